@@ -1,0 +1,3 @@
+"""captionbias."""
+
+__version__ = "0.1.0"

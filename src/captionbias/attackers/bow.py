@@ -1,0 +1,103 @@
+"""The convex attacker: logistic regression on the words and word pairs of a caption.
+
+No random initialisation, so a trial depends on its split alone. Classes are fitted by scikit-learn. Tasks are fitted
+all together, one sparse product a step: scikit-learn would fit them one after another, 80 times over the captions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.attackers.trials import Examples, Trial, TrialScores, score_classes, score_tasks
+from captionbias.text.tokens import Flags, Tokens
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Matrix = npt.NDArray[np.float32]
+
+# Of 1, 3, 10 and 30 the penalty whose LIC comes closest to the published LSTM's, on six captioners.
+L2 = 10.0
+TASK_STEPS = 15
+TASK_NGRAM_COUNT = 5
+_features: WeakKeyDictionary[Examples, csr_array] = WeakKeyDictionary()
+
+
+def bow(trial: Trial) -> TrialScores:
+    """Fit on the training captions, score the test captions."""
+    examples = trial.examples
+    if examples not in _features:
+        _features[examples] = ngrams(examples.tokens)
+    train, test = _features[examples][trial.train], _features[examples][trial.test]
+    known, truth = examples.targets[trial.train], examples.targets[trial.test]
+    counts = train.sum(axis=0)
+    if examples.multilabel:
+        frequent = np.flatnonzero(counts >= TASK_NGRAM_COUNT)
+        weights, bias = fit_tasks(train[:, frequent], known)
+        return score_tasks(test[:, frequent] @ weights + bias, truth)
+    seen = np.flatnonzero(counts)
+    return score_classes(_class_log_probabilities(train[:, seen], known, test[:, seen], examples.outputs), truth)
+
+
+def ngrams(tokens: Tokens) -> csr_array:
+    """Which words and pairs of neighbouring words each caption has: 0/1, of shape `(n captions, n-grams)`."""
+    from scipy.sparse import csr_array
+
+    rows, ids = tokens.rows, tokens.ids.astype(np.int64)
+    neighbours = rows[1:] == rows[:-1]
+    pairs = (ids[:-1] + 1) * len(tokens.words) + ids[1:]
+    keys = np.concatenate((ids, pairs[neighbours]))
+    _, columns = np.unique(keys, return_inverse=True)
+    shape = (len(tokens), int(columns.max(initial=-1)) + 1)
+    places = (np.concatenate((rows, rows[1:][neighbours])), columns)
+    counts = csr_array((np.ones(len(keys), np.float32), places), shape=shape)
+    counts.sum_duplicates()
+    counts.data[:] = 1
+    return counts
+
+
+def _class_log_probabilities(
+    train: csr_array, known: npt.NDArray[Any], test: csr_array, outputs: int
+) -> npt.NDArray[np.float64]:
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=1 / L2, max_iter=1000).fit(train, known)
+    complete = np.full((test.shape[0], outputs), -np.inf)
+    complete[:, model.classes_] = model.predict_log_proba(test)
+    return complete
+
+
+def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
+    """Weights of shape `(n-grams, tasks)` and biases of shape `(tasks,)`: one logistic regression a task.
+
+    L-BFGS from zero, each weight scaled by the curvature it has there, so that a few steps come within 2% of the
+    optimum for frequent and rare tasks alike. Weights are penalised by `L2 / 2` times their square, biases are not.
+    """
+    from scipy.optimize import minimize
+
+    n, width = features.shape
+    transposed, truth = features.T.tocsr(), present.astype(np.float32)
+    share = np.clip(present.mean(axis=0), 0.5 / n, 1 - 0.5 / n)
+    counts = np.append(features.sum(axis=0), n)[:, None]
+    penalty = np.append(np.full(width, L2), 0.0)[:, None].astype(np.float32)
+    scale = 1 / np.sqrt(counts * share * (1 - share) + penalty)
+
+    def loss(scaled: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        weights = (scaled.reshape(scale.shape) * scale).astype(np.float32)
+        logits = features @ weights[:-1] + weights[-1]
+        decay = np.exp(-np.abs(logits))
+        fit = np.log1p(decay).sum(dtype=np.float64) + (np.maximum(logits, 0) - truth * logits).sum(dtype=np.float64)
+        error = np.where(logits >= 0, np.float32(1), decay) / (1 + decay) - truth
+        gradient = np.vstack((transposed @ error, error.sum(axis=0))) + penalty * weights
+        value = fit + 0.5 * float((penalty * weights.astype(np.float64) ** 2).sum())
+        return value / n, (gradient * scale).ravel() / n
+
+    start = np.zeros(scale.shape)
+    start[-1] = np.log(share / (1 - share)) / scale[-1]
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": TASK_STEPS})
+    weights = (found.x.reshape(scale.shape) * scale).astype(np.float32)
+    return weights[:-1], weights[-1]

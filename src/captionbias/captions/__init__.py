@@ -1,0 +1,15 @@
+"""Captions in: every way to give the input, and every error that bad input raises."""
+
+from __future__ import annotations
+
+from captionbias.captions.checked import MAX_CHARACTERS, CaptionBiasWarning, Captions, check_captions
+from captionbias.captions.files import captions_from_table, read_captions
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "CaptionBiasWarning",
+    "Captions",
+    "captions_from_table",
+    "check_captions",
+    "read_captions",
+]

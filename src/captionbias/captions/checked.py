@@ -1,0 +1,238 @@
+"""The one input type of every metric, and the check that makes it."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+
+MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
+
+
+class CaptionBiasWarning(UserWarning):
+    """Something to know before the number is believed: images left out, a weak statistic."""
+
+
+@dataclass(frozen=True, repr=False)
+class Captions:
+    """Captions of `n` images that passed `check_captions`, which is the way to make one.
+
+    Attributes:
+        predictions: `n` model captions, or None.
+        references: `n` tuples of one or more human captions, or None.
+        attributes: `n` labels of the protected attribute, of two or more values.
+        tasks: `n` tuples of task names, some of them empty, or None.
+        image_ids: `n` names for the images, all different, or None. They serve messages only.
+    """
+
+    predictions: tuple[str, ...] | None
+    references: tuple[tuple[str, ...], ...] | None
+    attributes: tuple[str, ...]
+    tasks: tuple[tuple[str, ...], ...] | None
+    image_ids: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __repr__(self) -> str:
+        given = [
+            name for name in ("predictions", "references", "tasks", "image_ids") if getattr(self, name) is not None
+        ]
+        return f"<Captions of {len(self):,} images: attributes, {', '.join(given)}>"
+
+
+def check_captions(
+    *,
+    predictions: Collection[Any] | None = None,
+    references: Collection[Any] | None = None,
+    attributes: Collection[Any] | None = None,
+    tasks: Collection[Any] | None = None,
+    image_ids: Collection[Any] | None = None,
+) -> Captions:
+    """Check the captions of `n` images and freeze them.
+
+    Each argument is a list, tuple, numpy array, pandas Series, pyarrow array or datasets Column with `n` rows.
+
+    Args:
+        predictions: `n` strings, the model's captions. May be left out if `references` is given.
+        references: `n` lists of one or more strings, the human captions. May be left out if `predictions` is given.
+        attributes: `n` strings, the label of the protected attribute in each image.
+        tasks: `n` lists of strings, the tasks (objects, activities) in each image. A list may be empty.
+        image_ids: `n` strings or numbers that name the images in error messages.
+
+    Returns:
+        The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
+        blanks, and a task that is named twice in an image stands once.
+
+    Raises:
+        ValueError: names the argument, the first bad row and the way out.
+
+    Example:
+        >>> captions = check_captions(
+        ...     predictions=["a man on a bike", "a woman with a dog"],
+        ...     references=[["a man rides a bike"], ["a woman walks a dog", "a lady and her pet"]],
+        ...     attributes=["male", "female"],
+        ... )
+        >>> captions
+        <Captions of 2 images: attributes, predictions, references>
+        >>> captions.references[1]
+        ('a woman walks a dog', 'a lady and her pet')
+        >>> check_captions(references=[["a man"], []], attributes=["male", "female"])
+        Traceback (most recent call last):
+        ValueError: references[1] is empty: every image needs at least one human caption; drop the image or add one
+    """
+    if predictions is None and references is None:
+        raise ValueError("predictions and references are both missing: give model captions, human captions or both")
+    if attributes is None:
+        raise ValueError("attributes is missing: give one label for each image, such as 'female' or 'male'")
+    given = {
+        "predictions": predictions,
+        "references": references,
+        "attributes": attributes,
+        "tasks": tasks,
+        "image_ids": image_ids,
+    }
+    columns = {name: as_list(name, column) for name, column in given.items() if column is not None}
+    _check_lengths(columns)
+    ids = _checked_ids(columns["image_ids"]) if "image_ids" in columns else None
+    return Captions(
+        predictions=_checked_predictions(columns["predictions"], ids) if "predictions" in columns else None,
+        references=_checked_references(columns["references"], ids) if "references" in columns else None,
+        attributes=_checked_attributes(columns["attributes"], ids),
+        tasks=_checked_tasks(columns["tasks"], ids) if "tasks" in columns else None,
+        image_ids=ids,
+    )
+
+
+def _check_lengths(columns: dict[str, list[Any]]) -> None:
+    first = next(iter(columns))
+    for name, column in columns.items():
+        if len(column) != len(columns[first]):
+            raise ValueError(
+                f"{first} has length {len(columns[first]):,} and {name} has length {len(column):,}: "
+                "entry i of each belongs to image i, so give as many of one as of the other"
+            )
+    if not columns[first]:
+        raise ValueError(f"{first} has no rows: give at least one image of each group")
+
+
+def _checked_ids(column: list[Any]) -> tuple[str, ...]:
+    ids = image_keys("image_ids", column)
+    if len(set(ids)) < len(ids):
+        seen: dict[str, int] = {}
+        for row, image in enumerate(ids):
+            if seen.setdefault(image, row) != row:
+                raise ValueError(
+                    f"image_ids[{row}] repeats {image}, the image of row {seen[image]}: give each image one row"
+                )
+    return tuple(ids)
+
+
+def _checked_predictions(column: list[Any], ids: tuple[str, ...] | None) -> tuple[str, ...]:
+    _check_strings(column, lambda row: _place("predictions", row, ids), "caption", "drop the image or add a caption")
+    return _plain(column)
+
+
+def _checked_references(column: list[Any], ids: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
+    rows = _checked_rows("references", column, ids, "human caption", "drop the image or add one")
+    if not all(rows):
+        row = rows.index(())
+        raise ValueError(
+            f"{_place('references', row, ids)} is empty: "
+            "every image needs at least one human caption; drop the image or add one"
+        )
+    _check_nested_strings("references", rows, ids, "caption", "take it out of the list or fill it in")
+    return tuple(map(_plain, rows))
+
+
+def _checked_attributes(column: list[Any], ids: tuple[str, ...] | None) -> tuple[str, ...]:
+    _check_strings(column, lambda row: _place("attributes", row, ids), "label", "drop the image or add a label")
+    labels = tuple(map(str.strip, column))
+    if len(set(labels)) == 1:
+        raise ValueError(
+            f"attributes has only one value '{labels[0]}' in all {len(labels):,} rows: "
+            "a bias between groups needs two or more; add images of another group"
+        )
+    return labels
+
+
+def _checked_tasks(column: list[Any], ids: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
+    rows = _checked_rows("tasks", column, ids, "task", "give an empty list to an image without tasks")
+    _check_nested_strings("tasks", rows, ids, "task", "take it out of the list or name the task")
+    if not any(rows):
+        raise ValueError(
+            "tasks has no task in any image: name the objects or activities of the images, or leave tasks out"
+        )
+    return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
+
+
+def _checked_rows(
+    argument: str, column: list[Any], ids: tuple[str, ...] | None, noun: str, when_missing: str
+) -> list[tuple[Any, ...]]:
+    if not set(map(type, column)) <= {list, tuple}:
+        for row, value in enumerate(column):
+            place = _place(argument, row, ids)
+            if is_missing(value):
+                raise ValueError(f"{place} is missing: every row is a list of {noun}s; {when_missing}")
+            if isinstance(value, str):
+                raise ValueError(f"{place} is a string: every row is a list of {noun}s, so wrap it in a list")
+            if not is_column(value):
+                raise ValueError(f"{place} is of type {type(value).__name__}: give a list of {noun}s")
+        column = [as_list(argument, value) for value in column]
+    return list(map(tuple, column))
+
+
+def _check_nested_strings(
+    argument: str, rows: list[tuple[Any, ...]], ids: tuple[str, ...] | None, noun: str, way_out: str
+) -> None:
+    def place(flat_row: int) -> str:
+        for row, texts in enumerate(rows):
+            if flat_row < len(texts):
+                return _place(f"{argument}[{row}]", flat_row, None) + _image(row, ids)
+            flat_row -= len(texts)
+        raise IndexError(flat_row)
+
+    _check_strings(list(chain.from_iterable(rows)), place, noun, way_out)
+
+
+def _check_strings(texts: Sequence[Any], place: Callable[[int], str], noun: str, way_out: str) -> None:
+    if (
+        all(issubclass(kind, str) for kind in set(map(type, texts)))
+        and all(map(str.strip, texts))
+        and max(map(len, texts), default=0) <= MAX_CHARACTERS
+    ):
+        return
+    for row, text in enumerate(texts):
+        fault = _fault(text, noun, way_out)
+        if fault:
+            raise ValueError(f"{place(row)} {fault}")
+
+
+def _fault(text: object, noun: str, way_out: str) -> str | None:
+    if is_missing(text):
+        return f"is missing ({text}): {way_out}"
+    if isinstance(text, numbers.Number):
+        return f"is {text}, of type {type(text).__name__}: a {noun} is a string; convert it, as in str({text})"
+    if not isinstance(text, str):
+        return f"is of type {type(text).__name__}: give the {noun} as one string"
+    if not text.strip():
+        return f"is empty: {way_out}"
+    if len(text) > MAX_CHARACTERS:
+        return f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
+    return None
+
+
+def _plain(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
+
+
+def _place(argument: str, row: int, ids: tuple[str, ...] | None) -> str:
+    return f"{argument}[{row}]{_image(row, ids)}"
+
+
+def _image(row: int, ids: tuple[str, ...] | None) -> str:
+    return "" if ids is None else f" (image {ids[row]})"

@@ -1,0 +1,88 @@
+"""Single values and single columns, as Python, numpy, pandas, pyarrow and datasets hand them over."""
+
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+_WHOLE_NUMBER = re.compile(r"-?\d+\.0")
+
+
+def is_missing(value: object) -> bool:
+    """True for None, NaN, pandas' NA and NaT.
+
+    >>> [is_missing(value) for value in (None, float("nan"), "", "NA", 0)]
+    [True, True, False, False, False]
+    """
+    if isinstance(value, (str, list, tuple)):
+        return False  # almost always so, and much faster than the question for numbers
+    is_nan = isinstance(value, numbers.Real) and value != value  # numpy's floats are Real too
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_column(value: object) -> bool:
+    """True for a list, tuple, array, Series or datasets Column; False for text, a mapping, a set, a table, an iterator.
+
+    >>> [is_column(value) for value in (["a"], ("a",), "a", {"a": 1}, {"a"}, 1)]
+    [True, True, False, False, False, False]
+    """
+    if isinstance(value, (list, tuple)):
+        return True
+    is_table = hasattr(value, "columns") or hasattr(value, "column_names")
+    is_scalar = getattr(value, "ndim", 1) == 0
+    is_sized_and_ordered = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+    return is_sized_and_ordered and not (is_table or is_scalar or isinstance(value, (str, bytes, bytearray, Mapping)))
+
+
+def as_list(argument: str, value: Collection[Any]) -> list[Any]:
+    """The entries of a column as a new list.
+
+    Raises ValueError, which names `argument`, if `value` is no column.
+
+    >>> as_list("predictions", ("a dog", "a cat"))
+    ['a dog', 'a cat']
+    >>> as_list("predictions", "a dog")
+    Traceback (most recent call last):
+    ValueError: predictions is a string: give a list with one entry for each image
+    """
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if not is_column(value):
+        kind = "a string" if isinstance(value, str) else f"of type {type(value).__name__}"
+        raise ValueError(f"{argument} is {kind}: give a list with one entry for each image")
+    for convert in ("tolist", "to_pylist"):
+        if hasattr(value, convert):
+            return list(getattr(value, convert)())
+    try:
+        return list(value[:])  # type: ignore[index]  # a datasets Column gives a slice 100 times faster than its rows
+    except TypeError:
+        return list(value)
+
+
+def image_keys(argument: str, values: list[Any]) -> list[str]:
+    """Image ids as strings that are equal if the ids are: 42, 42.0, "42" and "42.0" are one image.
+
+    Raises ValueError, which names `argument` and the row, at an id that is missing or is neither text nor a number.
+
+    >>> image_keys("image_ids", [42, 42.0, " 42", "42.0", 2**63 - 1, "042", "COCO_9.jpg"])
+    ['42', '42', '42', '42', '9223372036854775807', '042', 'COCO_9.jpg']
+    """
+    if set(map(type, values)) <= {int}:
+        return list(map(str, values))
+    return [_image_key(argument, row, value) for row, value in enumerate(values)]
+
+
+def _image_key(argument: str, row: int, value: object) -> str:
+    if isinstance(value, str) and value.strip():
+        text = value.strip()
+        return text[:-2] if _WHOLE_NUMBER.fullmatch(text) else text
+    if is_missing(value) or isinstance(value, str):
+        raise ValueError(f"{argument}[{row}] is missing: every row needs an image id; add it or drop the row")
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else str(number)
+    raise ValueError(f"{argument}[{row}] is of type {type(value).__name__}: an image id is a string or a number")

@@ -1,0 +1,1 @@
+"""The Hugging Face side: metric modules, cards and publishing."""

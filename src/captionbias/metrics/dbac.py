@@ -1,0 +1,270 @@
+"""DBAC: directional bias amplification in captioning, published and matched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from captionbias.attackers.engine import run_trials
+from captionbias.captions import Captions, check_captions
+from captionbias.metrics.directions import Answers, Direction, a_to_t, plan_trials, summary, t_to_a, trial_table
+from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature
+from captionbias.metrics.sides import (
+    Sides,
+    align_human,
+    alignment_vectors,
+    mentions_of,
+    note,
+    number_classes,
+    split_into_words,
+)
+from captionbias.scores import QUALITIES
+from captionbias.text import Lexicon, LexiconSource, load_lexicon, named_labels
+from captionbias.text.tokens import Flags
+
+MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
+DIRECTIONS = ("a_to_t", "t_to_a")
+SMALL_SAMPLE, SMALL_COVERAGE = 100, 0.9
+
+
+def dbac(
+    *,
+    predictions: Any = None,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    preset: str = "dbac-2026",
+    directions: Sequence[str] = DIRECTIONS,
+    encoder: str | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    quality: str | None = None,
+    bayes: bool = True,
+    alignment: str | None = None,
+    vectors: Any = None,
+    delta: float | None = None,
+    tokenizer: str | None = None,
+    attribute_lexicon: LexiconSource | None = None,
+    task_lexicon: LexiconSource | None = None,
+    bootstrap: int = 1000,
+    details: bool = False,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """DBAC in both directions, as published and matched, with every part it is made of.
+
+    A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
+    A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0 the
+    captioner amplifies its data's bias in that direction, below 0 it mitigates it.
+
+    The published score also moves with how often the captioner names tasks at all; `..._matched` weighs both sides to
+    the same distribution of what is named, and does not. Read them together.
+
+    Args:
+        predictions: `n` model captions; None to measure the human captions alone (omega_H).
+        references: `n` lists of human captions, every one of which counts; None to measure the captioner alone.
+        attributes: `n` labels of the protected attribute, two or more values.
+        tasks: `n` lists of tasks that the images show; those named in any human caption when None.
+        preset: `dbac-2026`, the paper's protocol; `dbac-2026-published`, with its tokenizer and task words, for
+            comparison with published numbers only; `fast`, the convex attacker.
+        directions: `a_to_t`, `t_to_a` or both.
+        encoder: `lstm` (unidirectional, 3-layer MLP), `bow`; the preset's when None, as for the arguments below.
+        trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
+        seed: seed of the first trial, of the word vectors trained on captions, and of the bootstrap.
+        quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
+        bayes: False leaves the weights out of the published score, as in the paper's Table 3.
+        alignment: `contextual` or `constant`.
+        vectors: word vectors of contextual alignment, see `captionbias.vectors.load_vectors`.
+        delta: largest cosine distance of a contextual substitution.
+        tokenizer: `words` or `whitespace`.
+        attribute_lexicon: attribute words: a built-in lexicon, file or mapping; see `captionbias.text.load_lexicon`.
+        task_lexicon: task words, likewise.
+        bootstrap: replicates of the bootstrap over images; 0 for none.
+        details: add the nested entry `details`.
+        progress: show a progress bar.
+
+    Returns:
+        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched` and `dbac_d_prior` (the published
+        score with a perfect attacker: its weights alone), in (-1, 1), each with `..._std` over trials,
+        `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). For each side
+        `s` (m, h): `omega_s_d`, `omega_s_d_matched`, `mean_quality_s_d`, `mean_weight_s_d`, and the effective samples
+        `effective_sample_s_d`, `..._matched` and `coverage_s_d` (share of test captions that name what is named on
+        both sides). With a side absent only the other's omega and its parts.
+
+    Raises:
+        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
+
+    Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; matched DBAC is this project's own.
+
+    >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
+    >>> labels = ["female", "female", "male", "male"] * 20
+    >>> result = dbac(
+    ...     predictions=captions, references=[[text] for text in captions], attributes=labels, preset="fast", trials=2
+    ... )
+    >>> result["dbac_a_to_t"], result["dbac_t_to_a_matched"]
+    (0.0, 0.0)
+    """
+    captions = check_captions(predictions=predictions, references=references, attributes=attributes, tasks=tasks)
+    chosen = settings(
+        DBAC_PRESETS,
+        preset,
+        {
+            "encoder": encoder,
+            "trials": trials,
+            "quality": quality,
+            "alignment": alignment,
+            "vectors": vectors,
+            "delta": delta,
+            "tokenizer": tokenizer,
+            "attribute_lexicon": attribute_lexicon,
+            "task_lexicon": task_lexicon,
+        },
+    )
+    _check_choices(directions, chosen["quality"])
+    lexicons = {"attribute": load_lexicon(chosen["attribute_lexicon"]), "task": load_lexicon(chosen["task_lexicon"])}
+    notes: list[str] = []
+    values, classes = number_classes(captions, notes)
+
+    sides = split_into_words(captions, chosen["tokenizer"])
+    word_vectors = alignment_vectors(sides, chosen, seed)
+    mentions = {kind: mentions_of(sides, lexicon, chosen["tokenizer"]) for kind, lexicon in lexicons.items()}
+    named = {kind: named_labels(sides.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
+    questions: dict[str, Direction] = {}
+    shown = None
+    if "a_to_t" in directions:
+        _check_named(named["task"], "task_lexicon", chosen["task_lexicon"])
+        questions["a_to_t"] = a_to_t(sides, classes, len(values), named["task"])
+    if "t_to_a" in directions:
+        _check_named(named["attribute"], "attribute_lexicon", chosen["attribute_lexicon"])
+        shown = _shown_tasks(captions, sides, named["task"], lexicons["task"], notes)
+        questions["t_to_a"] = t_to_a(sides, shown.flags, named["attribute"])
+
+    plans, reports = {}, {}
+    for name, question in questions.items():
+        kind = MASKED[name]
+        masked = sides.mask(mentions[kind], lexicons[kind].mask)
+        human, reports[name] = align_human(masked, lexicons[kind].mask, chosen, word_vectors)
+        plans[name] = plan_trials(name, question, {"m": masked.model, "h": human}, classes, chosen, seed)
+    queue = [trial for plan in plans.values() for side_trials in plan.values() for trial in side_trials]
+    scores = dict(zip(queue, run_trials(queue, chosen["encoder"], progress=progress), strict=True))
+
+    result: dict[str, Any] = {}
+    tables = {}
+    for name, question in questions.items():
+        answers = Answers.of(question, plans[name], scores, chosen["quality"], bayes)
+        result |= summary(name, answers, seed, bootstrap)
+        report = reports[name]
+        tables[name] = {"trials": trial_table(answers, seed), "alignment": report.as_dict() if report else None}
+        _note_weak_samples(name, result, notes)
+    result["signature"] = signature(
+        {
+            "metric": "dbac",
+            "preset": preset,
+            "attacker": chosen["encoder"],
+            "quality": chosen["quality"],
+            "bayes": bayes,
+            "align": alignment_name(chosen["alignment"], chosen["vectors"], chosen["delta"]),
+            "trials": chosen["trials"],
+            "split": f"{chosen['test_share']:g}",
+            "seed": seed,
+            "tok": chosen["tokenizer"],
+            "attribute": lexicon_name(lexicons["attribute"], chosen["attribute_lexicon"]),
+            "task": lexicon_name(lexicons["task"], chosen["task_lexicon"]),
+            "tasks": "given" if captions.tasks else "named",
+            "bootstrap": bootstrap,
+        }
+    )
+    if details:
+        result["details"] = {
+            "images": len(captions),
+            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
+            "task_counts": shown.counts() if shown else None,
+            **tables,
+            "warnings": notes,
+        }
+    return result
+
+
+def _check_choices(directions: Sequence[str], quality: str) -> None:
+    if isinstance(directions, str) or not directions or set(directions) - set(DIRECTIONS):
+        raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
+    if quality not in QUALITIES:
+        raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
+
+
+def _check_named(named: Flags, argument: str, source: object) -> None:
+    if not named.any():
+        raise ValueError(
+            f"{argument} {source!r}: none of its words occurs in any caption; give the words that these captions use"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ShownTasks:
+    """Which tasks each image shows: flags of shape `(images, tasks)` and the tasks' names."""
+
+    flags: Flags
+    names: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """Images of each task that occurs, the most frequent first."""
+        counts = self.flags.sum(axis=0)
+        return {self.names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
+
+
+def _shown_tasks(captions: Captions, sides: Sides, named: Flags, lexicon: Lexicon, notes: list[str]) -> _ShownTasks:
+    if captions.tasks is not None:
+        return _given_tasks(captions.tasks, lexicon, notes)
+    if captions.references is None:
+        raise ValueError(
+            "tasks is missing: T to A needs the tasks that the images show, and without references none can be found; "
+            "give tasks, or directions=['a_to_t']"
+        )
+    flags = np.zeros((len(captions), named.shape[1]), bool)
+    np.logical_or.at(flags, sides.human_image, named[sides.model_rows :])
+    if not flags.any():
+        raise ValueError(
+            "references: no human caption names a task of task_lexicon, so the images show none; give tasks, "
+            "or the words that these captions use as task_lexicon"
+        )
+    return _ShownTasks(flags, lexicon.labels)
+
+
+def _given_tasks(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]) -> _ShownTasks:
+    names = tuple(sorted({name for row in tasks for name in row}))
+    unlisted = [name for name in names if name not in lexicon.groups]
+    if len(unlisted) == len(names):
+        raise ValueError(
+            f"tasks: none of its names ({', '.join(names[:3])}, ...) is a label of task_lexicon {lexicon.name!r}, so "
+            "their words would not be masked; give a task_lexicon with these labels"
+        )
+    if unlisted:
+        note(notes, f"tasks: {', '.join(unlisted)} not in task_lexicon {lexicon.name!r}; their words are not masked")
+    numbers = {name: number for number, name in enumerate(names)}
+    flags = np.zeros((len(tasks), len(names)), bool)
+    counts = np.fromiter(map(len, tasks), np.int64, len(tasks))
+    flags[np.repeat(np.arange(len(tasks)), counts), [numbers[name] for row in tasks for name in row]] = True
+    return _ShownTasks(flags, names)
+
+
+def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str]) -> None:
+    for side in ("m", "h"):
+        sample = result.get(f"effective_sample_{side}_{direction}", np.inf)
+        if sample < SMALL_SAMPLE:
+            note(
+                notes,
+                f"{direction}: the published weights of side {side.upper()} have a heavy tail: its test captions "
+                f"count as {sample:.0f}; the score hangs on a few rare captions",
+            )
+        matched = result.get(f"effective_sample_matched_{side}_{direction}", np.inf)
+        if matched < SMALL_SAMPLE:
+            note(notes, f"{direction}: the matched weights of side {side.upper()} count as {matched:.0f} captions")
+        coverage = result.get(f"coverage_{side}_{direction}", 1.0)
+        if coverage < SMALL_COVERAGE:
+            note(
+                notes,
+                f"{direction}: only {coverage:.0%} of the test captions of side {side.upper()} name what is named on "
+                "both sides; matched DBAC speaks of those alone",
+            )

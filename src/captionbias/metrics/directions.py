@@ -1,0 +1,206 @@
+"""One direction of DBAC: what its attackers are asked, and the omegas of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.attackers.splits import stratified_split
+from captionbias.attackers.trials import Examples, Trial, TrialScores
+from captionbias.metrics.sides import Sides
+from captionbias.metrics.summary import mean_over_trials, summarize
+from captionbias.scores import QUALITIES, Omega, Side, Tested, named_frequencies, normalized_difference, omegas
+from captionbias.scores.omega import number_sets
+from captionbias.statistics import Floats, multiplicities, trial_weights
+from captionbias.text import Tokens
+from captionbias.text.tokens import Flags, Integers
+
+SIDES = ("m", "h")
+UNBOUNDED = (0.0, float("inf"))
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A to T or T to A on both sides.
+
+    `targets`: what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`.
+    `shown`: the number of what each image shows, `(images,)`. `captions`: each present side's captions.
+    """
+
+    targets: npt.NDArray[Any]
+    outputs: int
+    shown: Integers
+    captions: dict[str, Side]
+
+
+def a_to_t(sides: Sides, classes: Integers, outputs: int, named_tasks: Flags) -> Direction:
+    """The attacker predicts the attribute; captions name tasks, shown by flags for every caption of both sides."""
+    return Direction(classes, outputs, classes, _captions(sides, named_tasks))
+
+
+def t_to_a(sides: Sides, shown_tasks: Flags, named_attributes: Flags) -> Direction:
+    """The attacker predicts the tasks that occur; captions name attribute values."""
+    occurring = shown_tasks[:, shown_tasks.any(axis=0)]
+    (shown,) = number_sets([shown_tasks])
+    return Direction(occurring, occurring.shape[1], shown, _captions(sides, named_attributes))
+
+
+def _captions(sides: Sides, named: Flags) -> dict[str, Side]:
+    (numbers,) = number_sets([named])
+    image = {"m": np.arange(sides.model_rows), "h": sides.human_image}
+    split = {"m": numbers[: sides.model_rows], "h": numbers[sides.model_rows :]}
+    return {side: Side(image[side], split[side]) for side in SIDES if len(image[side])}
+
+
+def plan_trials(
+    name: str,
+    direction: Direction,
+    texts: Mapping[str, Tokens],
+    classes: Integers,
+    chosen: Mapping[str, Any],
+    seed: int,
+) -> dict[str, list[Trial]]:
+    """Each side's trials. All captions of an image, of both sides, fall on the same side of a trial's split."""
+    plan: dict[str, list[Trial]] = {}
+    for side, captions in direction.captions.items():
+        examples = Examples(texts[side], direction.targets[captions.image], direction.outputs)
+        plan[side] = []
+        for trial_seed in range(seed, seed + chosen["trials"]):
+            train, test = (
+                np.flatnonzero(np.isin(captions.image, images))
+                for images in stratified_split(classes, chosen["test_share"], trial_seed)
+            )
+            plan[side].append(Trial(f"{name} {side} seed {trial_seed}", examples, train, test, trial_seed))
+    return plan
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A direction with what its trained attackers said: every number of DBAC follows from it."""
+
+    direction: Direction
+    tested: dict[str, list[Tested]]
+    kind: str
+    bayes: bool
+
+    @classmethod
+    def of(
+        cls,
+        direction: Direction,
+        plan: Mapping[str, list[Trial]],
+        answers: Mapping[Trial, TrialScores],
+        kind: str,
+        bayes: bool,
+    ) -> Answers:
+        score = QUALITIES[kind]
+        tested = {
+            side: [
+                Tested(trial.test, score(answers[trial].log_probability, answers[trial].correct)) for trial in trials
+            ]
+            for side, trials in plan.items()
+        }
+        return cls(direction, tested, kind, bayes)
+
+    def omegas(self, multiplicity: Floats) -> dict[str, list[Omega]]:
+        """Each side's omegas, one a trial."""
+        return self._omegas(self.tested, multiplicity, self.kind == "inverse_cross_entropy", self.bayes)
+
+    def priors(self, multiplicity: Floats) -> dict[str, Floats]:
+        """Each side's mean weight over all its captions: omega with a perfect attacker."""
+        captions = self.direction.captions
+        everything = {
+            side: [Tested(np.arange(len(captions[side].image)), np.ones(len(captions[side].image)))]
+            for side in captions
+        }
+        found = self._omegas(everything, multiplicity, inverse=False, bayes=True)
+        return {side: omega.published for side, (omega,) in found.items()}
+
+    def _omegas(
+        self, tested: Mapping[str, list[Tested]], multiplicity: Floats, inverse: bool, bayes: bool
+    ) -> dict[str, list[Omega]]:
+        captions = self.direction.captions
+        target, common = None, None
+        if len(captions) == 2:
+            names = 1 + max(int(side.named.max()) for side in captions.values())
+            target = named_frequencies(captions["h"], multiplicity, names)
+            present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
+            common = present[0] & present[1]
+        return {
+            side: omegas(
+                captions[side],
+                self.direction.shown,
+                tested[side],
+                multiplicity,
+                target=target,
+                common=common,
+                inverse=inverse,
+                bayes=bayes,
+            )
+            for side in captions
+        }
+
+
+def summary(name: str, answers: Answers, seed: int, bootstrap: int) -> dict[str, float]:
+    """The flat entries of one direction: scores, omegas and parts, with their intervals."""
+    images = len(answers.direction.shown)
+    estimate = _quantities(answers, np.ones((images, 1)))
+    trials = len(next(iter(answers.tested.values())))
+    weights = trial_weights(trials, bootstrap, seed)
+    replicates: dict[str, list[Floats]] = {quantity: [np.zeros(0)] for quantity in estimate}
+    done = 0
+    for multiplicity in multiplicities(images, bootstrap, seed):
+        block = weights[:, done : done + multiplicity.shape[1]]
+        done += multiplicity.shape[1]
+        for quantity, values in _quantities(answers, multiplicity).items():
+            replicates[quantity].append(mean_over_trials(values, block) if len(values) > 1 else values[0])
+
+    result: dict[str, float] = {}
+    for quantity, values in estimate.items():
+        bounds = (-1.0, 1.0) if quantity.startswith("dbac") else UNBOUNDED
+        result |= summarize(quantity.format(name), values[:, 0], np.concatenate(replicates[quantity]), bounds)
+    for side, found in answers.omegas(np.ones((images, 1))).items():
+        parts = {
+            "mean_quality": [omega.mean_quality for omega in found],
+            "mean_weight": [omega.mean_weight for omega in found],
+            "effective_sample": [omega.effective_sample for omega in found],
+        }
+        if len(answers.tested) == 2:
+            parts["coverage"] = [omega.coverage for omega in found]
+            parts["effective_sample_matched"] = [omega.effective_sample_matched for omega in found]
+        result |= {f"{part}_{side}_{name}": float(np.mean(values)) for part, values in parts.items()}
+    return result
+
+
+def _quantities(answers: Answers, multiplicity: Floats) -> dict[str, Floats]:
+    """What gets an interval, by the pattern of its key: shape `(trials, replicates)`, `(1, replicates)` for a prior."""
+    found = answers.omegas(multiplicity)
+    published = {side: np.stack([omega.published for omega in of_side]) for side, of_side in found.items()}
+    quantities = {f"omega_{side}_{{}}": values for side, values in published.items()}
+    if len(found) < 2:
+        return quantities
+    matched = {side: np.stack([omega.matched for omega in of_side]) for side, of_side in found.items()}
+    priors = answers.priors(multiplicity)
+    return {
+        "dbac_{}": normalized_difference(published["m"], published["h"]),
+        "dbac_{}_matched": normalized_difference(matched["m"], matched["h"]),
+        "dbac_{}_prior": normalized_difference(priors["m"], priors["h"])[None],
+        **quantities,
+        **{f"omega_{side}_{{}}_matched": values for side, values in matched.items()},
+    }
+
+
+def trial_table(answers: Answers, seed: int) -> list[dict[str, float]]:
+    """One row a trial: its seed, its scores, and both sides' omegas."""
+    estimate = _quantities(answers, np.ones((len(answers.direction.shown), 1)))
+    per_trial = {
+        quantity.replace("_{}", ""): values[:, 0] for quantity, values in estimate.items() if "prior" not in quantity
+    }
+    trials = len(next(iter(answers.tested.values())))
+    return [
+        {"seed": seed + number} | {quantity: float(values[number]) for quantity, values in per_trial.items()}
+        for number in range(trials)
+    ]

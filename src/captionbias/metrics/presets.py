@@ -1,0 +1,88 @@
+"""The papers' protocols as presets, and the signature that a score is published with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from captionbias import __version__
+from captionbias.text import Lexicon
+
+LIC_2022: dict[str, Any] = {
+    "encoder": "lstm",
+    "trials": 10,
+    "test_share": 0.1,
+    "alignment": "constant",
+    "vectors": "captions",
+    "delta": 0.4,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
+
+DBAC_2026: dict[str, Any] = {
+    "encoder": "lstm",
+    "trials": 10,
+    "test_share": 0.2,
+    "alignment": "contextual",
+    "vectors": "captions",
+    "delta": 0.4,
+    "quality": "confidence",
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+    "task_lexicon": "coco_objects",
+}
+
+LIC_PRESETS: dict[str, dict[str, Any]] = {
+    "lic-2022": LIC_2022,
+    "fast": LIC_2022 | {"encoder": "bow"},
+}
+
+DBAC_PRESETS: dict[str, dict[str, Any]] = {
+    "dbac-2026": DBAC_2026,
+    "dbac-2026-published": DBAC_2026
+    | {"tokenizer": "whitespace", "task_lexicon": "coco_objects_published", "vectors": "glove-wiki-gigaword-50"},
+    "fast": DBAC_2026 | {"encoder": "bow"},
+}
+
+
+def settings(presets: Mapping[str, dict[str, Any]], preset: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The preset's settings, with those that the caller chose (not None) in their place.
+
+    Raises:
+        ValueError: an unknown preset; trials, test share or delta out of range.
+    """
+    if preset not in presets:
+        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(presets)}")
+    result = presets[preset] | {name: value for name, value in chosen.items() if value is not None}
+    if not isinstance(result["trials"], int) or result["trials"] < 1:
+        raise ValueError(f"trials must be a whole number of 1 or more, not {result['trials']!r}")
+    if result["alignment"] not in ("constant", "contextual"):
+        raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")
+    return result
+
+
+def signature(parts: Mapping[str, Any]) -> str:
+    """Everything that changes the score, as `name:value|...`, in the manner of sacreBLEU.
+
+    >>> signature({"attacker": "bow", "trials": 10})
+    'attacker:bow|trials:10|v:0.1.0'
+    """
+    return "|".join(f"{name}:{value}" for name, value in {**parts, "v": __version__}.items())
+
+
+def lexicon_name(lexicon: Lexicon, source: object) -> str:
+    """A built-in lexicon's name; for a user's own, its name and a digest of its words."""
+    if isinstance(source, str) and source == lexicon.name:
+        return source
+    content = repr((lexicon.mask, sorted(lexicon.groups.items()), sorted(lexicon.masked_only)))
+    return f"{lexicon.name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def alignment_name(alignment: str, vectors: object, delta: float) -> str:
+    """`constant`, or `contextual` with its vectors and its threshold."""
+    if alignment == "constant":
+        return alignment
+    name = Path(vectors).name if isinstance(vectors, (str, Path)) else type(vectors).__name__
+    return f"{alignment},{name},{delta:g}"

@@ -1,0 +1,132 @@
+"""Captions whose bias we set ourselves: the ground truth of the tests and the data of the demo.
+
+Each image shows a woman or a man and one task. Some tasks lean to women, some to men, some to neither. Most human
+captions name the person and most name the task, as they are. Model captions are made in just the same way, then three
+dials turn them away from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.text.tokens import Integers
+
+ATTRIBUTES = ("female", "male")
+TASKS = ("handbag", "teddy bear", "cake", "dog", "pizza", "surfboard", "skateboard", "tie")
+LEAN = np.array([0.75, 0.7, 0.65, 0.5, 0.5, 0.35, 0.3, 0.25])  # share of women among the images that show the task
+NAMES_PERSON, NAMES_TASK = 0.85, 0.75
+PEOPLE = (("a woman", "a lady", "a girl"), ("a man", "a guy", "a boy"), ("someone", "somebody", "a figure"))
+NOBODY, NO_TASK = 2, len(TASKS)
+MANNERS = (" stands", " waits", " is seen", " poses", " walks", " is pictured")
+PLACES = (
+    " in a room",
+    " on a street",
+    " outside",
+    " in a yard",
+    " at night",
+    " near a wall",
+    " by the road",
+    " indoors",
+)
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """Arguments for a metric: `metric(**vars(planted))`."""
+
+    predictions: list[str]
+    references: list[list[str]]
+    attributes: list[str]
+    tasks: list[list[str]]
+
+
+def plant(
+    images: int = 2000,
+    *,
+    a_to_t: float = 0.0,
+    t_to_a: float = 0.0,
+    naming: float = 1.0,
+    captions: int = 5,
+    seed: int = 0,
+) -> Planted:
+    """Images, human captions and model captions with a bias that is known.
+
+    Args:
+        images: number of images, half of each attribute.
+        a_to_t: what the captioner names for an attribute, in [-1, 1]. At 0 the task shown. Above 0 it is, with this
+            probability, one that leans to the attribute instead (amplifying); below 0 one drawn for no reason
+            (mitigating).
+        t_to_a: whom the captioner names for a task, in [-1, 1]. At 0 the person shown. Above 0 the person is, with this
+            probability, of the attribute that the task leans to instead; below 0 one drawn for no reason.
+        naming: how often the captioner names tasks, relative to the human captions, in [0, 1].
+        captions: human captions an image.
+        seed: of all draws.
+
+    Returns:
+        Predictions, references, attributes and tasks; the same seed gives the same images and human captions
+        whatever the dials.
+
+    >>> planted = plant(images=4, seed=1)
+    >>> len(planted.predictions), len(planted.references[0]), sorted(set(planted.attributes))
+    (4, 5, ['female', 'male'])
+    """
+    for name, dial, low in (("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0)):
+        if not low <= dial <= 1:
+            raise ValueError(f"{name} must be between {low} and 1, not {dial}")
+    world, human, model = (np.random.default_rng([seed, part]) for part in range(3))
+    attribute = np.arange(images) % 2
+    given_attribute = np.stack((LEAN, 1 - LEAN)) / np.stack((LEAN, 1 - LEAN)).sum(axis=1, keepdims=True)
+    shown = _draw(given_attribute[attribute], world)
+    repeated = np.repeat(np.arange(images), captions)
+    references = _captions(attribute[repeated], shown[repeated], human, 0.0, 0.0, 1.0)
+    return Planted(
+        predictions=_captions(attribute, shown, model, a_to_t, t_to_a, naming),
+        references=[references[start : start + captions] for start in range(0, len(references), captions)],
+        attributes=[ATTRIBUTES[value] for value in attribute],
+        tasks=[[TASKS[task]] for task in shown],
+    )
+
+
+def _draw(probabilities: Numbers, generator: np.random.Generator) -> Integers:
+    """One number a row, drawn from the row's probabilities."""
+    above = generator.random((len(probabilities), 1)) > probabilities.cumsum(axis=1)[:, :-1]
+    return np.asarray(above.sum(axis=1))
+
+
+def _captions(
+    attribute: Integers, shown: Integers, generator: np.random.Generator, a_to_t: float, t_to_a: float, naming: float
+) -> list[str]:
+    # Every draw is made whatever the dials are, so that turning one changes nothing but what it stands for.
+    task = _task_told(attribute, shown, generator, a_to_t)
+    person = _person_told(attribute, shown, generator, t_to_a)
+    person = np.where(generator.random(len(attribute)) < NAMES_PERSON, person, NOBODY)
+    task = np.where(generator.random(len(attribute)) < NAMES_TASK * naming, task, NO_TASK)
+    return _words(person, task, generator)
+
+
+def _task_told(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
+    leaning = np.stack((LEAN > 0.5, LEAN < 0.5)).astype(np.float64)
+    reasons = leaning / leaning.sum(axis=1, keepdims=True) if dial > 0 else np.full((2, len(TASKS)), 1 / len(TASKS))
+    instead = _draw(reasons[attribute], generator)
+    return np.where(generator.random(len(shown)) < abs(dial), instead, shown)
+
+
+def _person_told(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
+    drawn = generator.integers(2, size=len(attribute))
+    leaning = np.where(LEAN[shown] == 0.5, drawn, LEAN[shown] < 0.5)
+    return np.where(generator.random(len(attribute)) < abs(dial), leaning if dial > 0 else drawn, attribute)
+
+
+def _words(person: Integers, task: Integers, generator: np.random.Generator) -> list[str]:
+    def pick(choices: Sequence[str]) -> npt.NDArray[np.object_]:
+        return np.array(choices, dtype=object)[generator.integers(len(choices), size=len(person))]
+
+    people = np.stack([pick(choices) for choices in PEOPLE])[person, np.arange(len(person))]
+    tasks = np.array([*(f" with a {name}" for name in TASKS), ""], dtype=object)[task]
+    return list(people + pick(MANNERS) + tasks + pick(PLACES) + ".")

@@ -1,0 +1,23 @@
+"""Tokens, lexicons and masking."""
+
+from captionbias.text.lexicon import Lexicon, LexiconSource, builtin_lexicons, load_lexicon
+from captionbias.text.masking import Mentions, find_mentions, mask_mentions, named_labels
+from captionbias.text.tokens import TOKENIZERS, UNKNOWN, Tokens, concatenate, split_whitespace, split_words, tokenize
+
+__all__ = [
+    "TOKENIZERS",
+    "UNKNOWN",
+    "Lexicon",
+    "LexiconSource",
+    "Mentions",
+    "Tokens",
+    "builtin_lexicons",
+    "concatenate",
+    "find_mentions",
+    "load_lexicon",
+    "mask_mentions",
+    "named_labels",
+    "split_whitespace",
+    "split_words",
+    "tokenize",
+]

@@ -1,0 +1,116 @@
+"""Where the words of a lexicon stand in captions, and captions with those words masked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from captionbias.text.lexicon import Lexicon
+from captionbias.text.tokens import Flags, Integers, Tokens, tokenizer
+
+NO_LABEL = -1
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """`m` places where a lexicon's words stand: token position, number of tokens, label number (-1: masked only)."""
+
+    starts: Integers
+    lengths: Integers
+    labels: Integers
+
+
+def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Mentions:
+    """Every mention of a lexicon's words, the longest first: in "hot dog" there is no "dog".
+
+    The lexicon's own words are split by the tokenizer `split`, as the captions were.
+    """
+    nodes = _Trie(tokens, lexicon, split)
+    starts = np.flatnonzero(nodes.root[tokens.ids] > 0)
+    state = nodes.root[tokens.ids[starts]]
+    ends = np.repeat(tokens.offsets[1:], tokens.lengths)
+    best_label, best_length = nodes.label[state].copy(), np.where(nodes.label[state] != nodes.NOTHING, 1, 0)
+    alive, depth = np.arange(len(starts)), 1
+    while len(alive):
+        alive = alive[starts[alive] + depth < ends[starts[alive]]]
+        following = nodes.step(state[alive], tokens.ids[starts[alive] + depth])
+        alive, following, depth = alive[following > 0], following[following > 0], depth + 1
+        state[alive] = following
+        final = nodes.label[following] != nodes.NOTHING
+        best_label[alive[final]], best_length[alive[final]] = nodes.label[following[final]], depth
+    found = best_length > 0
+    return _without_overlaps(Mentions(starts[found], best_length[found], best_label[found]))
+
+
+class _Trie:
+    """The lexicon as a tree over word numbers, walked for all positions of all captions at once. Node 0 is nowhere."""
+
+    NOTHING = -2
+
+    def __init__(self, tokens: Tokens, lexicon: Lexicon, split: str) -> None:
+        numbers = {word: number for number, word in enumerate(tokens.words)}
+        self.width = len(tokens.words)
+        edges: dict[tuple[int, int], int] = {}
+        labels = [self.NOTHING, self.NOTHING]
+        listed = [(word, number) for number, words in enumerate(lexicon.groups.values()) for word in words]
+        for phrase, label in [*listed, *((word, NO_LABEL) for word in lexicon.masked_only)]:
+            parts = [numbers.get(part) for part in tokenizer(split)(phrase)]
+            if not parts or None in parts:
+                continue
+            node = 1
+            for part in parts:
+                assert part is not None
+                if (node, part) not in edges:
+                    edges[node, part] = len(labels)
+                    labels.append(self.NOTHING)
+                node = edges[node, part]
+            labels[node] = label
+        self.label = np.array(labels, np.int64)
+        self.root = np.zeros(self.width, np.int64)
+        for (node, part), child in edges.items():
+            if node == 1:
+                self.root[part] = child
+        deeper = sorted((node * self.width + part, child) for (node, part), child in edges.items() if node != 1)
+        self.keys = np.array([key for key, _ in deeper], np.int64)
+        self.children = np.array([child for _, child in deeper], np.int64)
+
+    def step(self, nodes: Integers, ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Integers:
+        if not len(self.keys):
+            return np.zeros(len(nodes), np.int64)
+        wanted = nodes * self.width + ids
+        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[place] == wanted, self.children[place], 0)
+
+
+def _without_overlaps(mentions: Mentions) -> Mentions:
+    """Left to right: a mention that starts inside the one before it goes."""
+    starts, lengths, labels = mentions.starts, mentions.lengths, mentions.labels
+    while True:
+        inside = np.concatenate(([False], starts[1:] < starts[:-1] + lengths[:-1]))
+        # In a run of overlaps only the first is certain to go; the next may then be free.
+        first = inside & ~np.concatenate(([False], inside[:-1]))
+        if not first.any():
+            return Mentions(starts, lengths, labels)
+        starts, lengths, labels = starts[~first], lengths[~first], labels[~first]
+
+
+def mask_mentions(tokens: Tokens, mentions: Mentions, mask: str) -> Tokens:
+    """Captions in which each mention, however many words it has, is the one token `mask`."""
+    words = tokens.words if mask in tokens.words else (*tokens.words, mask)
+    ids = tokens.ids.copy()
+    ids[mentions.starts] = words.index(mask)
+    keep = np.ones(len(ids), bool)
+    for further in range(1, int(mentions.lengths.max(initial=1))):
+        keep[mentions.starts[mentions.lengths > further] + further] = False
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    return Tokens(ids[keep], kept_before[tokens.offsets], words)
+
+
+def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
+    """Which labels each caption names: flags of shape `(n captions, labels)`."""
+    named = np.zeros((len(tokens), labels), bool)
+    labelled = mentions.labels != NO_LABEL
+    rows = np.searchsorted(tokens.offsets, mentions.starts[labelled], side="right") - 1
+    named[rows, mentions.labels[labelled]] = True
+    return named

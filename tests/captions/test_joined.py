@@ -1,0 +1,210 @@
+"""Files are joined by image id, in the order of the predictions, and what is left out is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from captionbias.captions import CaptionBiasWarning, read_captions
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_coco_captions_are_grouped_in_file_order(tmp_path, write):
+    annotations = [(7, "a woman"), (42, "a man"), (7, "a lady"), (42, "a guy"), (7, "a dog")]
+    coco = {
+        "info": {},
+        "images": [{"id": 42, "file_name": "42.jpg"}, {"id": 7, "file_name": "7.jpg"}],
+        "annotations": [{"id": n, "image_id": i, "caption": c} for n, (i, c) in enumerate(annotations)],
+    }
+    references = tmp_path / "captions_val2014.json"
+    references.write_text(json.dumps(coco))
+    results = write(tmp_path / "results.json", [{"image_id": 42, "caption": "m"}, {"image_id": 7, "caption": "w"}])
+    labels = write(tmp_path / "labels.csv", [{"image_id": 7, "attribute": "f"}, {"image_id": 42, "attribute": "m"}])
+    captions = read_captions(predictions=results, references=references, attributes=labels)
+    assert captions.references == (("a man", "a guy"), ("a woman", "a lady", "a dog"))
+    assert captions.attributes == ("m", "f")
+    assert captions.tasks is None
+    alone = read_captions(references=references, attributes=labels)
+    assert alone.image_ids == ("7", "42")
+    assert alone.predictions is None
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_long_form_groups_captions_labels_and_tasks(tmp_path, write):
+    rows = [
+        {"image_id": 1, "caption": "a", "attribute": "m", "tasks": "dog"},
+        {"image_id": 2, "caption": "b", "attribute": "f", "tasks": ""},
+        {"image_id": 1, "caption": "c", "attribute": "", "tasks": "cat"},
+        {"image_id": 1, "caption": "d", "attribute": "m ", "tasks": "dog"},
+    ]
+    captions = read_captions(references=write(tmp_path / "long.csv", rows))
+    assert captions.references == (("a", "c", "d"), ("b",))
+    assert captions.attributes == ("m", "f")
+    assert captions.tasks == (("dog", "cat"), ())
+
+
+def test_a_label_that_differs_within_an_image_is_an_error(tmp_path, write, fault):
+    rows = [{"image_id": 1, "caption": c, "attribute": a} for c, a in (("a", "m"), ("b", "f"))]
+    path = write(tmp_path / "long.csv", rows)
+    message = fault(read_captions, references=path)
+    assert message.startswith("attributes: image 1 is both 'm' and 'f' in 'attribute' of ")
+    assert str(path) in message
+
+
+def test_a_caption_missing_among_others_is_named(tmp_path, write, fault):
+    rows = [{"image_id": i, "caption": c, "attribute": str(i)} for i, c in ((1, "a"), (2, "b"), (2, ""))]
+    message = fault(read_captions, references=write(tmp_path / "long.csv", rows))
+    assert message.startswith("references[1][1] (image 2) is missing (None): ")
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_ids_are_equal_as_text(tmp_path, write):
+    left = write(tmp_path / "a.json", [{"image_id": i, "caption": "x"} for i in (42, "7", 9.0, "x.jpg")])
+    right = tmp_path / "b.csv"
+    right.write_text("image_id,references,attribute\nx.jpg,a,f\n9,b,m\n7.0,c,m\n 42,d,f\n")
+    captions = read_captions(predictions=left, references=right)
+    assert captions.image_ids == ("42", "7", "9", "x.jpg")
+    assert captions.references == (("d",), ("c",), ("b",), ("a",))
+
+
+def test_a_prediction_given_twice_is_an_error(tmp_path, people, write, fault, prediction_records):
+    path = write(tmp_path / "twice.json", [*prediction_records, {"image_id": "7.0", "caption": "again"}])
+    message = fault(read_captions, predictions=path, references=people)
+    assert message == f"predictions: image 7 has more than one row in {path}: keep one caption an image"
+
+
+def test_images_on_one_side_are_left_out_with_one_warning_a_cause(tmp_path, write):
+    predictions = write(tmp_path / "p.json", [{"image_id": i, "caption": "x"} for i in range(10)])
+    people = [
+        {"image_id": i, "references": [] if i in (3, 4) else ["y"], "attribute": "mf"[i % 2]} for i in range(2, 12)
+    ]
+    tasks = write(tmp_path / "t.json", [{"image_id": i, "tasks": ["dog"]} for i in range(20) if i != 9])
+    with pytest.warns(CaptionBiasWarning) as raised:
+        captions = read_captions(
+            predictions=predictions, references=write(tmp_path / "people.parquet", people), tasks=tasks
+        )
+    assert captions.image_ids == ("2", "5", "6", "7", "8")
+    assert [str(warning.message) for warning in raised] == [
+        "4 of 10 images have no human captions and are left out (first: 0, 1, 3)",
+        f"1 of 6 images have no row in {tasks} and are left out (first: 9)",
+        "2 of 8 images with human captions have no prediction and are left out (first: 10, 11)",
+    ]
+    assert {warning.filename for warning in raised} == {__file__}
+
+
+def test_images_without_labels_and_labels_without_captions_are_told(tmp_path, write):
+    predictions = write(tmp_path / "p.json", [{"image_id": i, "caption": "x"} for i in range(4)])
+    labels = write(tmp_path / "l.csv", [{"image_id": i, "attribute": "mf"[i % 2]} for i in range(1, 6)])
+    with pytest.warns(CaptionBiasWarning) as raised:
+        captions = read_captions(predictions=predictions, attributes=labels)
+    assert captions.image_ids == ("1", "2", "3")
+    assert [str(warning.message) for warning in raised] == [
+        f"1 of 4 images have no row in {labels} and are left out (first: 0)",
+        "2 of 5 images with a label have no caption and are left out (first: 4, 5)",
+    ]
+
+
+def test_no_image_in_common_shows_ids_of_each_side(tmp_path, people, write, fault):
+    predictions = write(tmp_path / "p.json", [{"image_id": f"COCO_{i}.jpg", "caption": "x"} for i in range(9)])
+    message = fault(read_captions, predictions=predictions, references=people)
+    assert "(images COCO_0.jpg, COCO_1.jpg, COCO_2.jpg)" in message
+    assert "(images 7, 9223372036854775807, 42) have no image in common" in message
+
+
+def test_references_that_are_all_empty_are_an_error(tmp_path, write, fault):
+    rows = [{"image_id": i, "references": [], "attribute": a} for i, a in enumerate("mf")]
+    message = fault(read_captions, references=write(tmp_path / "a.json", rows))
+    assert message.startswith("references: 'references' of ")
+    assert "has no caption in any row" in message
+
+
+class TestKeep:
+    @pytest.fixture
+    def path(self, tmp_path, write):
+        labels = ["Male", "Female", "Both", None, " Male ", "", "Female"]
+        return write(
+            tmp_path / "a.json", [{"image_id": i, "caption": "x", "attribute": a} for i, a in enumerate(labels)]
+        )
+
+    def test_only_the_labels_named_are_used(self, path):
+        with pytest.warns(CaptionBiasWarning) as raised:
+            captions = read_captions(predictions=path, keep=["Male", "Female"])
+        assert captions.image_ids == ("0", "1", "4", "6")
+        assert captions.attributes == ("Male", "Female", "Male", "Female")
+        assert [str(warning.message) for warning in raised] == [
+            f"2 of 7 images have no label in 'attribute' of {path} and are left out (first: 3, 5)"
+        ]
+
+    def test_without_it_a_missing_label_is_an_error_that_names_it(self, path, fault):
+        message = fault(read_captions, predictions=path)
+        assert message.startswith(f"attributes: 2 of 7 images have no label in 'attribute' of {path} (first: 3, 5); ")
+        assert message.endswith("keep (--keep)")
+
+    def test_a_label_that_never_occurs_is_an_error_with_those_that_do(self, path, fault):
+        message = fault(read_captions, predictions=path, keep=["Male", "female"])
+        assert message.startswith("keep names 'female', which is no label in ")
+        assert message.endswith("it has 'Both', 'Female', 'Male'")
+
+    @pytest.mark.parametrize("keep", ["Male", []])
+    def test_it_is_a_list(self, path, keep, fault):
+        assert fault(read_captions, predictions=path, keep=keep).startswith(f"keep is {keep!r}: give a list of labels")
+
+    def test_one_label_is_not_enough(self, path, fault):
+        assert "only one value 'Male'" in fault(read_captions, predictions=path, keep=["Male"])
+
+
+ROWS = [
+    {"caption": "a", "references": ["x"], "attribute": "m"},
+    {"caption": "b", "references": [], "attribute": "f"},
+    {"caption": "c", "references": ["z"], "attribute": "f"},
+]
+
+
+class TestWithoutIds:
+    def test_one_file_is_read_row_by_row(self, tmp_path, write):
+        path = write(tmp_path / "a.parquet", ROWS)
+        elsewhere = tmp_path / "folder" / ".." / "a.parquet"
+        (tmp_path / "folder").mkdir()
+        with pytest.warns(CaptionBiasWarning, match=r"^1 of 3 images have no human captions .*\(first: row 1\)$"):
+            captions = read_captions(predictions=path, references=elsewhere)
+        assert captions.predictions == ("a", "c")
+        assert captions.image_ids == ("row 0", "row 2")
+
+    def test_two_files_are_an_error(self, tmp_path, people, write, fault):
+        path = write(tmp_path / "a.parquet", ROWS)
+        message = fault(read_captions, predictions=path, references=people)
+        assert message.startswith(f"{path} has no column 'image_id' to join it by: it has 'caption', ")
+        assert message.endswith("name the column of image ids with id_column, or put everything in one file")
+
+
+texts = st.text(min_size=1, max_size=8).filter(lambda text: text.strip() and not text.strip().startswith("["))
+images = st.dictionaries(st.integers(-(2**63), 2**63 - 1), st.lists(texts, min_size=1, max_size=3), min_size=2)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(images=images, extension=st.sampled_from(["csv", "json", "jsonl", "parquet"]), data=st.data())
+def test_the_order_of_rows_in_references_does_not_matter(tmp_path, images, extension, data, write):
+    order = list(images)
+    predictions = write(tmp_path / "p.json", [{"image_id": i, "caption": "x"} for i in order])
+    rows = [
+        {"image_id": i, "references": r, "attribute": "mf"[position % 2]}
+        for position, (i, r) in enumerate(images.items())
+    ]
+    shuffled = data.draw(st.permutations(rows))
+    captions = read_captions(predictions=predictions, references=write(tmp_path / f"r.{extension}", shuffled))
+    assert captions.image_ids == tuple(map(str, order))
+    assert captions.references == tuple(tuple(images[i]) for i in order)
+    assert captions.attributes == tuple("mf"[position % 2] for position in range(len(order)))
+
+    long_form = [
+        {"image_id": row["image_id"], "caption": text, "attribute": row["attribute"]}
+        for row in rows
+        for text in row["references"]
+    ]
+    long_file = write(tmp_path / f"long.{extension}", data.draw(st.permutations(long_form)))
+    grouped = read_captions(predictions=predictions, references=long_file)
+    assert grouped.attributes == captions.attributes
+    assert list(map(sorted, grouped.references)) == list(map(sorted, captions.references))

@@ -1,0 +1,112 @@
+"""Files of every format give the same captions, and those that cannot be read say why and what to do."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from captionbias.captions import read_captions
+
+FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
+
+
+@pytest.mark.usefixtures("no_warnings")
+@pytest.mark.parametrize("of_people", FORMATS)
+@pytest.mark.parametrize("of_predictions", FORMATS)
+def test_formats_give_the_same_captions_in_the_order_of_predictions(
+    tmp_path, of_predictions, of_people, write, prediction_records, people_records
+):
+    captions = read_captions(
+        predictions=write(tmp_path / f"predictions.{of_predictions}", prediction_records),
+        references=str(write(tmp_path / f"people.{of_people}", people_records)),
+    )
+    assert captions.image_ids == ("42", "7", "9223372036854775807")
+    assert captions.predictions == ("a man on a bike", 'a woman, her dog\nand a "cat"', "NA")
+    assert captions.references == (("a man rides",), ("a woman", "a lady, a dog"), ("null", "None"))
+    assert captions.attributes == ("male", "female", "NA")
+    assert captions.tasks == (("bicycle",), ("dog", "cat"), ())
+
+
+def test_extensions_in_capitals_and_a_byte_order_mark_are_read(tmp_path):
+    text = "image_id,caption,attribute\n1,a,m\n2,b,f\n"
+    (tmp_path / "A.CSV").write_text(text, encoding="utf-8-sig")
+    assert read_captions(predictions=tmp_path / "A.CSV").image_ids == ("1", "2")
+
+
+def test_a_line_separator_inside_a_json_line_is_text(tmp_path, write):
+    records = [{"image_id": i, "caption": f"a\u2028b\x85{i}", "attribute": a} for i, a in enumerate("mf")]
+    captions = read_captions(predictions=write(tmp_path / "a.jsonl", records))
+    assert captions.predictions == ("a\u2028b\x850", "a\u2028b\x851")
+
+
+@pytest.mark.parametrize(
+    ("cell", "captions"),
+    [
+        ("a man", ("a man",)),
+        ('["a man", "a guy"]', ("a man", "a guy")),
+        (' ["a man"] ', ("a man",)),
+        ("[unclear]", ("[unclear]",)),
+        ("[1", ("[1",)),
+    ],
+)
+def test_a_text_cell_is_a_json_list_or_one_caption(tmp_path, cell, captions, write):
+    rows = [{"image_id": i, "references": cell, "attribute": str(i)} for i in range(2)]
+    assert read_captions(references=write(tmp_path / "a.csv", rows)).references == (captions, captions)
+
+
+def test_a_python_list_in_a_text_cell_is_no_caption(tmp_path, fault):
+    table = pd.DataFrame({"image_id": [1, 2], "references": [["a man"], ["a girl"]], "attribute": ["m", "f"]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    message = fault(read_captions, references=tmp_path / "a.csv")
+    assert "image 1: \"['a man']\" looks like a list and is no JSON list; write it with json.dumps" in message
+
+
+HEAD = "image_id,caption,attribute\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", None, "does not exist: check the path"),
+        ("a.csv", b"", "is an empty file"),
+        ("a.csv", b"\n\n", "has only blank lines"),
+        ("a.csv", HEAD, "has no rows"),
+        ("a.csv", HEAD + "1,a,m\n2,a man, sitting,m\n", "has 3 columns, but line 3 has 4: "),
+        ("a.csv", HEAD + "1,a,m\n2\n", "has 3 columns, but line 3 has 1: "),
+        ("a.csv", HEAD + '1,"a,m\n2,b,f\n', "is broken at line 3 ("),
+        ("a.csv", HEAD + '1,"a" b,m\n', "is broken at line 2 ("),
+        ("a.csv", (HEAD + "1,café,m\n").encode("latin-1"), "is not UTF-8 text at byte 32: save it as UTF-8"),
+        ("a.json", b"", "is an empty file"),
+        ("a.json", '[{"image_id": 1,\n "caption" "a"}]', "is broken JSON at line 2, column 12 ("),
+        ("a.json", "[" * 200_000, "cannot be read ("),
+        ("a.json", '{"images": []}', "holds neither an array of records nor COCO captions"),
+        ("a.json", "3", "holds neither an array of records nor COCO captions"),
+        ("a.json", '[{"image_id": 1}, "a"]', "has str instead of a record at position 1 "),
+        ("a.json", "[]", "holds no rows"),
+        ("a.json", b"\xff\xfe", "is not UTF-8 text at byte 0: "),
+        ("a.jsonl", '{"image_id": 1}\n\n{"image_id": 2', "is broken JSON at line 3, column "),
+        ("a.jsonl", '{"image_id": 1}\n[2]', "has list instead of a record at line 2"),
+        ("a.jsonl", "\n", "holds no rows"),
+        ("a.parquet", b"PAR1 and no more", "cannot be read ("),
+        ("a.txt", "a man", "has the unknown extension '.txt': give one of .csv, .tsv, .json, .jsonl, .parquet"),
+        ("a" * 300 + ".csv", None, "cannot be read ("),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_way_out(tmp_path, name, content, message, fault):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    assert fault(read_captions, predictions=path).startswith(f"{path} {message}")
+
+
+def test_a_directory_is_no_file(tmp_path, fault):
+    assert fault(read_captions, predictions=tmp_path).startswith(f"{tmp_path} is a directory: give one file")
+
+
+def test_damage_deep_in_a_parquet_file_is_named(tmp_path, write, fault):
+    rows = [{"image_id": i, "caption": f"{i} " * 50, "attribute": "mf"[i % 2]} for i in range(500)]
+    path = write(tmp_path / "a.parquet", rows)
+    content = bytearray(path.read_bytes())
+    content[4:200] = bytes(196)
+    path.write_bytes(content)
+    assert fault(read_captions, predictions=path).startswith(f"{path} cannot be read (")
