@@ -38,8 +38,8 @@ class LSTMClassifier(nn.Module):
         self.dropout = nn.Dropout(dropout)
         widths = [hidden * (2 if bidirectional else 1), *head, outputs]
         linear = [nn.Linear(before, after) for before, after in itertools.pairwise(widths)]
-        hidden_layers = [layer for linear_layer in linear[:-1] for layer in (linear_layer, nn.ReLU())]
-        self.head = nn.Sequential(*hidden_layers, linear[-1])
+        self.head = nn.Sequential(*(layer for hidden_layer in linear[:-1] for layer in (hidden_layer, nn.ReLU())))
+        self.output = linear[-1]
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Logits of shape `(captions, outputs)` for padded numbers `(captions, longest)` and lengths `(captions,)`."""
@@ -47,5 +47,5 @@ class LSTMClassifier(nn.Module):
         packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         _, (state, _) = self.lstm(packed)
         last = torch.cat((state[-2], state[-1]), dim=1) if self.lstm.bidirectional else state[-1]
-        logits: torch.Tensor = self.head(self.dropout(last))
+        logits: torch.Tensor = self.output(self.head(self.dropout(last)))
         return logits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +52,29 @@ def settings(presets: Mapping[str, dict[str, Any]], preset: str, chosen: Mapping
     """The preset's settings, with those that the caller chose (not None) in their place.
 
     Raises:
-        ValueError: an unknown preset; trials, test share or delta out of range.
+        ValueError: an unknown preset or alignment; trials that are no whole number of 1 or more.
     """
-    if preset not in presets:
+    if not isinstance(preset, str) or preset not in presets:
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(presets)}")
     result = presets[preset] | {name: value for name, value in chosen.items() if value is not None}
-    if not isinstance(result["trials"], int) or result["trials"] < 1:
-        raise ValueError(f"trials must be a whole number of 1 or more, not {result['trials']!r}")
+    result["trials"] = whole_number("trials", result["trials"], least=1)
     if result["alignment"] not in ("constant", "contextual"):
         raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")
     return result
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are none.
+
+    >>> whole_number("bootstrap", 1000, least=0)
+    1000
+
+    Raises:
+        ValueError: no whole number, or below `least`.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of {least} or more, not {value!r}")
+    return int(value)
 
 
 def signature(parts: Mapping[str, Any]) -> str:

@@ -67,8 +67,9 @@ def align_human(
 
 
 def alignment_vectors(sides: Sides, chosen: Mapping[str, Any], seed: int) -> Any:
-    """The word vectors that contextual alignment needs; None for constant alignment or a side measured alone."""
-    if chosen["alignment"] == "constant" or not sides.model_rows or not len(sides.human_image):
+    """The word vectors that contextual alignment needs; None where nothing is to be replaced by them."""
+    foreign = sides.human.present() & ~sides.model.present()
+    if chosen["alignment"] == "constant" or not sides.model_rows or not foreign.any():
         return None
     return load_vectors(chosen["vectors"], sides.tokens, seed)
 

@@ -12,27 +12,30 @@ def summarize(name: str, values: Floats, replicates: Floats, bounds: tuple[float
 
     Args:
         name: the key of the mean; the others are `name` with an ending.
-        values: the quantity in each trial, shape `(trials,)`.
+        values: the quantity in each trial, shape `(trials,)`; nan where it is undefined.
         replicates: its mean over trials in each bootstrap replicate, shape `(replicates,)`; may be empty.
         bounds: the quantity's range.
 
     Returns:
-        `name`; with two trials or more `name_std`, `name_trial_ci_low`, `name_trial_ci_high`; with replicates
-        `name_ci_low`, `name_ci_high`. What is undefined is left out, never 0.
+        `name`; with two trials or more `name_std`, `name_trial_ci_low`, `name_trial_ci_high`; with two replicates or
+        more `name_ci_low`, `name_ci_high`. What is undefined is left out, never 0 and never nan.
 
     >>> summarize("lic", np.array([1.0]), np.array([]), (-100.0, 100.0))
     {'lic': 1.0}
     """
-    result = {name: float(values.mean())}
-    if len(values) > 1:
-        low, high = trial_interval(values)
+    defined, drawn = values[~np.isnan(values)], replicates[~np.isnan(replicates)]
+    if not len(defined):
+        return {}
+    result = {name: float(defined.mean())}
+    if len(defined) > 1:
+        low, high = trial_interval(defined)
         result |= {
-            f"{name}_std": standard_deviation(values),
+            f"{name}_std": standard_deviation(defined),
             f"{name}_trial_ci_low": low,
             f"{name}_trial_ci_high": high,
         }
-    if len(replicates):
-        low, high = bootstrap_interval(result[name], replicates, bounds)
+    if len(drawn) > 1:
+        low, high = bootstrap_interval(result[name], drawn, bounds)
         result |= {f"{name}_ci_low": low, f"{name}_ci_high": high}
     return result
 

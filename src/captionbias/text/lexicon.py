@@ -73,8 +73,8 @@ def _folder() -> Any:
 
 
 def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
-    plain = "groups" not in content
-    groups = {} if plain and "extends" in content else content if plain else content["groups"]
+    plain = "groups" not in content and "extends" not in content
+    groups = content if plain else content.get("groups", {})
     if not isinstance(groups, Mapping):
         raise ValueError(f"lexicon {name!r}: 'groups' must map each label to a list of words")
     words = {label: _words(listed, f"lexicon {name!r}, label {label!r}") for label, listed in groups.items()}
@@ -84,7 +84,7 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
         base = load_lexicon(content["extends"])
         labels = dict.fromkeys((*base.groups, *words))
         words = {label: base.groups.get(label, ()) + words.get(label, ()) for label in labels}
-        alone, mask = base.masked_only + alone, base.mask
+        alone, mask = base.masked_only + alone, str(content.get("mask", base.mask))
     _check_disjoint(words, alone, name)
     return Lexicon(name, mask, words, alone)
 

@@ -1,0 +1,88 @@
+"""Splits: balanced or stratified, disjoint, of the shares asked for, and the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.attackers.splits import SMALLEST_CLASS, balanced_split, stratified_split
+
+SPLITS = [balanced_split, stratified_split]
+SEARCH = settings(deadline=None, max_examples=60)
+COUNTS = st.lists(st.integers(SMALLEST_CLASS, 60), min_size=2, max_size=4)
+SHARES = st.floats(0.05, 0.5)
+SEEDS = st.integers(0, 2**32)
+
+
+def shuffled(counts: list[int]) -> np.ndarray:
+    return np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts)), counts))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@SEARCH
+@given(counts=COUNTS, share=SHARES, seed=SEEDS)
+def test_no_image_is_on_both_sides(split, counts, share, seed):
+    train, test = split(shuffled(counts), share, seed)
+    for part in (train, test):
+        assert np.array_equal(part, np.unique(part)), "numbers are sorted and stand once"
+        assert part.min() >= 0
+        assert part.max() < sum(counts)
+    assert not set(train.tolist()) & set(test.tolist())
+
+
+@SEARCH
+@given(counts=COUNTS, share=SHARES, seed=SEEDS)
+def test_a_balanced_split_cuts_every_class_to_the_smallest(counts, share, seed):
+    classes = shuffled(counts)
+    train, test = balanced_split(classes, share, seed)
+    tested = max(1, round(min(counts) * share))
+    assert np.bincount(classes[test]).tolist() == [tested] * len(counts)
+    assert np.bincount(classes[train]).tolist() == [min(counts) - tested] * len(counts)
+
+
+@SEARCH
+@given(counts=COUNTS, share=SHARES, seed=SEEDS)
+def test_a_stratified_split_keeps_every_image_and_each_class_s_share(counts, share, seed):
+    classes = shuffled(counts)
+    train, test = stratified_split(classes, share, seed)
+    assert sorted([*train.tolist(), *test.tolist()]) == list(range(len(classes)))
+    tested = np.bincount(classes[test], minlength=len(counts))
+    assert tested.tolist() == [max(1, round(count * share)) for count in counts]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_seed_alone_decides(split):
+    classes = shuffled([40, 30])
+    np.random.seed(1)
+    once = split(classes, 0.2, 5)
+    np.random.seed(2)
+    again, other = split(classes, 0.2, 5), split(classes, 0.2, 6)
+    assert all(np.array_equal(left, right) for left, right in zip(once, again, strict=True))
+    assert not np.array_equal(once[1], other[1])
+
+
+def test_a_large_class_s_images_are_drawn_anew_for_each_seed():
+    classes = np.repeat([0, 1], [12, 60])
+    used = [set(np.concatenate(balanced_split(classes, 0.2, seed)).tolist()) for seed in range(60)]
+    assert set.union(*used) == set(range(72))
+    tested = [set(stratified_split(classes, 0.2, seed)[1].tolist()) for seed in range(60)]
+    assert set.union(*tested) == set(range(72))
+
+
+def test_the_published_shares():
+    classes = np.repeat([0, 1], [1000, 2500])
+    train, test = balanced_split(classes, 0.1, 0)
+    assert (len(train), len(test)) == (1800, 200)
+    train, test = stratified_split(classes, 0.2, 0)
+    assert (len(train), len(test)) == (2800, 700)
+    assert np.bincount(classes[test]).tolist() == [200, 500]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_smallest_class_still_has_an_image_to_test(split):
+    classes = np.repeat([0, 1], [SMALLEST_CLASS, 40])
+    train, test = split(classes, 0.01, 0)
+    assert np.bincount(classes[test]).tolist() == [1, 1]
+    assert np.bincount(classes[train])[0] == SMALLEST_CLASS - 1

@@ -1,0 +1,504 @@
+"""DBAC from captions to numbers: its formulas worked out by hand, its options, and that it repeats itself exactly."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from captionbias.attackers import lstm
+from captionbias.attackers.splits import stratified_split
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import dbac
+from captionbias.planted import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
+
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant"}
+DIRECTIONS = ("a_to_t", "t_to_a")
+WEIGHTS = ("", "_matched")
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return vars(plant(images=200, captions=2, a_to_t=0.3, t_to_a=0.3))
+
+
+@pytest.fixture(scope="module")
+def result(planted):
+    return dbac(**planted, **FAST, details=True)
+
+
+def without(result, *names):
+    return {key: value for key, value in result.items() if key not in ("signature", "details", *names)}
+
+
+def trials(result, direction):
+    return result["details"][direction]["trials"]
+
+
+@pytest.fixture
+def small_lstm(monkeypatch):
+    """DBAC's own attacker with little to compute; the recipe itself is not the point."""
+    monkeypatch.setattr(lstm, "DBAC", replace(lstm.DBAC, epochs=1, embedding=8, hidden=8, head=(8, 8)))
+
+
+# Captions whose attacker we know: a clue gives the attribute away, wrongly in one caption of five; other clues give the
+# tasks away, always. So each caption's quality, weight and score can be worked out by hand.
+
+PEOPLE = {"female": "woman", "male": "man", None: "someone"}
+CLUES = {"female": "indoors", "male": "outdoors"}
+OTHER = {"female": "male", "male": "female"}
+TASKS = ("ball", "bench")
+TASK_CLUES = {"ball": "round", "bench": "long"}
+KNOWN = {"preset": "fast", "trials": 3, "bootstrap": 0, "alignment": "constant", "quality": "accuracy"}
+
+
+class Told:
+    """One caption: its image, whom and what it names, and what its clue says the attribute is."""
+
+    def __init__(self, image, person, tasks, clue, shown):
+        self.image, self.person, self.tasks, self.clue = image, person, frozenset(tasks), clue
+        clues = [TASK_CLUES[task] for task in TASKS if task in shown]
+        named = [f"a {task}" for task in TASKS if task in tasks]
+        self.text = " ".join(["a", PEOPLE[person], *clues, CLUES[clue], *named])
+
+
+class Known:
+    """400 images, one model caption and two human captions each; the captioner names more tasks for women."""
+
+    def __init__(self):
+        random = np.random.default_rng(0)
+        self.attributes = ["female" if image % 2 else "male" for image in range(400)]
+        self.tasks = [frozenset(task for task in TASKS if random.random() < 0.5) for _ in self.attributes]
+        self.told = {"m": [], "h": []}
+        for image, (attribute, shown) in enumerate(zip(self.attributes, self.tasks, strict=True)):
+            for side, number in (("m", 0), ("h", 0), ("h", 1)):
+                likely = 0.9 if attribute == "female" and side == "m" else 0.6
+                # The first human caption names every task, so that tasks that are not given are found.
+                tasks = shown if (side, number) == ("h", 0) else {task for task in shown if random.random() < likely}
+                person = attribute if random.random() < 0.8 else None
+                clue = OTHER[attribute] if random.random() < 0.2 else attribute
+                self.told[side].append(Told(image, person, tasks, clue, shown))
+        classes = np.array([attribute == "male" for attribute in self.attributes], np.int64)
+        self.tested = [set(stratified_split(classes, 0.2, seed)[1].tolist()) for seed in range(KNOWN["trials"])]
+
+    def arguments(self):
+        human = [told.text for told in self.told["h"]]
+        return {
+            "predictions": [told.text for told in self.told["m"]],
+            "references": [human[start : start + 2] for start in range(0, len(human), 2)],
+            "attributes": self.attributes,
+            "task_lexicon": {task: [task] for task in TASKS},
+        }
+
+    def quality(self, direction, told):
+        return 1.0 if direction == "t_to_a" or told.clue == self.attributes[told.image] else 0.0
+
+    def by_hand(self, direction):
+        """METRICS, "DBAC" and "Matched DBAC", one caption after the other."""
+        shows = self.attributes if direction == "a_to_t" else self.tasks
+        of_image = Counter(shows)
+        named, total = {}, {}
+        for side, told in self.told.items():
+            names = [one.tasks if direction == "a_to_t" else one.person for one in told]
+            named[side], total[side] = Counter(names), len(told)
+
+        def frequency(side, one):
+            return named[side][one.tasks if direction == "a_to_t" else one.person] / total[side]
+
+        def weights(side, one):
+            per_shown = len(shows) / of_image[shows[one.image]]
+            return frequency(side, one) * per_shown, frequency("h", one) / frequency(side, one) * per_shown
+
+        found = {}
+        for side, told in self.told.items():
+            assert set(named[side]) == set(named["h"]), "what is named is named on both sides"
+            found[f"prior_{side}"] = np.mean([weights(side, one)[0] for one in told])
+            published, matched, quality = [], [], []
+            for tested in self.tested:
+                rows = [(self.quality(direction, one), *weights(side, one)) for one in told if one.image in tested]
+                q, w, v = map(np.array, zip(*rows, strict=True))
+                published.append((q * w).mean())
+                matched.append((q * v).sum() / v.sum())
+                quality.append(q.mean())
+            found |= {f"omega_{side}": published, f"omega_{side}_matched": matched, f"quality_{side}": quality}
+        return {key: np.array(values) for key, values in found.items()}
+
+
+@pytest.fixture(scope="module")
+def known():
+    return Known()
+
+
+@pytest.fixture(scope="module")
+def known_result(known):
+    return dbac(**known.arguments(), tasks=[sorted(tasks) for tasks in known.tasks], **KNOWN, details=True)
+
+
+def difference(model, human):
+    return (model - human) / (model + human)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_part_follows_from_the_captions_by_hand(direction, known, known_result):
+    hand = known.by_hand(direction)
+    expected = {
+        f"dbac_{direction}": difference(hand["omega_m"], hand["omega_h"]),
+        f"dbac_{direction}_matched": difference(hand["omega_m_matched"], hand["omega_h_matched"]),
+        f"dbac_{direction}_prior": difference(hand["prior_m"], hand["prior_h"]),
+    }
+    for side in ("m", "h"):
+        expected[f"omega_{side}_{direction}"] = hand[f"omega_{side}"]
+        expected[f"omega_{side}_{direction}_matched"] = hand[f"omega_{side}_matched"]
+        expected[f"mean_quality_{side}_{direction}"] = hand[f"quality_{side}"]
+        expected[f"coverage_{side}_{direction}"] = 1.0
+    assert {key: known_result[key] for key in expected} == pytest.approx({k: np.mean(v) for k, v in expected.items()})
+    assert [row["dbac"] for row in trials(known_result, direction)] == pytest.approx(expected[f"dbac_{direction}"])
+
+
+def test_a_perfect_attacker_leaves_the_weights_alone(known_result):
+    assert known_result["mean_quality_m_t_to_a"] == known_result["mean_quality_h_t_to_a"] == 1
+    for side in ("m", "h"):
+        assert known_result[f"omega_{side}_t_to_a"] == pytest.approx(known_result[f"mean_weight_{side}_t_to_a"])
+        assert known_result[f"omega_{side}_t_to_a_matched"] == pytest.approx(1)
+    assert known_result["dbac_t_to_a_matched"] == pytest.approx(0)
+
+
+def test_without_weights_omega_of_accuracy_is_the_accuracy(known, known_result):
+    result = dbac(**known.arguments(), **KNOWN, bayes=False)
+    for direction in DIRECTIONS:
+        accuracy = {side: known.by_hand(direction)[f"quality_{side}"] for side in ("m", "h")}
+        for side in ("m", "h"):
+            assert result[f"omega_{side}_{direction}"] == pytest.approx(accuracy[side].mean())
+            assert result[f"mean_weight_{side}_{direction}"] == 1
+        assert result[f"dbac_{direction}"] == pytest.approx(difference(accuracy["m"], accuracy["h"]).mean())
+        for unchanged in (f"dbac_{direction}_matched", f"dbac_{direction}_prior"):
+            assert result[unchanged] == known_result[unchanged]
+
+
+def test_tasks_that_the_human_captions_name_are_as_good_as_given_ones(known, known_result):
+    named = dbac(**known.arguments(), **KNOWN, details=True)
+    assert without(named) == without(known_result)
+    assert named["details"]["task_counts"] == known_result["details"]["task_counts"]
+    assert named["details"]["task_counts"] == dict(Counter(task for tasks in known.tasks for task in tasks))
+    assert "tasks:named" in named["signature"]
+    assert "tasks:given" in known_result["signature"]
+
+
+def test_given_tasks_are_what_the_images_show(known, known_result):
+    """Not what the captions name: only T to A asks what an image shows."""
+    other = [["bench"] if image % 2 else [] for image in range(400)]
+    result = dbac(**known.arguments(), tasks=other, **KNOWN, details=True)
+    assert result["details"]["task_counts"] == {"bench": 200}
+    for key, value in without(result).items():
+        if "a_to_t" in key:
+            assert value == known_result[key]
+    assert result["dbac_t_to_a_prior"] != known_result["dbac_t_to_a_prior"]
+
+
+# What the options do.
+
+
+def test_the_same_captions_on_both_sides_give_exactly_0(planted):
+    captions = {**planted, "predictions": [row[0] for row in planted["references"]]}
+    captions["references"] = [row[:1] for row in planted["references"]]
+    for quality in ("confidence", "accuracy", "inverse_cross_entropy"):
+        result = dbac(**captions, **FAST, quality=quality)
+        for direction in DIRECTIONS:
+            for score in (f"dbac_{direction}", f"dbac_{direction}_matched", f"dbac_{direction}_prior"):
+                assert (result[score], result[f"{score}_ci_low"], result[f"{score}_ci_high"]) == (0, 0, 0)
+
+
+def test_predictions_that_are_one_of_the_references_are_not_biased():
+    captions = vars(plant(images=1000, captions=3, seed=1))
+    captions["predictions"] = [row[image % 3] for image, row in enumerate(captions["references"])]
+    result = dbac(**captions, **FAST | {"trials": 3, "bootstrap": 200})
+    for direction in DIRECTIONS:
+        for weights in WEIGHTS:
+            score = f"dbac_{direction}{weights}"
+            assert result[f"{score}_ci_low"] <= 0 <= result[f"{score}_ci_high"]
+
+
+def test_results_are_plain_floats_and_json(planted, result):
+    assert {type(value) for value in without(result).values()} == {float}
+    assert type(result["signature"]) is str
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert "details" not in dbac(**planted, **FAST)
+
+
+def test_every_score_has_its_intervals_and_every_interval_its_score(result):
+    for direction in DIRECTIONS:
+        for weights in WEIGHTS:
+            for score in (f"{part}_{direction}{weights}" for part in ("dbac", "omega_m", "omega_h")):
+                assert result[f"{score}_trial_ci_low"] < result[score] < result[f"{score}_trial_ci_high"]
+                assert result[f"{score}_ci_low"] < result[score] < result[f"{score}_ci_high"]
+                assert result[f"{score}_std"] > 0
+        assert f"dbac_{direction}_prior_ci_low" in result
+        assert f"dbac_{direction}_prior_std" not in result, "no trial has a part in the weights"
+
+
+def test_the_mean_over_the_trials_is_the_result(result):
+    for direction in DIRECTIONS:
+        rows = trials(result, direction)
+        assert [row["seed"] for row in rows] == [0, 1]
+        for key, full in (("dbac", f"dbac_{direction}"), ("omega_m_matched", f"omega_m_{direction}_matched")):
+            assert np.mean([row[key] for row in rows]) == pytest.approx(result[full])
+
+
+def test_one_trial_and_no_bootstrap_leave_out_what_they_cannot_know(planted, result):
+    one = dbac(**planted, **FAST | {"trials": 1, "bootstrap": 0})
+    assert not [key for key in one if key.endswith(("_std", "_ci_low", "_ci_high"))]
+    assert one["dbac_a_to_t_prior"] == result["dbac_a_to_t_prior"]
+
+
+def test_the_model_side_alone(planted, result):
+    alone = dbac(**{**planted, "references": None}, **FAST)
+    for direction in DIRECTIONS:
+        assert alone[f"omega_m_{direction}"] == pytest.approx(result[f"omega_m_{direction}"])
+    assert not [key for key in without(alone) if key.startswith("dbac") or "_h_" in key or "matched" in key]
+    assert not [key for key in alone if key.startswith("coverage")]
+
+
+def test_the_human_side_alone(planted):
+    alone = dbac(**{**planted, "predictions": None}, **FAST)
+    assert {"omega_h_a_to_t", "omega_h_t_to_a", "mean_weight_h_a_to_t"} < set(alone)
+    assert not [key for key in without(alone) if key.startswith("dbac") or "_m_" in key or "matched" in key]
+
+
+def test_without_references_t_to_a_asks_for_tasks(planted):
+    model = {"predictions": planted["predictions"], "attributes": planted["attributes"]}
+    with pytest.raises(ValueError, match=r"^tasks is missing.*give tasks, or directions=\['a_to_t'\]"):
+        dbac(**model, **FAST)
+    assert "omega_m_a_to_t" in dbac(**model, **FAST, directions=["a_to_t"])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_one_direction_alone_is_the_same_as_among_both(direction, planted, result):
+    alone = dbac(**planted, **FAST, directions=(direction,), details=True)
+    assert without(alone) == {key: value for key, value in without(result).items() if direction in key}
+    assert alone["details"][direction] == result["details"][direction]
+    assert set(DIRECTIONS) & set(alone["details"]) == {direction}
+
+
+def test_the_prior_knows_nothing_of_the_attacker(planted, result, small_lstm):
+    other = dbac(**planted, **FAST | {"encoder": "lstm", "trials": 1, "seed": 7}, quality="accuracy")
+    for direction in DIRECTIONS:
+        assert other[f"dbac_{direction}_prior"] == result[f"dbac_{direction}_prior"]
+        assert other[f"dbac_{direction}"] != result[f"dbac_{direction}"]
+
+
+def test_quality_changes_the_score_and_not_the_weights(planted, result):
+    for quality in ("accuracy", "inverse_cross_entropy"):
+        other = dbac(**planted, **FAST, quality=quality)
+        for direction in DIRECTIONS:
+            assert other[f"mean_weight_m_{direction}"] == result[f"mean_weight_m_{direction}"]
+            assert other[f"dbac_{direction}"] != result[f"dbac_{direction}"]
+
+
+def test_inverse_cross_entropy_is_the_mean_weight_by_the_mean_loss(planted):
+    result = dbac(**planted, **FAST | {"trials": 1}, quality="inverse_cross_entropy")
+    for part in ("m_a_to_t", "h_a_to_t", "m_t_to_a", "h_t_to_a"):
+        assert result[f"omega_{part}"] == pytest.approx(result[f"mean_weight_{part}"] / result[f"mean_quality_{part}"])
+
+
+def test_the_names_of_the_labels_do_not_matter(planted, result):
+    renamed = {**planted, "attributes": [{"female": "A", "male": "B"}[label] for label in planted["attributes"]]}
+    assert without(dbac(**renamed, **FAST)) == without(result)
+
+
+def test_labels_in_another_order_only_draw_other_splits(planted, result):
+    """The classes draw their test images one after the other. What needs no split stays the same."""
+    swapped = {**planted, "attributes": [{"female": "Z", "male": "A"}[label] for label in planted["attributes"]]}
+    other = dbac(**swapped, **FAST)
+    for direction in DIRECTIONS:
+        assert other[f"dbac_{direction}_prior"] == pytest.approx(result[f"dbac_{direction}_prior"])
+        assert other[f"dbac_{direction}_matched"] == pytest.approx(result[f"dbac_{direction}_matched"], abs=0.05)
+
+
+def test_arrays_are_as_good_as_lists(planted, result):
+    arrays = {name: np.array(column, dtype=object) for name, column in planted.items()}
+    assert without(dbac(**arrays, **FAST)) == without(result)
+
+
+def test_three_values_of_an_attribute():
+    random = np.random.default_rng(0)
+    labels = [["child", "adult", "elder"][image % 3] for image in range(300)]
+    lexicon = {"child": ["kid"], "adult": ["adult"], "elder": ["pensioner"]}
+    names = {label: words[0] for label, words in lexicon.items()}
+    captions = [f"a {names[label]} with a {random.choice(['dog', 'cat'])}" for label in labels]
+    result = dbac(
+        predictions=captions,
+        references=[[caption] for caption in captions],
+        attributes=labels,
+        attribute_lexicon=lexicon,
+        **FAST,
+    )
+    assert result["mean_quality_m_a_to_t"] == pytest.approx(1 / 3, abs=0.02), "the captions tell no age"
+    assert result["omega_m_a_to_t"] == pytest.approx(1 / 3 * 3 / 2, abs=0.05), "q = 1/3, 1/P(a) = 3, P(T) = 1/2"
+    assert result["dbac_a_to_t"] == result["dbac_t_to_a"] == 0
+
+
+def test_a_task_out_of_the_lexicon_is_said(planted):
+    tasks = [[*row, "unicorn"] if image == 5 else row for image, row in enumerate(planted["tasks"])]
+    with pytest.warns(CaptionBiasWarning, match="tasks: unicorn not in task_lexicon 'coco_objects'; .* not masked"):
+        result = dbac(**{**planted, "tasks": tasks}, **FAST, details=True)
+    assert any("unicorn" in warning for warning in result["details"]["warnings"])
+    assert result["details"]["task_counts"]["unicorn"] == 1
+
+
+def test_a_heavy_tail_and_a_low_coverage_are_said():
+    random = np.random.default_rng(0)
+    objects = random.choice(["dog", "cat", "cake"], size=600)
+    references = [[f"a {'man' if i % 2 else 'woman'} with a {one}"] for i, one in enumerate(objects)]
+    references[0] = ["a woman with a kite and a sheep"]
+    predictions = [f"a {'man' if i % 2 else 'woman'} with a {'dog' if i % 3 else 'pizza'}" for i in range(600)]
+    attributes = ["male" if i % 2 else "female" for i in range(600)]
+    result = dbac(predictions=predictions, references=references, attributes=attributes, **FAST, details=True)
+    notes = "\n".join(result["details"]["warnings"])
+    assert result["coverage_m_a_to_t"] < 0.9
+    assert "a_to_t: only" in notes
+    assert "both sides; matched DBAC speaks of those alone" in notes
+    assert result["effective_sample_matched_m_a_to_t"] < 100
+    assert "a_to_t: the matched weights of side M count as" in notes
+
+
+def test_what_is_undefined_is_left_out():
+    """No caption names what is named on both sides: there is nothing to match."""
+    people = ["a woman", "a man"] * 50
+    result = dbac(
+        predictions=[f"{person} with a dog" for person in people],
+        references=[[f"{person} with a cat"] for person in people],
+        attributes=["female", "male"] * 50,
+        **FAST,
+        details=True,
+    )
+    assert result["coverage_m_a_to_t"] == 0
+    assert not [key for key in result if "a_to_t_matched" in key and not key.startswith("effective")]
+    assert "dbac_t_to_a_matched" in result
+    json.dumps(result, allow_nan=False)
+
+
+# Text, lexicons and word vectors.
+
+
+def of_50_women_and_50_men(predictions, references):
+    """Captions in which "P" is the person; each image's are those of its place in the two lists, which start again."""
+    people = ["a woman", "a man"] * 50
+    return {
+        "predictions": [predictions[i % len(predictions)].replace("P", people[i]) for i in range(100)],
+        "references": [[references[i % len(references)].replace("P", people[i])] for i in range(100)],
+        "attributes": ["female", "male"] * 50,
+    }
+
+
+def test_a_full_stop_hides_a_word_from_the_whitespace_tokenizer_only():
+    captions = of_50_women_and_50_men(["P with a dog"], ["P holding a phone .", "P holding a phone."])
+    counts = {
+        tokenizer: dbac(**captions, **FAST, tokenizer=tokenizer, details=True)["details"]["task_counts"]
+        for tokenizer in ("words", "whitespace")
+    }
+    assert counts == {"words": {"cell phone": 100}, "whitespace": {"cell phone": 50}}
+
+
+def test_the_published_preset_reads_captions_as_the_paper_did():
+    captions = of_50_women_and_50_men(
+        ["P with a dog"], ["P with dogs and a hot pizza and a cell phone", "P and a cat."]
+    )
+    options = {"encoder": "bow", "trials": 1, "bootstrap": 0, "alignment": "constant", "details": True}
+    published = dbac(**captions, preset="dbac-2026-published", **options)
+    assert published["details"]["task_counts"] == {"dog": 50, "pizza": 50}
+    assert "tok:whitespace" in published["signature"]
+    assert "task:coco_objects_published" in published["signature"]
+    found = dbac(**captions, preset="dbac-2026", **options)["details"]["task_counts"]
+    assert found == {"cat": 50, "dog": 50, "pizza": 50, "cell phone": 50}
+
+
+def test_the_published_preset_says_what_to_do_without_its_vectors(monkeypatch, tmp_path):
+    from gensim import downloader
+
+    monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
+    monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
+    with pytest.raises(ValueError, match=r"glove-wiki-gigaword-50.*pass the path of a GloVe.*vectors='captions'"):
+        dbac(**of_50_women_and_50_men(["P sits"], ["P waits"]), preset="dbac-2026-published", encoder="bow", trials=1)
+
+
+@pytest.fixture
+def tiny_glove(tmp_path):
+    """Two dimensions: "stands" and "waits" are close, "sits" and "poses" the same, "walks" has no vector."""
+    rows = ["stands 1.0 0.0", "waits 0.8 0.6", "sits -1.0 0.2", "poses -1.0 0.2", "a 0.0 1.0"]
+    path = tmp_path / "glove.tiny.2d.txt"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_a_glove_file_of_ones_own_aligns_the_captions(tiny_glove):
+    captions = of_50_women_and_50_men(
+        ["P sits with a dog", "P stands with a dog", "P stands"], ["P waits with a dog", "P poses with a dog"]
+    )
+    captions["references"][0] = ["a woman walks with a dog"]
+    for preset in ("fast", "dbac-2026-published"):
+        result = dbac(**captions, preset=preset, encoder="bow", trials=1, bootstrap=0, vectors=tiny_glove, details=True)
+        report = result["details"]["a_to_t"]["alignment"]
+        assert [(pair["word"], pair["replacement"], pair["tokens"]) for pair in report["pairs"]] == [
+            ("poses", "sits", 50),
+            ("waits", "stands", 49),
+            ("walks", "<unk>", 1),
+        ]
+        assert "align:contextual,glove.tiny.2d.txt,0.4" in result["signature"]
+        json.dumps(result, allow_nan=False)
+    strict = dbac(**captions, **FAST | {"alignment": "contextual"}, vectors=tiny_glove, delta=0.1, details=True)
+    assert strict["details"]["a_to_t"]["alignment"]["words_contextual"] == 1
+
+
+# It repeats itself exactly.
+
+
+def test_repeats_itself_with_vectors_trained_on_the_captions(planted):
+    captions = {**planted, "predictions": [text.replace("poses", "waits") for text in planted["predictions"]]}
+    options = {"preset": "fast", "trials": 2, "bootstrap": 20, "details": True, "delta": 1.5}
+    first = dbac(**captions, **options)
+    assert first["details"]["a_to_t"]["alignment"]["words_contextual"] == 1
+    assert dbac(**captions, **options) == first
+
+
+def scramble_the_global_generators(number):
+    import torch
+
+    np.random.seed(number)
+    torch.manual_seed(number)
+    return np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+
+
+def state_of_the_global_generators():
+    import torch
+
+    return np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+
+
+@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(encoder, planted, small_lstm):
+    options = {**FAST, "encoder": encoder, "details": True}
+    results = []
+    for number in (1, 2):
+        state = scramble_the_global_generators(number)
+        results.append(dbac(**planted, **options))
+        assert state_of_the_global_generators() == state
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
+    options = {**FAST, "encoder": encoder, "bootstrap": 0, "details": True}
+    five = dbac(**planted, **options | {"trials": 5})
+    alone = dbac(**planted, **options | {"trials": 1, "seed": 3})
+    two = dbac(**planted, **options | {"trials": 2})
+    for direction in DIRECTIONS:
+        rows = trials(five, direction)
+        assert trials(alone, direction) == [rows[3]]
+        assert trials(two, direction) == rows[:2]
+        assert len({row["dbac"] for row in rows}) == 5
+        assert alone[f"dbac_{direction}"] == rows[3]["dbac"]

@@ -1,0 +1,52 @@
+"""Scores of one caption, against METRICS' formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from captionbias.scores import CAPTION_SCORES, QUALITIES, confidence, cross_entropy, leakage, lic
+
+PROBABILITY = np.array([0.9, 0.4, 0.5, 0.2, 1.0])
+CORRECT = np.array([True, False, True, True, True])
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        (leakage, [1, 0, 1, 1, 1]),
+        (lic, [0.9, 0, 0.5, 0.2, 1]),
+        (confidence, [0.9, 0.4, 0.5, 0.2, 1]),
+        (cross_entropy, [0.10536051565782628, 0.916290731874155, 0.6931471805599453, 1.6094379124341003, 0]),
+    ],
+)
+def test_a_score_is_its_formula(score, expected):
+    found = score(np.log(PROBABILITY), CORRECT)
+    assert found.dtype == np.float64
+    assert found.tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_lic_is_leakage_times_confidence():
+    log_probability = np.log(PROBABILITY)
+    product = leakage(log_probability, CORRECT) * confidence(log_probability, CORRECT)
+    assert np.array_equal(lic(log_probability, CORRECT), product)
+
+
+@pytest.mark.parametrize("score", CAPTION_SCORES.values())
+def test_an_impossible_truth_scores_nothing(score):
+    with np.errstate(all="raise"):
+        assert score(np.array([-np.inf]), np.array([False])).tolist() == [0]
+
+
+def test_the_scores_go_by_the_names_of_the_papers():
+    assert list(CAPTION_SCORES.items()) == [("lic", lic), ("leakage", leakage), ("confidence", confidence)]
+    assert list(QUALITIES.items()) == [
+        ("confidence", confidence),
+        ("accuracy", leakage),
+        ("inverse_cross_entropy", cross_entropy),
+    ]
+
+
+def test_no_captions_have_no_scores():
+    for score in (lic, leakage, confidence, cross_entropy):
+        assert score(np.zeros(0), np.zeros(0, bool)).shape == (0,)

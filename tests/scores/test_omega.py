@@ -1,0 +1,326 @@
+"""Omega, against a caption-by-caption restatement of METRICS that knows nothing of cells, numbers or multiplicities."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.attackers.trials import TrialScores, score_tasks
+from captionbias.scores import (
+    QUALITIES,
+    Omega,
+    Side,
+    named_frequencies,
+    normalized_difference,
+    number_sets,
+    omegas,
+)
+from captionbias.scores import Tested as Answered
+
+KINDS = list(QUALITIES)
+PARTS = (
+    "published",
+    "matched",
+    "mean_quality",
+    "mean_weight",
+    "coverage",
+    "effective_sample",
+    "effective_sample_matched",
+)
+
+
+@dataclass
+class Caption:
+    """One human or model caption: what it names, what its image shows, and what the attacker made of it."""
+
+    image: int
+    names: frozenset[int]
+    shows: Hashable
+    probability: float
+    correct: bool
+    tested: bool
+
+
+def frequency(wanted: Hashable, among: Sequence[Hashable]) -> float:
+    return sum(one == wanted for one in among) / len(among)
+
+
+def by_hand(
+    captions: list[Caption],
+    human: list[Caption],
+    shown: Sequence[Hashable],
+    both: set[frozenset[int]],
+    kind: str,
+    bayes: bool,
+) -> dict[str, float]:
+    """METRICS, "DBAC" and "Matched DBAC", word for word: `shown` is what each image shows."""
+    tested = [caption for caption in captions if caption.tested]
+    if kind == "confidence":
+        q = [caption.probability for caption in tested]
+    elif kind == "accuracy":
+        q = [1.0 if caption.correct else 0.0 for caption in tested]
+    else:
+        q = [-math.log(caption.probability) for caption in tested]
+    named, pi = [caption.names for caption in captions], [caption.names for caption in human]
+    w = [frequency(caption.names, named) / frequency(caption.shows, shown) if bayes else 1.0 for caption in tested]
+    v = [
+        frequency(caption.names, pi) / frequency(caption.names, named) / frequency(caption.shows, shown)
+        if caption.names in both
+        else 0.0
+        for caption in tested
+    ]
+    n = len(tested)
+    weighted = math.fsum(one * weight for one, weight in zip(q, w, strict=True)) / n
+    matched = math.fsum(one * weight for one, weight in zip(q, v, strict=True)) / math.fsum(v)
+    inverse = kind == "inverse_cross_entropy"
+    return {
+        "published": 1 / (math.fsum(q) / n) * (math.fsum(w) / n) if inverse else weighted,
+        "matched": 1 / matched if inverse else matched,
+        "mean_quality": math.fsum(q) / n,
+        "mean_weight": math.fsum(w) / n,
+        "coverage": sum(caption.names in both for caption in tested) / n,
+        "effective_sample": math.fsum(w) ** 2 / math.fsum(weight**2 for weight in w),
+        "effective_sample_matched": math.fsum(v) ** 2 / math.fsum(weight**2 for weight in v),
+    }
+
+
+@dataclass
+class Sample:
+    """Random captions of both sides, what each image shows, and the attacker's log-probabilities of every caption."""
+
+    model: list[Caption]
+    human: list[Caption]
+    shown: list[Hashable]
+
+    def both(self) -> set[frozenset[int]]:
+        return {one.names for one in self.model} & {one.names for one in self.human}
+
+
+A_TO_T, T_TO_A = "a_to_t", "t_to_a"
+
+
+def draw(direction: str, images: int, seed: int) -> Sample:
+    """A to T: captions name sets of 12 tasks, images show one of three attributes. T to A: captions name subsets of two
+    attribute values, images show sets of tasks, and the attacker answers for each task."""
+    random = np.random.default_rng(seed)
+    task_flags = random.random((images, 12)) < 0.12
+    tasks = [frozenset(np.flatnonzero(row).tolist()) for row in task_flags]
+    attributes = random.integers(3, size=images).tolist()
+    shown = attributes if direction == A_TO_T else tasks
+    test_images = random.random(images) < 0.4
+    test_images[0] = True
+
+    def caption(image: int, rate: float) -> Caption:
+        width = 12 if direction == A_TO_T else 2
+        names = frozenset(np.flatnonzero(random.random(width) < rate).tolist())
+        if direction == A_TO_T:
+            probability, correct = float(random.uniform(0.01, 1)), bool(random.random() < 0.6)
+        else:
+            p = random.uniform(0.05, 0.95, size=12)
+            truth = task_flags[image]
+            # METRICS: the product over tasks of p or 1 - p; right when every task is.
+            probability = math.prod(one if here else 1 - one for one, here in zip(p, truth, strict=True))
+            correct = bool(np.array_equal(p > 0.5, truth))
+            scores = score_tasks(np.log(p / (1 - p))[None], truth[None])
+            assert math.exp(scores.log_probability[0]) == pytest.approx(probability, rel=1e-12)
+            assert scores.correct[0] == correct
+        return Caption(image, names, shown[image], probability, correct, bool(test_images[image]))
+
+    rates = (0.1, 0.16) if direction == A_TO_T else (0.4, 0.5)
+    model = [caption(image, rates[0]) for image in range(images)]
+    human = [caption(image, rates[1]) for image in range(images) for _ in range(random.integers(1, 5))]
+    return Sample(model, human, shown)
+
+
+def by_arrays(sample: Sample, multiplicity: np.ndarray, kind: str, bayes: bool) -> dict[str, Omega]:
+    """The same question put to the library."""
+    sides = {"model": sample.model, "human": sample.human}
+    width = 12
+    flags = [
+        np.array([[label in one.names for label in range(width)] for one in captions]) for captions in sides.values()
+    ]
+    numbers = dict(zip(sides, number_sets(flags), strict=True))
+    kinds = {value: number for number, value in enumerate(dict.fromkeys(sample.shown))}
+    shown = np.array([kinds[value] for value in sample.shown])
+    packed = {name: Side(np.array([one.image for one in captions]), numbers[name]) for name, captions in sides.items()}
+    names = 1 + max(int(number.max()) for number in numbers.values())
+    common = np.isin(np.arange(names), numbers["model"]) & np.isin(np.arange(names), numbers["human"])
+    target = named_frequencies(packed["human"], multiplicity, names)
+    results = {}
+    for name, captions in sides.items():
+        rows = np.flatnonzero([one.tested for one in captions])
+        scores = TrialScores(
+            np.log([captions[row].probability for row in rows]), np.array([captions[row].correct for row in rows])
+        )
+        quality = QUALITIES[kind](scores.log_probability, scores.correct)
+        (results[name],) = omegas(
+            packed[name],
+            shown,
+            [Answered(rows, quality)],
+            multiplicity,
+            target=target,
+            common=common,
+            inverse=kind == "inverse_cross_entropy",
+            bayes=bayes,
+        )
+    return results
+
+
+@pytest.mark.parametrize("bayes", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("direction", [A_TO_T, T_TO_A])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_omega_is_the_mean_over_captions_that_metrics_states(direction, kind, bayes, seed):
+    sample = draw(direction, 150, seed)
+    found = by_arrays(sample, np.ones((150, 1)), kind, bayes)
+    assert 0 < found["model"].coverage[0] < 1 or direction == T_TO_A
+    for name, captions in (("model", sample.model), ("human", sample.human)):
+        expected = by_hand(captions, sample.human, sample.shown, sample.both(), kind, bayes)
+        for part in PARTS:
+            value = getattr(found[name], part)
+            assert value.shape == (1,)
+            assert value[0] == pytest.approx(expected[part], rel=1e-12), (name, part)
+
+
+def repeated(sample: Sample, times: np.ndarray) -> Sample:
+    """Each image, with all its captions, as often as it says: images of their own, not weights."""
+    shown: list[Hashable] = []
+    copies: dict[int, list[int]] = {}
+    for image, count in enumerate(times.astype(int).tolist()):
+        copies[image] = list(range(len(shown), len(shown) + count))
+        shown += [sample.shown[image]] * count
+
+    def take(captions: list[Caption]) -> list[Caption]:
+        return [Caption(**{**vars(one), "image": copy}) for one in captions for copy in copies[one.image]]
+
+    return Sample(take(sample.model), take(sample.human), shown)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("direction", [A_TO_T, T_TO_A])
+def test_multiplicities_are_images_repeated(direction, kind):
+    sample = draw(direction, 60, 2)
+    multiplicity = np.random.default_rng(3).multinomial(60, np.full(60, 1 / 60), size=3).T.astype(float)
+    assert (multiplicity == 0).any()
+    found = by_arrays(sample, multiplicity, kind, bayes=True)
+    for replicate in range(3):
+        again = repeated(sample, multiplicity[:, replicate])
+        for name, captions in (("model", again.model), ("human", again.human)):
+            # What both sides name is a property of the captioner, not of the resampled images.
+            expected = by_hand(captions, again.human, again.shown, sample.both(), kind, True)
+            for part in PARTS:
+                if part == "coverage":
+                    continue
+                assert getattr(found[name], part)[replicate] == pytest.approx(expected[part], rel=1e-12), (name, part)
+
+
+def test_the_size_of_multiplicities_does_not_matter():
+    sample = draw(A_TO_T, 60, 4)
+    once, thrice = (by_arrays(sample, np.full((60, 1), times), "confidence", True)["model"] for times in (1.0, 3.0))
+    for part in PARTS:
+        factor = 3 if part.startswith("effective") else 1
+        assert getattr(thrice, part) == pytest.approx(factor * getattr(once, part), rel=1e-12)
+
+
+def test_a_case_small_enough_for_a_pencil():
+    # Four images: two show attribute 0, two attribute 1. The model names task set 7, 7, 8, 8.
+    side = Side(image=np.arange(4), named=np.array([7, 7, 8, 8]))
+    shown = np.array([0, 0, 0, 1])
+    (omega,) = omegas(side, shown, [Answered(np.array([0, 3]), np.array([0.9, 0.5]))], np.ones((4, 1)))
+    # w = P(T) / P(a): (1/2) / (3/4) and (1/2) / (1/4).
+    assert omega.published[0] == pytest.approx(float((Fraction(9, 10) * Fraction(2, 3) + Fraction(1, 2) * 2) / 2))
+    assert omega.mean_weight[0] == pytest.approx(4 / 3)
+    assert omega.mean_quality[0] == pytest.approx(0.7)
+    assert omega.effective_sample[0] == pytest.approx((2 / 3 + 2) ** 2 / (4 / 9 + 4))
+
+
+def test_a_side_alone_has_no_matched_omega():
+    side = Side(image=np.arange(4), named=np.array([0, 0, 1, 1]))
+    (omega,) = omegas(side, np.array([0, 1, 0, 1]), [Answered(np.arange(4), np.full(4, 0.5))], np.ones((4, 1)))
+    assert np.isnan(omega.matched[0])
+    assert omega.coverage[0] == 0
+    assert omega.published[0] == pytest.approx(0.5)
+
+
+def test_nothing_in_common_is_undefined_not_zero():
+    side = Side(image=np.arange(4), named=np.zeros(4, np.int64))
+    (omega,) = omegas(
+        side,
+        np.array([0, 1, 0, 1]),
+        [Answered(np.arange(4), np.full(4, 0.5))],
+        np.ones((4, 1)),
+        target=np.array([[0.0], [1.0]]),
+        common=np.array([False, False]),
+    )
+    assert np.isnan(omega.matched[0])
+    assert omega.effective_sample_matched[0] == 0
+    assert omega.published[0] == pytest.approx(1.0)
+
+
+def test_a_replicate_without_test_captions_is_undefined():
+    side = Side(image=np.arange(4), named=np.array([0, 0, 1, 1]))
+    multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
+    tested = Answered(np.array([0, 3]), np.full(2, 0.5))
+    with np.errstate(all="raise"):
+        (omega,) = omegas(side, np.array([0, 1, 0, 1]), [tested], multiplicity)
+    for part in ("published", "mean_quality", "mean_weight", "coverage"):
+        assert np.isnan(getattr(omega, part)).tolist() == [False, True], part
+
+
+def test_trials_are_scored_each_by_itself():
+    sample = draw(A_TO_T, 60, 5)
+    flags = np.array([[label in one.names for label in range(12)] for one in sample.model])
+    side = Side(np.arange(60), number_sets([flags])[0])
+    shown = np.array(sample.shown)
+    random = np.random.default_rng(0)
+    trials = [Answered(random.permutation(60)[:size], random.random(size)) for size in (10, 25, 60)]
+    together = omegas(side, shown, trials, np.ones((60, 2)))
+    for trial, omega in zip(trials, together, strict=True):
+        (alone,) = omegas(side, shown, [trial], np.ones((60, 2)))
+        for part in PARTS:
+            assert np.array_equal(getattr(omega, part), getattr(alone, part), equal_nan=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), labels=st.integers(1, 70))
+def test_the_same_set_has_the_same_number_everywhere(data, labels):
+    subset = st.frozensets(st.integers(0, labels - 1), max_size=3)
+    tables = data.draw(st.lists(st.lists(subset, max_size=6), min_size=1, max_size=3))
+    flags = [np.array([[label in one for label in range(labels)] for one in table], bool) for table in tables]
+    numbers = number_sets([part.reshape(-1, labels) for part in flags])
+    assert [len(part) for part in numbers] == [len(table) for table in tables]
+    pairs = {
+        (one, int(n)) for table, part in zip(tables, numbers, strict=True) for one, n in zip(table, part, strict=True)
+    }
+    assert len(pairs) == len({one for one, _ in pairs}) == len({number for _, number in pairs})
+    assert {number for _, number in pairs} == set(range(len(pairs)))
+
+
+def test_frequencies_of_names_are_relative_to_the_captions():
+    side = Side(image=np.array([0, 0, 1, 2]), named=np.array([0, 2, 2, 0]))
+    multiplicity = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])
+    # Of 4 captions two name 0 and two name 2; with images 0, 0, 2 three of 5 name 0.
+    assert np.allclose(named_frequencies(side, multiplicity), [[0.5, 0.6], [0, 0], [0.5, 0.4]])
+    assert np.allclose(named_frequencies(side, multiplicity, names=5)[3:], 0)
+    assert Counter(side.named.tolist()) == {0: 2, 2: 2}
+
+
+@pytest.mark.parametrize(
+    ("model", "human", "expected"),
+    [(0.75, 0.25, 0.5), (0.25, 0.75, -0.5), (0.3, 0.3, 0), (0, 0, 0), (0.2, 0, 1), (0, 0.2, -1)],
+)
+def test_dbac_is_the_normalized_difference(model, human, expected):
+    assert normalized_difference(model, human) == pytest.approx(expected)
+
+
+def test_dbac_of_arrays_keeps_shape_and_the_undefined():
+    found = normalized_difference(np.array([[1.0, np.nan], [0.0, 3.0]]), np.array([[1.0, 1.0], [0.0, 1.0]]))
+    assert np.array_equal(found, [[0, np.nan], [0, 0.5]], equal_nan=True)

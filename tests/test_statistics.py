@@ -1,0 +1,143 @@
+"""Intervals: they cover what they promise, and are drawn from numbers that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias import statistics
+from captionbias.statistics import (
+    bootstrap_interval,
+    multiplicities,
+    standard_deviation,
+    trial_interval,
+    trial_weights,
+)
+
+UNBOUNDED = (-np.inf, np.inf)
+
+
+def test_the_trial_interval_covers_the_truth_in_95_of_100_runs():
+    random = np.random.default_rng(0)
+    runs = 1500
+    covered = 0
+    for values in random.normal(7.0, 2.0, size=(runs, 4)):
+        low, high = trial_interval(values)
+        covered += low <= 7.0 <= high
+    # A normal quantile in place of Student's would cover 0.86 with four trials; chance moves this by 0.006.
+    assert covered / runs == pytest.approx(0.95, abs=0.02)
+
+
+def test_the_trial_interval_is_that_of_the_table():
+    # Student's 0.975 quantile with 4 degrees of freedom is 2.776; the deviation of 1 to 5 is 1.5811.
+    low, high = trial_interval(np.arange(1.0, 6.0))
+    half = 2.776445105 * 1.58113883 / np.sqrt(5)
+    assert (low, high) == pytest.approx((3 - half, 3 + half), rel=1e-8)
+    assert trial_interval(np.full(3, 0.25)) == (0.25, 0.25)
+
+
+def test_a_single_trial_says_nothing_of_others():
+    assert np.isnan(trial_interval(np.array([1.0]))).all()
+    assert np.isnan(standard_deviation(np.array([1.0])))
+    assert standard_deviation(np.array([1.0, 3.0])) == pytest.approx(np.sqrt(2))
+
+
+@settings(deadline=None, max_examples=40)
+@given(images=st.integers(1, 40), replicates=st.integers(0, 30), seed=st.integers(0, 2**31), block=st.integers(1, 500))
+def test_each_replicate_draws_as_many_images_as_there_are(images, replicates, seed, block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
+        blocks = list(multiplicities(images, replicates, seed))
+    assert sum(part.shape[1] for part in blocks) == replicates
+    for part in blocks:
+        assert part.shape[0] == images
+        assert part.dtype == np.float64
+        assert part.size <= max(block, images)
+        assert (part >= 0).all()
+        assert np.array_equal(part, part.round())
+        assert (part.sum(axis=0) == images).all()
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 1999, 10**7])
+def test_the_draws_do_not_depend_on_the_size_of_the_blocks(monkeypatch, block):
+    whole = np.concatenate(list(multiplicities(30, 50, seed=4)), axis=1)
+    monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
+    assert np.array_equal(np.concatenate(list(multiplicities(30, 50, seed=4)), axis=1), whole)
+
+
+def test_more_replicates_begin_with_the_same_ones():
+    few, many = (np.concatenate(list(multiplicities(30, count, seed=4)), axis=1) for count in (20, 50))
+    assert np.array_equal(many[:, :20], few)
+    assert not np.array_equal(few, next(iter(multiplicities(30, 20, seed=5))))
+
+
+def test_every_image_is_as_likely_as_another():
+    (drawn,) = multiplicities(50, 4000, seed=0)
+    assert drawn.mean(axis=1) == pytest.approx(1, abs=0.08)  # five standard errors
+    assert drawn.var() == pytest.approx(1 - 1 / 50, abs=0.02)
+    assert np.corrcoef(drawn[0], drawn[1])[0, 1] == pytest.approx(-1 / 49, abs=0.08)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 10])
+def test_trials_are_drawn_with_repetition(trials):
+    weights = trial_weights(trials, 3000, seed=0)
+    assert weights.shape == (trials, 3000)
+    assert np.allclose(weights.sum(axis=0), 1)
+    assert np.array_equal((weights * trials).round(), np.round(weights * trials, 9))
+    assert weights.mean(axis=1) == pytest.approx(1 / trials, abs=0.03)
+    assert np.array_equal(weights, trial_weights(trials, 3000, seed=0))
+    assert trials == 1 or weights.std() > 0
+
+
+def test_the_bootstrap_of_a_mean_gives_the_textbook_interval():
+    values = np.random.default_rng(1).normal(3.0, 2.0, size=400)
+    (drawn,) = multiplicities(400, 4000, seed=0)
+    low, high = bootstrap_interval(values.mean(), values @ drawn / 400, UNBOUNDED)
+    half = 1.96 * values.std() / 20
+    assert low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert high == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_the_bootstrap_interval_covers_the_truth():
+    random = np.random.default_rng(2)
+    (drawn,) = multiplicities(60, 500, seed=0)
+    covered = 0
+    for values in random.exponential(1.0, size=(600, 60)):
+        low, high = bootstrap_interval(values.mean(), values @ drawn / 60, UNBOUNDED)
+        covered += low <= 1.0 <= high
+    assert covered / 600 == pytest.approx(0.93, abs=0.03)  # skewed values at n = 60: a little under 0.95
+
+
+REPLICATES = np.random.default_rng(3).normal(0.2, 0.05, size=1000)
+
+
+def test_the_bootstrap_interval_is_the_middle_95_percent_around_the_estimate():
+    low, high = bootstrap_interval(0.1, REPLICATES, UNBOUNDED)
+    assert (
+        np.mean((low <= REPLICATES - REPLICATES.mean() + 0.1) & (REPLICATES - REPLICATES.mean() + 0.1 <= high)) == 0.95
+    )
+    # A shift that all replicates share has no meaning.
+    assert bootstrap_interval(0.1, REPLICATES + 5, UNBOUNDED) == pytest.approx((low, high))
+    assert bootstrap_interval(0.3, REPLICATES, UNBOUNDED) == pytest.approx((low + 0.2, high + 0.2))
+
+
+def test_undefined_replicates_are_left_out():
+    holes = np.insert(REPLICATES, [0, 10, 1000], np.nan)
+    assert bootstrap_interval(0.1, holes, UNBOUNDED) == bootstrap_interval(0.1, REPLICATES, UNBOUNDED)
+    assert np.isnan(bootstrap_interval(0.1, np.full(5, np.nan), (-1, 1))).all()
+    assert np.isnan(bootstrap_interval(0.1, np.zeros(0), (-1, 1))).all()
+
+
+@pytest.mark.parametrize(
+    ("estimate", "bounds", "clipped"),
+    [(0.98, (-1, 1), "high"), (-0.98, (-1, 1), "low"), (0.01, (0, np.inf), "low")],
+)
+def test_an_interval_stays_inside_the_bounds(estimate, bounds, clipped):
+    free = dict(zip(("low", "high"), bootstrap_interval(estimate, REPLICATES, UNBOUNDED), strict=True))
+    kept = dict(zip(("low", "high"), bootstrap_interval(estimate, REPLICATES, bounds), strict=True))
+    other = {"low": "high", "high": "low"}[clipped]
+    assert kept[other] == free[other]
+    assert not bounds[0] <= free[clipped] <= bounds[1]
+    assert kept[clipped] == bounds[clipped == "high"]

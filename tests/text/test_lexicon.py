@@ -1,0 +1,191 @@
+"""Lexicons: what comes with the package is as published, a user's own is as good, and a faulty one is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from captionbias.text import Lexicon, builtin_lexicons, load_lexicon
+
+# Hirota et al. 2022, supplement, Appendix B ("and their plurals"): the words, then the plurals of those that have one.
+FEMALE = (
+    "woman female lady mother girl aunt wife actress princess waitress sister queen pregnant daughter she her hers "
+    "herself women females ladies mothers girls aunts wives actresses princesses waitresses sisters queens daughters"
+)
+MALE = (
+    "man male father gentleman boy uncle husband actor prince waiter son brother guy emperor dude cowboy he his him "
+    "himself men males fathers gentlemen boys uncles husbands actors princes waiters sons brothers guys emperors dudes "
+    "cowboys"
+)
+# METRICS, "Masking".
+RACE = {
+    "light": {"white", "caucasian"},
+    "dark": {
+        *("black", "african", "asian", "latino", "latina", "latinx"),
+        *("hispanic", "native", "indigenous"),
+    },
+}
+AGE = (
+    "child children young baby babies kid kids little boy boys girl girls old elderly elder elders man men person "
+    "people woman women lady ladies gentleman gentlemen guy guys teenager teenagers teen teens adult adults"
+)
+MASKS = {
+    "age": "<age>",
+    "coco_names": "<object>",
+    "coco_objects": "<object>",
+    "coco_objects_published": "<object>",
+    "gender": "<gender>",
+    "race": "<race>",
+}
+
+
+def test_these_lexicons_come_with_the_package():
+    assert builtin_lexicons() == sorted(MASKS)
+
+
+@pytest.mark.parametrize("name", sorted(MASKS))
+def test_a_built_in_lexicon_is_sound(name):
+    lexicon = load_lexicon(name)
+    assert (lexicon.name, lexicon.mask) == (name, MASKS[name])
+    assert lexicon.labels == tuple(lexicon.groups)
+    listed = [word for words in lexicon.groups.values() for word in words] + list(lexicon.masked_only)
+    assert len(set(listed)) == len(listed), "a word stands twice"
+    assert all(word == " ".join(word.lower().split()) for word in listed)
+    assert all(lexicon.groups.values()), "a label has no words"
+
+
+def test_the_gender_words_are_the_published_ones():
+    lexicon = load_lexicon("gender")
+    assert lexicon.labels == ("female", "male")
+    assert set(lexicon.groups["female"]) == set(FEMALE.split())
+    assert set(lexicon.groups["male"]) == set(MALE.split())
+    assert lexicon.masked_only == ()
+
+
+def test_the_race_words_are_the_published_ones_and_their_plurals():
+    groups = load_lexicon("race").groups
+    assert list(groups) == list(RACE)
+    for label, published in RACE.items():
+        assert published <= set(groups[label])
+        assert {word.removesuffix("s") for word in set(groups[label]) - published} <= published
+
+
+def test_the_age_words_are_those_of_the_reproduction():
+    lexicon = load_lexicon("age")
+    named = {word for words in lexicon.groups.values() for word in words}
+    assert named | set(lexicon.masked_only) == set(AGE.split())
+    assert not named & {"man", "woman", "person", "people"}
+
+
+def test_coco_has_eighty_objects_each_under_its_own_name():
+    names, objects, published = (load_lexicon(f"coco_{kind}") for kind in ("names", "objects", "objects_published"))
+    assert len(names.labels) == 80
+    assert objects.labels == names.labels
+    assert all(label in words for label, words in names.groups.items())
+    # "orange" is mostly a colour in captions, so that the fuller lexicon has its plural alone.
+    assert [label for label, words in objects.groups.items() if label not in words] == ["orange"]
+    assert "oranges" in objects.groups["orange"]
+    for label, words in names.groups.items():
+        assert set(words) - {"orange"} <= set(objects.groups[label])
+    # Published scores took off a final s, whatever the word, and then looked for one-word names.
+    assert set(published.labels) == {name for name in names.labels if " " not in name} - {"skis", "scissors"}
+    assert all(words == (label, f"{label}s") for label, words in published.groups.items())
+
+
+def test_several_words_are_one_name():
+    groups = load_lexicon("coco_objects").groups
+    for label, word in {"hot dog": "hot dogs", "wine glass": "wine glasses", "cell phone": "cellphone"}.items():
+        assert {label, word} <= set(groups[label])
+
+
+def test_a_lexicon_stays_what_it_is():
+    lexicon = load_lexicon("gender")
+    assert load_lexicon(lexicon) is lexicon
+
+
+def test_a_plain_mapping_is_a_lexicon():
+    lexicon = load_lexicon({"glad": ["Happy", "in  high\tspirits"], "sad": ("unhappy",), "none": []})
+    assert lexicon == Lexicon(
+        "custom", "<custom>", {"glad": ("happy", "in high spirits"), "sad": ("unhappy",), "none": ()}
+    )
+
+
+def test_a_full_mapping_says_more():
+    lexicon = load_lexicon({"mask": "<mood>", "groups": {"glad": ["happy"]}, "masked_only": ["Mood", "tears"]})
+    assert lexicon == Lexicon("custom", "<mood>", {"glad": ("happy",)}, ("mood", "tears"))
+
+
+@pytest.mark.parametrize("as_path", [str, lambda path: path])
+def test_a_file_is_a_lexicon_named_after_it(tmp_path, as_path):
+    path = tmp_path / "mood.json"
+    path.write_text(json.dumps({"glad": ["heureuse", "Щасливий"]}), encoding="utf-8")
+    assert load_lexicon(as_path(path)) == Lexicon("mood", "<mood>", {"glad": ("heureuse", "щасливий")})
+
+
+def test_a_lexicon_extends_a_built_in_one():
+    gender = load_lexicon("gender")
+    more = load_lexicon(
+        {"extends": "gender", "groups": {"male": ["lad"], "other": ["enby"]}, "masked_only": ["person"]}
+    )
+    assert more.labels == ("female", "male", "other")
+    assert more.groups["female"] == gender.groups["female"]
+    assert more.groups["male"] == (*gender.groups["male"], "lad")
+    assert more.groups["other"] == ("enby",)
+    assert (more.masked_only, more.mask) == (("person",), "<gender>")
+
+
+def test_an_extension_needs_no_groups_and_may_have_its_own_mask():
+    gender = load_lexicon("gender")
+    more = load_lexicon({"extends": "gender", "masked_only": ["person"], "mask": "<someone>"})
+    assert (more.groups, more.masked_only, more.mask) == (gender.groups, ("person",), "<someone>")
+    assert load_lexicon({"extends": "age", "masked_only": ["folk"]}).masked_only[-2:] == ("guys", "folk")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("genders", r"'genders' is neither a built-in one \(age, .*race\) nor a JSON file that exists"),
+        ({"extends": "genders"}, "'genders' is neither"),
+        ({}, "'custom' has no words: map each label to the words"),
+        ({"female": [], "male": []}, "'custom' has no words"),
+        ({"groups": {}, "masked_only": ["man"]}, "'custom' has no words"),
+        ({"groups": ["woman"]}, "'groups' must map each label to a list of words"),
+        ({"female": "woman"}, "label 'female': give a list of words, not 'woman'"),
+        ({"female": {"woman": 1}}, "label 'female': give a list of words, not {'woman': 1}"),
+        ({"female": None}, "label 'female': give a list of words, not None"),
+        ({"female": ["woman", 3]}, "label 'female': 3 is not a word"),
+        ({"female": ["woman", " "]}, "label 'female': ' ' is not a word"),
+        ({"groups": {"a": ["b"]}, "masked_only": "man"}, "'masked_only': give a list of words, not 'man'"),
+        ({"a": ["boss"], "b": ["aide", "BOSS"]}, "'boss' stands under 'a' and 'b'; keep one"),
+        ({"groups": {"a": ["boss"]}, "masked_only": ["boss"]}, "'boss' stands under 'a' and 'masked_only'"),
+        ({"extends": "gender", "groups": {"male": ["queen"]}}, "'queen' stands under 'female' and 'male'"),
+    ],
+)
+def test_a_faulty_lexicon_is_refused(source, message):
+    with pytest.raises(ValueError, match=message):
+        load_lexicon(source)
+
+
+def test_a_word_that_stands_twice_under_its_label_is_no_fault():
+    assert load_lexicon({"extends": "gender", "groups": {"male": ["man"]}}).labels == ("female", "male")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"female": ["woman"', "cannot be read as JSON: "),
+        (b"", "cannot be read as JSON: "),
+        (b'{"female": ["\xff"]}', "cannot be read as JSON: "),
+        (b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
+        (b'"woman"', "must be a JSON object of labels and words, not a str"),
+        (b"{}", "'own' has no words"),
+        (b'{"female": "woman"}', "lexicon 'own', label 'female': give a list of words"),
+    ],
+)
+def test_a_faulty_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "own.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as raised:
+        load_lexicon(path)
+    assert "own" in str(raised.value)

@@ -1,0 +1,180 @@
+"""Tokens: full stops stand apart, words of any script stay whole, and a table of tokens loses nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.text import TOKENIZERS, Tokens, concatenate, split_whitespace, split_words, tokenize
+from captionbias.text.tokens import tokenizer
+
+# Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
+CAPTION = st.text(alphabet="ab. ,\t", max_size=8)
+ANY_TEXT = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=12)
+SEARCH = settings(deadline=None, max_examples=60)
+NAMES = pytest.mark.parametrize("name", list(TOKENIZERS))
+
+
+@pytest.mark.parametrize(
+    ("caption", "words"),
+    [
+        ("On her cell phone.", "on her cell phone ."),
+        ("A man's dog, a t-shirt; 3.5 miles!", "a man ' s dog , a t - shirt ; 3 . 5 miles !"),
+        ("Wait...what?!", "wait . . . what ? !"),
+        ("  a\tman \n walks  ", "a man walks"),
+        ("a\u00a0man\u3000walks", "a man walks"),
+        ("<gender> rides", "< gender > rides"),
+        ("snake_case 42nd", "snake_case 42nd"),
+    ],
+)
+def test_words_and_punctuation_stand_apart(caption, words):
+    assert split_words(caption) == words.split(" ")
+
+
+@pytest.mark.parametrize(
+    ("caption", "words"),
+    [
+        ("رجل يركب دراجة.", ["رجل", "يركب", "دراجة", "."]),
+        ("مَرْحَبًا، يا رجل", ["مَرْحَبًا", "،", "يا", "رجل"]),  # vowel marks, and a comma of its own
+        ("एक हिन्दी किताब।", ["एक", "हिन्दी", "किताब", "।"]),  # vowel signs and the virama are marks
+        ("मैं क्\u200dष", ["मैं", "क्\u200dष"]),  # a joiner inside a word
+        ("می\u200cکنم.", ["می\u200cکنم", "."]),  # a non-joiner inside a word
+        ("ÉTÉ à Île-de-Ré", ["été", "à", "île", "-", "de", "-", "ré"]),
+        ("cafe\u0301 noir", ["cafe\u0301", "noir"]),  # the accent as a mark of its own
+        ("Ένας ΆΝΔΡΑΣ", ["ένας", "άνδρας"]),
+        ("日本語。", ["日本語", "。"]),
+        ("a dog 🐶🐶!", ["a", "dog", "🐶", "🐶", "!"]),
+        ("dog🐶", ["dog", "🐶"]),
+    ],
+)
+def test_words_of_any_script_stay_whole(caption, words):
+    assert split_words(caption) == words
+
+
+@SEARCH
+@given(ANY_TEXT)
+def test_words_lose_no_character(caption):
+    assert "".join(split_words(caption)) == "".join(caption.lower().split())
+
+
+@SEARCH
+@given(ANY_TEXT)
+def test_whitespace_is_the_plain_split(caption):
+    assert split_whitespace(caption) == caption.lower().split()
+
+
+def test_whitespace_leaves_the_full_stop_where_it_was():
+    assert split_whitespace("On her cell phone.") == ["on", "her", "cell", "phone."]
+    assert tokenize(["A man."], "whitespace").words == ("a", "man.")
+
+
+def test_an_unknown_tokenizer_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown; choose one of words, whitespace"):
+        tokenizer("nltk")
+    with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown"):
+        tokenize(["a"], "nltk")
+
+
+@NAMES
+@SEARCH
+@given(captions=st.lists(ANY_TEXT, max_size=6))
+def test_texts_are_what_was_split(name, captions):
+    tokens = tokenize(captions, name)
+    rows = [TOKENIZERS[name](caption) for caption in captions]
+    assert len(tokens) == len(captions)
+    assert tokens.texts() == [" ".join(row) for row in rows]
+    assert tokens.lengths.tolist() == [len(row) for row in rows]
+    assert tokens.rows.tolist() == [number for number, row in enumerate(rows) for _ in row]
+
+
+@SEARCH
+@given(captions=st.lists(CAPTION, max_size=6))
+def test_splitting_the_texts_again_changes_nothing(captions):
+    once = tokenize(captions)
+    again = tokenize(once.texts())
+    assert again.words == once.words
+    assert np.array_equal(again.ids, once.ids)
+    assert np.array_equal(again.offsets, once.offsets)
+
+
+def test_words_are_numbered_as_they_first_appear():
+    tokens = tokenize(["b a b", "c a"])
+    assert tokens.words == ("b", "a", "c")
+    assert tokens.ids.tolist() == [0, 1, 0, 2, 1]
+    assert tokens.offsets.tolist() == [0, 3, 5]
+    assert tokens.ids.dtype == np.int32
+
+
+def test_captions_without_words_keep_their_rows():
+    tokens = tokenize(["", "a", " \t ", "..."])
+    assert len(tokens) == 4
+    assert tokens.lengths.tolist() == [0, 1, 0, 3]
+    assert tokens.texts() == ["", "a", "", ". . ."]
+    assert tokens.rows.tolist() == [1, 3, 3, 3]
+    empty, full = tokens.fingerprints()[[0, 2]], tokens.fingerprints()[[1, 3]]
+    assert empty[0] == empty[1]
+    assert empty[0] not in full
+
+
+@pytest.mark.parametrize("captions", [[], [""], ["", " "]])
+def test_a_table_without_words_is_a_table(captions):
+    tokens = tokenize(captions)
+    assert (len(tokens), tokens.words, tokens.ids.size) == (len(captions), (), 0)
+    assert tokens.texts() == [""] * len(captions)
+    assert tokens.present().tolist() == []
+    assert len(set(tokens.fingerprints().tolist())) == min(len(captions), 1)
+    assert len(tokens.select(np.arange(len(captions)))) == len(captions)
+
+
+@SEARCH
+@given(captions=st.lists(CAPTION, min_size=1, max_size=6), data=st.data())
+def test_select_takes_rows_in_the_order_asked(captions, data):
+    tokens = tokenize(captions)
+    rows = data.draw(st.lists(st.integers(0, len(captions) - 1), max_size=8))
+    chosen = tokens.select(np.array(rows, np.int64))
+    assert chosen.texts() == [tokens.texts()[row] for row in rows]
+    assert chosen.words is tokens.words
+    flags = np.array(data.draw(st.lists(st.booleans(), min_size=len(captions), max_size=len(captions))))
+    assert tokens.select(flags).texts() == [text for text, kept in zip(tokens.texts(), flags, strict=True) if kept]
+
+
+@SEARCH
+@given(captions=st.lists(CAPTION, min_size=1, max_size=6))
+def test_present_are_the_words_that_occur(captions):
+    tokens = tokenize(captions)
+    assert tokens.present().all()
+    first = tokens.select(np.array([0]))
+    assert {word for word, here in zip(tokens.words, first.present(), strict=True) if here} == set(
+        split_words(captions[0])
+    )
+
+
+@SEARCH
+@given(captions=st.lists(CAPTION, max_size=8))
+def test_fingerprints_are_equal_exactly_when_captions_are(captions):
+    tokens = tokenize(captions)
+    texts, prints = tokens.texts(), tokens.fingerprints().tolist()
+    assert len(set(zip(texts, prints, strict=True))) == len(set(texts)) == len(set(prints))
+
+
+def test_fingerprints_see_order_repetition_and_length():
+    captions = ["a b", "b a", "a a b", "a b b", "a", "a a", "a a a", "b", ""]
+    assert len(set(tokenize(captions).fingerprints().tolist())) == len(captions)
+
+
+def test_fingerprints_do_not_depend_on_the_captions_around():
+    tokens = tokenize(["a b c", "c", "", "b a b a"])
+    alone = [tokens.select(np.array([row])).fingerprints()[0] for row in range(len(tokens))]
+    assert tokens.fingerprints().tolist() == alone
+
+
+def test_concatenate_stacks_tables_over_the_longer_vocabulary():
+    first = tokenize(["a man", "", "a dog"])
+    longer = Tokens(np.array([3, 0], np.int32), np.array([0, 0, 2]), (*first.words, "<mask>"))
+    for tables in ([first, longer], [longer, first]):
+        both = concatenate(tables)
+        assert both.texts() == tables[0].texts() + tables[1].texts()
+        assert both.words == longer.words
+        assert len(both) == 5
