@@ -27,7 +27,7 @@ from captionbias.text.tokens import Flags
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 DIRECTIONS = ("a_to_t", "t_to_a")
-SMALL_SAMPLE, SMALL_COVERAGE = 100, 0.9
+SMALL_SAMPLE, SMALL_SHARE, SMALL_COVERAGE = 50, 0.2, 0.9
 
 
 def dbac(
@@ -89,9 +89,10 @@ def dbac(
         Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched` and `dbac_d_prior` (the published
         score with a perfect attacker: its weights alone), in (-1, 1), each with `..._std` over trials,
         `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). For each side
-        `s` (m, h): `omega_s_d`, `omega_s_d_matched`, `mean_quality_s_d`, `mean_weight_s_d`, and the effective samples
-        `effective_sample_s_d`, `..._matched` and `coverage_s_d` (share of test captions that name what is named on
-        both sides). With a side absent only the other's omega and its parts.
+        `s` (m, h): `omega_s_d` and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d`
+        and what they count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and
+        `coverage_s_d`, the share of them that name something named on both sides. With a side absent only the other's
+        published omega and its parts.
 
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
@@ -250,21 +251,22 @@ def _given_tasks(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: li
 
 
 def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str]) -> None:
-    for side in ("m", "h"):
-        sample = result.get(f"effective_sample_{side}_{direction}", np.inf)
-        if sample < SMALL_SAMPLE:
-            note(
-                notes,
-                f"{direction}: the published weights of side {side.upper()} have a heavy tail: its test captions "
-                f"count as {sample:.0f}; the score hangs on a few rare captions",
-            )
-        matched = result.get(f"effective_sample_matched_{side}_{direction}", np.inf)
-        if matched < SMALL_SAMPLE:
-            note(notes, f"{direction}: the matched weights of side {side.upper()} count as {matched:.0f} captions")
+    for side, name in (("m", "model"), ("h", "human")):
+        captions = result.get(f"test_captions_{side}_{direction}")
+        if captions is None:
+            continue
+        for kind, weights in (("", "published"), ("_matched", "matched")):
+            sample = result.get(f"effective_sample{kind}_{side}_{direction}", captions)
+            if sample < SMALL_SHARE * captions or sample < SMALL_SAMPLE:
+                note(
+                    notes,
+                    f"{direction}: under the {weights} weights the {captions:,.0f} {name} test captions count as "
+                    f"{sample:,.0f}; a few rare captions decide the score",
+                )
         coverage = result.get(f"coverage_{side}_{direction}", 1.0)
         if coverage < SMALL_COVERAGE:
             note(
                 notes,
-                f"{direction}: only {coverage:.0%} of the test captions of side {side.upper()} name what is named on "
-                "both sides; matched DBAC speaks of those alone",
+                f"{direction}: {coverage:.0%} of the {name} test captions name what is named on both sides; matched "
+                "DBAC speaks of those alone",
             )

@@ -163,10 +163,11 @@ def summary(name: str, answers: Answers, seed: int, bootstrap: int) -> dict[str,
         bounds = (-1.0, 1.0) if quantity.startswith("dbac") else UNBOUNDED
         result |= summarize(quantity.format(name), values[:, 0], np.concatenate(replicates[quantity]), bounds)
     for side, found in answers.omegas(np.ones((images, 1))).items():
-        parts = {
+        parts: dict[str, list[Any]] = {
             "mean_quality": [omega.mean_quality for omega in found],
             "mean_weight": [omega.mean_weight for omega in found],
             "effective_sample": [omega.effective_sample for omega in found],
+            "test_captions": [len(tested.rows) for tested in answers.tested[side]],
         }
         if len(answers.tested) == 2:
             parts["coverage"] = [omega.coverage for omega in found]
