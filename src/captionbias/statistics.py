@@ -55,6 +55,16 @@ def trial_weights(trials: int, replicates: int, seed: int) -> Floats:
     return generator.multinomial(trials, np.full(trials, 1 / trials), size=replicates).T / trials
 
 
+def resamples(images: int, trials: int, replicates: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+    """The bootstrap over images and trials: blocks of `multiplicities` with their `trial_weights`."""
+    weights = trial_weights(trials, replicates, seed)
+    done = 0
+    for multiplicity in multiplicities(images, replicates, seed):
+        width = multiplicity.shape[1]
+        yield multiplicity, weights[:, done : done + width]
+        done += width
+
+
 def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
     """The middle 95% of the replicates, moved so that their mean stands on the estimate, and kept inside `bounds`.
 

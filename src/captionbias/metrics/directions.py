@@ -15,7 +15,7 @@ from captionbias.metrics.sides import Sides
 from captionbias.metrics.summary import mean_over_trials, summarize
 from captionbias.scores import QUALITIES, Omega, Side, Tested, named_frequencies, normalized_difference, omegas
 from captionbias.scores.omega import number_sets
-from captionbias.statistics import Floats, multiplicities, trial_weights
+from captionbias.statistics import Floats, resamples
 from captionbias.text import Tokens
 from captionbias.text.tokens import Flags, Integers
 
@@ -149,14 +149,10 @@ def summary(name: str, answers: Answers, seed: int, bootstrap: int) -> dict[str,
     images = len(answers.direction.shown)
     estimate = _quantities(answers, np.ones((images, 1)))
     trials = len(next(iter(answers.tested.values())))
-    weights = trial_weights(trials, bootstrap, seed)
     replicates: dict[str, list[Floats]] = {quantity: [np.zeros(0)] for quantity in estimate}
-    done = 0
-    for multiplicity in multiplicities(images, bootstrap, seed):
-        block = weights[:, done : done + multiplicity.shape[1]]
-        done += multiplicity.shape[1]
+    for multiplicity, weights in resamples(images, trials, bootstrap, seed):
         for quantity, values in _quantities(answers, multiplicity).items():
-            replicates[quantity].append(mean_over_trials(values, block) if len(values) > 1 else values[0])
+            replicates[quantity].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
 
     result: dict[str, float] = {}
     for quantity, values in estimate.items():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.splits import balanced_split
-from captionbias.attackers.trials import Examples, Trial, TrialScores
+from captionbias.attackers.trials import Examples, Trial
 from captionbias.captions import check_captions
+from captionbias.metrics.measured import Measured, compare
 from captionbias.metrics.presets import LIC_PRESETS, alignment_name, lexicon_name, settings, signature
 from captionbias.metrics.sides import (
     align_human,
@@ -20,13 +20,11 @@ from captionbias.metrics.sides import (
     number_classes,
     split_into_words,
 )
-from captionbias.metrics.summary import mean_over_trials, summarize
-from captionbias.scores import CAPTION_SCORES
-from captionbias.statistics import Floats, multiplicities, trial_weights
 from captionbias.text import LexiconSource, Tokens, load_lexicon
-from captionbias.text.tokens import Flags, Integers
+from captionbias.text.tokens import Integers
 
 ENCODERS = {"lstm": "lstm-lic"}
+SIDES = {"m": "model", "d": "human"}
 
 
 def lic(
@@ -79,7 +77,8 @@ def lic(
         Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
         [-100, 100] (`s_m - s_d`, above 0 when the captioner amplifies), and for each of these `..._std` over trials,
         `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side
-        absent its keys are too. `seen_m`, `seen_d`: percent of test captions that stand in the training split.
+        absent its keys are too. `seen_m`, `seen_d`: percent of test captions that stand in the training split;
+        `test_captions_m`, `test_captions_d`: how many are scored in a trial.
 
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
@@ -127,16 +126,16 @@ def lic(
     }
     queue = [trial for tables in plan.values() for column in tables for trial in column]
     answers = dict(zip(queue, run_trials(queue, attacker, progress=progress), strict=True))
-    measured = {side: _Measured.of(tables, answers, len(captions), unseen_only) for side, tables in plan.items()}
+    measured = {side: Measured.of(tables, answers, len(captions), unseen_only) for side, tables in plan.items()}
 
-    result = _compare(measured, seed, bootstrap)
-    for side, side_measured in measured.items():
-        result[f"seen_{side}"] = 100 * side_measured.seen_share
-        if side_measured.seen_share > 0.5 and not unseen_only:
+    result = compare(measured, seed, bootstrap)
+    for side, of_side in measured.items():
+        result |= {f"test_captions_{side}": float(of_side.scored().mean()), f"seen_{side}": 100 * of_side.seen_share}
+        if of_side.seen_share > 0.5 and not unseen_only:
             note(
                 notes,
-                f"{side_measured.seen_share:.0%} of the test captions of side {side.upper()} also stand in the "
-                "training split, which raises its score; unseen_only=True scores the others",
+                f"{of_side.seen_share:.0%} of the {SIDES[side]} test captions also stand in the training split, which "
+                "raises their score; unseen_only=True scores the others",
             )
     result["signature"] = signature(
         {
@@ -159,8 +158,8 @@ def lic(
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
             "human_columns": len(columns.get("d", [])),
             "alignment": alignment_report.as_dict() if alignment_report else None,
-            "trials": {side: side_measured.trial_table(seed) for side, side_measured in measured.items()},
-            "by_attribute": {side: m.by_class(values, classes) for side, m in measured.items()},
+            "trials": {side: of_side.trial_table(seed) for side, of_side in measured.items()},
+            "by_attribute": {side: of_side.by_class(values, classes) for side, of_side in measured.items()},
             "warnings": notes,
         }
     return result
@@ -187,102 +186,3 @@ def _trials(
         train, test = balanced_split(classes, chosen["test_share"], seed + number)
         trials.append(Trial(f"{side}{column} seed {seed + number}", examples, train, test, seed + number))
     return trials
-
-
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """One side's scores, summed for each image: matrices of shape `(trials x columns, images)`."""
-
-    sums: dict[str, Any]
-    counts: Any
-    columns: int
-    seen_share: float
-
-    @classmethod
-    def of(
-        cls, tables: list[list[Trial]], answers: dict[Trial, TrialScores], images: int, unseen_only: bool
-    ) -> _Measured:
-        from scipy.sparse import csr_array
-
-        trials = [trial for of_one_seed in zip(*tables, strict=True) for trial in of_one_seed]
-        seen = [_seen_in_training(trial) for trial in trials]
-        kept = [~flags if unseen_only else np.ones_like(flags) for flags in seen]
-        for trial, flags in zip(trials, kept, strict=True):
-            if not flags.any():
-                raise ValueError(f"unseen_only: every test caption of trial {trial.name} stands in its training split")
-        rows = np.concatenate([np.full(flags.sum(), number) for number, flags in enumerate(kept)])
-        image = np.concatenate([trial.test[flags] for trial, flags in zip(trials, kept, strict=True)])
-
-        def matrix(values: Floats) -> Any:
-            return csr_array((values, (rows, image)), shape=(len(trials), images))
-
-        scored = {
-            name: np.concatenate(
-                [
-                    100 * score(answers[trial].log_probability, answers[trial].correct)[flags]
-                    for trial, flags in zip(trials, kept, strict=True)
-                ]
-            )
-            for name, score in CAPTION_SCORES.items()
-        }
-        return cls(
-            {name: matrix(values) for name, values in scored.items()},
-            matrix(np.ones(len(rows))),
-            len(tables),
-            float(np.concatenate(seen).mean()),
-        )
-
-    def means(self, score: str, multiplicity: Floats) -> Floats:
-        """The mean over captions and columns in each trial and replicate: shape `(trials, replicates)`."""
-        with np.errstate(invalid="ignore"):
-            per_training = (self.sums[score] @ multiplicity) / (self.counts @ multiplicity)
-        return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
-
-    def trial_table(self, seed: int) -> list[dict[str, float]]:
-        """One row a trial: its seed, its three scores, and how many captions it was scored on."""
-        everything = np.ones((self.counts.shape[1], 1))
-        scores = {name: self.means(name, everything)[:, 0] for name in self.sums}
-        scored = (self.counts @ everything).reshape(-1, self.columns).sum(axis=1)
-        return [
-            {"seed": seed + number, "captions": int(count)} | {name: float(scores[name][number]) for name in scores}
-            for number, count in enumerate(scored)
-        ]
-
-    def by_class(self, values: list[str], classes: Integers) -> dict[str, dict[str, float]]:
-        """The same scores over the images of each attribute value alone."""
-        members = (classes[:, None] == np.arange(len(values))).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            scores = {name: np.nanmean(self.means(name, members), axis=0) for name in self.sums}
-        return {value: {name: float(scores[name][k]) for name in scores} for k, value in enumerate(values)}
-
-
-def _seen_in_training(trial: Trial) -> Flags:
-    prints = trial.examples.tokens.fingerprints()
-    return np.isin(prints[trial.test], prints[trial.train])
-
-
-def _compare(measured: dict[str, _Measured], seed: int, bootstrap: int) -> dict[str, Any]:
-    """Every score of each side, and M minus D where there are both."""
-    images = next(iter(measured.values())).counts.shape[1]
-    trials = next(iter(measured.values())).counts.shape[0] // next(iter(measured.values())).columns
-    weights = trial_weights(trials, bootstrap, seed)
-    names = [(score, side) for score in CAPTION_SCORES for side in measured]
-    values = {(score, side): measured[side].means(score, np.ones((images, 1)))[:, 0] for score, side in names}
-    replicates: dict[tuple[str, str], list[Floats]] = {name: [] for name in names}
-    done = 0
-    for multiplicity in multiplicities(images, bootstrap, seed):
-        block = weights[:, done : done + multiplicity.shape[1]]
-        done += multiplicity.shape[1]
-        for score, side in names:
-            replicates[score, side].append(mean_over_trials(measured[side].means(score, multiplicity), block))
-    drawn = {name: np.concatenate([*blocks, np.zeros(0)]) for name, blocks in replicates.items()}
-
-    result: dict[str, Any] = {}
-    for score in CAPTION_SCORES:
-        if len(measured) == 2:
-            amplification = values[score, "m"] - values[score, "d"]
-            spread = drawn[score, "m"] - drawn[score, "d"]
-            result |= summarize(score, amplification, spread, (-100.0, 100.0))
-        for side in measured:
-            result |= summarize(f"{score}_{side}", values[score, side], drawn[score, side], (0.0, 100.0))
-    return result

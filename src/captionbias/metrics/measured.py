@@ -1,0 +1,115 @@
+"""Attackers' scores of captions, averaged over captions, columns and trials, with their intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.metrics.summary import mean_over_trials, summarize
+from captionbias.scores import CAPTION_SCORES
+from captionbias.statistics import Floats, resamples
+from captionbias.text.tokens import Flags, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One side's scores, summed for each image: matrices of shape `(trials x columns, images)`."""
+
+    sums: dict[str, Any]
+    counts: Any
+    columns: int
+    seen_share: float
+
+    @classmethod
+    def of(
+        cls, tables: list[list[Trial]], answers: dict[Trial, TrialScores], images: int, unseen_only: bool
+    ) -> Measured:
+        from scipy.sparse import csr_array
+
+        trials = [trial for of_one_seed in zip(*tables, strict=True) for trial in of_one_seed]
+        seen = [_seen_in_training(trial) for trial in trials]
+        kept = [~flags if unseen_only else np.ones_like(flags) for flags in seen]
+        for trial, flags in zip(trials, kept, strict=True):
+            if not flags.any():
+                raise ValueError(f"unseen_only: every test caption of trial {trial.name} stands in its training split")
+        rows = np.concatenate([np.full(flags.sum(), number) for number, flags in enumerate(kept)])
+        image = np.concatenate([trial.test[flags] for trial, flags in zip(trials, kept, strict=True)])
+
+        def matrix(values: Floats) -> Any:
+            return csr_array((values, (rows, image)), shape=(len(trials), images))
+
+        scored = {
+            name: np.concatenate(
+                [
+                    100 * score(answers[trial].log_probability, answers[trial].correct)[flags]
+                    for trial, flags in zip(trials, kept, strict=True)
+                ]
+            )
+            for name, score in CAPTION_SCORES.items()
+        }
+        return cls(
+            {name: matrix(values) for name, values in scored.items()},
+            matrix(np.ones(len(rows))),
+            len(tables),
+            float(np.concatenate(seen).mean()),
+        )
+
+    def means(self, score: str, multiplicity: Floats) -> Floats:
+        """The mean over captions and columns in each trial and replicate: shape `(trials, replicates)`."""
+        with np.errstate(invalid="ignore"):
+            per_training = (self.sums[score] @ multiplicity) / (self.counts @ multiplicity)
+        return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
+
+    def estimates(self, score: str) -> Floats:
+        """The mean over captions and columns in each trial: shape `(trials,)`."""
+        return self.means(score, np.ones((self.counts.shape[1], 1)))[:, 0]
+
+    def scored(self) -> Floats:
+        """How many captions each trial was scored on, all columns together: shape `(trials,)`."""
+        per_training = np.asarray(self.counts.sum(axis=1), np.float64)
+        return np.asarray(per_training.reshape(-1, self.columns).sum(axis=1))
+
+    def trial_table(self, seed: int) -> list[dict[str, float]]:
+        """One row a trial: its seed, its three scores, and how many captions it was scored on."""
+        scores = {name: self.estimates(name) for name in self.sums}
+        return [
+            {"seed": seed + number, "captions": int(count)} | {name: float(scores[name][number]) for name in scores}
+            for number, count in enumerate(self.scored())
+        ]
+
+    def by_class(self, values: list[str], classes: Integers) -> dict[str, dict[str, float]]:
+        """The same scores over the images of each attribute value alone."""
+        members = (classes[:, None] == np.arange(len(values))).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            scores = {name: np.nanmean(self.means(name, members), axis=0) for name in self.sums}
+        return {value: {name: float(scores[name][k]) for name in scores} for k, value in enumerate(values)}
+
+
+def _seen_in_training(trial: Trial) -> Flags:
+    prints = trial.examples.tokens.fingerprints()
+    return np.isin(prints[trial.test], prints[trial.train])
+
+
+def compare(measured: dict[str, Measured], seed: int, bootstrap: int) -> dict[str, Any]:
+    """Every score of each side, and M minus D where there are both."""
+    names = [(score, side) for score in CAPTION_SCORES for side in measured]
+    values = {(score, side): measured[side].estimates(score) for score, side in names}
+    trials, images = len(next(iter(values.values()))), next(iter(measured.values())).counts.shape[1]
+    replicates: dict[tuple[str, str], list[Floats]] = {name: [] for name in names}
+    for multiplicity, weights in resamples(images, trials, bootstrap, seed):
+        for score, side in names:
+            replicates[score, side].append(mean_over_trials(measured[side].means(score, multiplicity), weights))
+    drawn = {name: np.concatenate([*blocks, np.zeros(0)]) for name, blocks in replicates.items()}
+
+    result: dict[str, Any] = {}
+    for score in CAPTION_SCORES:
+        if len(measured) == 2:
+            amplification = values[score, "m"] - values[score, "d"]
+            spread = drawn[score, "m"] - drawn[score, "d"]
+            result |= summarize(score, amplification, spread, (-100.0, 100.0))
+        for side in measured:
+            result |= summarize(f"{score}_{side}", values[score, side], drawn[score, side], (0.0, 100.0))
+    return result
