@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from captionbias.attackers.engine import run_trials
-from captionbias.captions import Captions, check_captions
+from captionbias.captions import check_captions
 from captionbias.metrics.directions import Answers, Direction, a_to_t, plan_trials, summary, t_to_a, trial_table
 from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature
 from captionbias.metrics.sides import (
-    Sides,
     align_human,
     alignment_vectors,
     mentions_of,
@@ -21,8 +19,9 @@ from captionbias.metrics.sides import (
     number_classes,
     split_into_words,
 )
+from captionbias.metrics.tasks import shown_tasks
 from captionbias.scores import QUALITIES
-from captionbias.text import Lexicon, LexiconSource, load_lexicon, named_labels
+from captionbias.text import LexiconSource, load_lexicon, named_labels
 from captionbias.text.tokens import Flags
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
@@ -139,7 +138,7 @@ def dbac(
         questions["a_to_t"] = a_to_t(sides, classes, len(values), named["task"])
     if "t_to_a" in directions:
         _check_named(named["attribute"], "attribute_lexicon", chosen["attribute_lexicon"])
-        shown = _shown_tasks(captions, sides, named["task"], lexicons["task"], notes)
+        shown = shown_tasks(captions, sides, named["task"], lexicons["task"], notes)
         questions["t_to_a"] = t_to_a(sides, shown.flags, named["attribute"])
 
     plans, reports = {}, {}
@@ -200,54 +199,6 @@ def _check_named(named: Flags, argument: str, source: object) -> None:
         raise ValueError(
             f"{argument} {source!r}: none of its words occurs in any caption; give the words that these captions use"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _ShownTasks:
-    """Which tasks each image shows: flags of shape `(images, tasks)` and the tasks' names."""
-
-    flags: Flags
-    names: tuple[str, ...]
-
-    def counts(self) -> dict[str, int]:
-        """Images of each task that occurs, the most frequent first."""
-        counts = self.flags.sum(axis=0)
-        return {self.names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
-
-
-def _shown_tasks(captions: Captions, sides: Sides, named: Flags, lexicon: Lexicon, notes: list[str]) -> _ShownTasks:
-    if captions.tasks is not None:
-        return _given_tasks(captions.tasks, lexicon, notes)
-    if captions.references is None:
-        raise ValueError(
-            "tasks is missing: T to A needs the tasks that the images show, and without references none can be found; "
-            "give tasks, or directions=['a_to_t']"
-        )
-    flags = np.zeros((len(captions), named.shape[1]), bool)
-    np.logical_or.at(flags, sides.human_image, named[sides.model_rows :])
-    if not flags.any():
-        raise ValueError(
-            "references: no human caption names a task of task_lexicon, so the images show none; give tasks, "
-            "or the words that these captions use as task_lexicon"
-        )
-    return _ShownTasks(flags, lexicon.labels)
-
-
-def _given_tasks(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]) -> _ShownTasks:
-    names = tuple(sorted({name for row in tasks for name in row}))
-    unlisted = [name for name in names if name not in lexicon.groups]
-    if len(unlisted) == len(names):
-        raise ValueError(
-            f"tasks: none of its names ({', '.join(names[:3])}, ...) is a label of task_lexicon {lexicon.name!r}, so "
-            "their words would not be masked; give a task_lexicon with these labels"
-        )
-    if unlisted:
-        note(notes, f"tasks: {', '.join(unlisted)} not in task_lexicon {lexicon.name!r}; their words are not masked")
-    numbers = {name: number for number, name in enumerate(names)}
-    flags = np.zeros((len(tasks), len(names)), bool)
-    counts = np.fromiter(map(len, tasks), np.int64, len(tasks))
-    flags[np.repeat(np.arange(len(tasks)), counts), [numbers[name] for row in tasks for name in row]] = True
-    return _ShownTasks(flags, names)
 
 
 def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str]) -> None:
