@@ -11,6 +11,7 @@ from captionbias import statistics
 from captionbias.statistics import (
     bootstrap_interval,
     multiplicities,
+    resamples,
     standard_deviation,
     trial_interval,
     trial_weights,
@@ -89,6 +90,14 @@ def test_trials_are_drawn_with_repetition(trials):
     assert weights.mean(axis=1) == pytest.approx(1 / trials, abs=0.03)
     assert np.array_equal(weights, trial_weights(trials, 3000, seed=0))
     assert trials == 1 or weights.std() > 0
+
+
+@pytest.mark.parametrize("block", [1, 100, 10**7])
+def test_resamples_pair_images_with_trials_whatever_the_blocks(monkeypatch, block):
+    monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
+    images, weights = (np.concatenate(parts, axis=1) for parts in zip(*resamples(30, 4, 25, seed=6), strict=True))
+    assert np.array_equal(images, np.concatenate(list(multiplicities(30, 25, seed=6)), axis=1))
+    assert np.array_equal(weights, trial_weights(4, 25, seed=6))
 
 
 def test_the_bootstrap_of_a_mean_gives_the_textbook_interval():

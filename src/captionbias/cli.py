@@ -16,6 +16,8 @@ from rich.table import Table
 
 from captionbias import __version__
 
+PRESETS_DEFAULT = "the preset's"
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,

@@ -76,6 +76,8 @@ def plant(
     >>> len(planted.predictions), len(planted.references[0]), sorted(set(planted.attributes))
     (4, 5, ['female', 'male'])
     """
+    if images < 2 or captions < 1:
+        raise ValueError(f"images must be 2 or more and captions 1 or more, not {images} and {captions}")
     for name, dial, low in (("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0)):
         if not low <= dial <= 1:
             raise ValueError(f"{name} must be between {low} and 1, not {dial}")

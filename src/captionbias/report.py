@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
+SCORES = {
+    "lic": "LIC\nright, and how surely",
+    "leakage": "leakage\nhow often right",
+    "confidence": "confidence\nhow surely",
+}
 DIRECTIONS = {
-    "a_to_t": ("A to T", "does the attribute shape the tasks?"),
-    "t_to_a": ("T to A", "do the tasks shape the attribute?"),
+    "a_to_t": "A to T\ndoes the attribute\nshape the tasks?",
+    "t_to_a": "T to A\ndo the tasks\nshape the attribute?",
 }
 NOTHING = "-"
+UNCLEAR = "no clear change"
 
 
 def interval(result: Mapping[str, Any], key: str, digits: int) -> str:
@@ -27,10 +34,10 @@ def interval(result: Mapping[str, Any], key: str, digits: int) -> str:
     """
     if key not in result:
         return NOTHING
-    score = f"{result[key]:.{digits}f}"
+    score = _fixed(result[key], digits)
     if f"{key}_ci_low" not in result:
         return score
-    return f"{score} [{result[f'{key}_ci_low']:.{digits}f}, {result[f'{key}_ci_high']:.{digits}f}]"
+    return f"{score} [{_fixed(result[f'{key}_ci_low'], digits)}, {_fixed(result[f'{key}_ci_high'], digits)}]"
 
 
 def verdict(result: Mapping[str, Any], key: str) -> str:
@@ -43,64 +50,136 @@ def verdict(result: Mapping[str, Any], key: str) -> str:
         return NOTHING
     if result[f"{key}_ci_low"] > 0:
         return "amplifies"
-    return "mitigates" if result[f"{key}_ci_high"] < 0 else "no clear change"
+    return "mitigates" if result[f"{key}_ci_high"] < 0 else UNCLEAR
 
 
-def lic_table(result: Mapping[str, Any]) -> Table:
-    """LIC, leakage and confidence of both sides and their difference."""
-    table = Table("score", "captioner (M)", "human captions (D)", "M - D", "reads", title="LIC, x 100, 95% intervals")
-    for score in ("lic", "leakage", "confidence"):
-        cells = [interval(result, key, 1) for key in (f"{score}_m", f"{score}_d", score)]
-        table.add_row(score, *cells, verdict(result, score))
+def lic_table(result: Mapping[str, Any], labels: int) -> Table:
+    """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict.
+
+    `labels`: how many values the attribute has.
+    """
+    sides = [side for side in ("m", "d") if f"lic_{side}" in result]
+    meaning = "An attacker reads the attribute from captions whose attribute words are masked."
+    if len(sides) == 2:
+        meaning += " Above 0, it reads more from the captioner's captions than from people's: the captioner amplifies."
+    table = plain_table("LIC x 100, with 95% intervals", "", *SCORES.values(), meaning=meaning)
+    for side in sides:
+        name = "captioner" if side == "m" else "human captions"
+        table.add_row(name, *(interval(result, f"{score}_{side}", 1) for score in SCORES))
+    chance = 100 / labels
+    # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
+    table.add_row("chance", f"{chance / labels:.1f} or more", f"{chance:.1f}", f"{chance:.1f}")
+    if len(sides) == 2:
+        table.add_section()
+        table.add_row("difference", *(interval(result, score, 1) for score in SCORES), style="bold")
+        table.add_row("  the captioner", *(verdict(result, score) for score in SCORES))
     return table
 
 
 def dbac_table(result: Mapping[str, Any]) -> Table:
-    """DBAC of each direction: published, matched, and the parts they are made of."""
+    """DBAC of each direction: matched with its verdict, published, and the parts they are made of."""
     measured = [direction for direction in DIRECTIONS if any(key.endswith(direction) for key in result)]
-    table = Table("", *(f"{DIRECTIONS[d][0]}\n{DIRECTIONS[d][1]}" for d in measured), title="DBAC, 95% intervals")
-    if any(key.startswith("dbac_") for key in result):
-        table.add_row("DBAC matched", *(interval(result, f"dbac_{d}_matched", 3) for d in measured), style="bold")
-        table.add_row("  reads", *(verdict(result, f"dbac_{d}_matched") for d in measured))
-        table.add_row("DBAC as published", *(interval(result, f"dbac_{d}", 3) for d in measured))
+    both = any(key.startswith("dbac_") for key in result)
+    meaning = "Omega is how surely an attacker tells what the captions hide, each caption by its weight."
+    if both:
+        meaning = (
+            "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it. As published, the score also "
+            "moves with how often captions name anything at all; matched to the same naming, it does not. " + meaning
+        )
+    table = plain_table("DBAC, with 95% intervals", "", *(DIRECTIONS[d] for d in measured), meaning=meaning)
+    if both:
+        table.add_row("DBAC, matched", *(interval(result, f"dbac_{d}_matched", 3) for d in measured), style="bold")
+        table.add_row("  the captioner", *(verdict(result, f"dbac_{d}_matched") for d in measured))
+        table.add_row("DBAC, as published", *(interval(result, f"dbac_{d}", 3) for d in measured))
         table.add_row("  its weights alone", *(interval(result, f"dbac_{d}_prior", 3) for d in measured))
-        table.add_section()
     for side, name in (("m", "captioner"), ("h", "human captions")):
-        if f"omega_{side}_{measured[0]}" not in result:
-            continue
-        table.add_row(f"omega, {name}", *(interval(result, f"omega_{side}_{d}", 3) for d in measured))
-        table.add_row("  attacker's mean quality", *(_number(result, f"mean_quality_{side}_{d}") for d in measured))
-        table.add_row("  mean weight", *(_number(result, f"mean_weight_{side}_{d}") for d in measured))
-        table.add_row("  effective sample", *(_number(result, f"effective_sample_{side}_{d}", 0) for d in measured))
-        if f"coverage_{side}_{measured[0]}" in result:
-            matched = [_number(result, f"effective_sample_matched_{side}_{d}", 0) for d in measured]
-            table.add_row("  effective sample, matched", *matched)
-            table.add_row("  named on both sides", *(f"{result[f'coverage_{side}_{d}']:.0%}" for d in measured))
+        if any(f"omega_{side}_{d}" in result for d in measured):
+            table.add_section()
+            for label, cells in _omega_rows(result, side, name, measured).items():
+                table.add_row(label, *cells)
     return table
 
 
-def _number(result: Mapping[str, Any], key: str, digits: int = 3) -> str:
-    return f"{result[key]:,.{digits}f}"
+def _omega_rows(result: Mapping[str, Any], side: str, name: str, measured: list[str]) -> dict[str, list[str]]:
+    """An omega and what it is made of, by the label of the row."""
+    rows = {
+        f"omega, {name}": [interval(result, f"omega_{side}_{d}", 3) for d in measured],
+        "  attacker's mean quality": [_number(result[f"mean_quality_{side}_{d}"]) for d in measured],
+        "  mean weight": [_number(result[f"mean_weight_{side}_{d}"]) for d in measured],
+        "  test captions": [f"{result[f'test_captions_{side}_{d}']:,.0f}" for d in measured],
+        "  effective sample": [f"{result[f'effective_sample_{side}_{d}']:,.0f}" for d in measured],
+    }
+    if f"coverage_{side}_{measured[0]}" in result:
+        rows["    when matched"] = [f"{result[f'effective_sample_matched_{side}_{d}']:,.0f}" for d in measured]
+        rows["  named on both sides"] = [f"{result[f'coverage_{side}_{d}']:.0%}" for d in measured]
+    return rows
+
+
+def plain_table(title: str, *columns: str, meaning: str) -> Table:
+    """A table that fits 80 columns where one with frames would fold its intervals; `meaning` stands below it."""
+    return Table(
+        *columns,
+        title=title,
+        title_justify="left",
+        caption=meaning,
+        caption_justify="left",
+        caption_style="none",
+        box=box.SIMPLE,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+def _fixed(number: float, digits: int) -> str:
+    return f"{round(number, digits) + 0.0:.{digits}f}"  # adding 0 takes the sign off -0
+
+
+def _number(value: float) -> str:
+    """Three digits behind the point below 10, none from 1,000 on."""
+    return f"{value:,.{3 if value < 10 else 1 if value < 1000 else 0}f}"
+
+
+def check_writable(path: Path) -> None:
+    """Raise before the work what `write_json` would raise after it."""
+    with _explained(path):
+        if path.exists() and not path.is_file():
+            raise FileExistsError(0, "there is something else of that name")
+        part, _ = _places(path)
+        part.touch()
+        part.unlink()
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
     """Write a result as JSON, whole or not at all; what is undefined becomes null.
 
     Raises:
-        ValueError: the folder does not exist or cannot be written to.
+        ValueError: the folder does not exist or cannot be written to, or the path is no file's.
     """
     text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    part, target = _places(path)
+    with _explained(path):
+        try:
+            part.write_text(text, encoding="utf-8")
+            part.replace(target)
+        finally:
+            with suppress(OSError):
+                part.unlink()
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    """Where the file grows and where it goes; a link stays, and what it points to is replaced."""
+    target = Path(os.path.realpath(path))
+    return target.parent / f".captionbias-{os.getpid()}.part", target
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            file.write(text)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        yield
     except OSError as error:
-        raise ValueError(
-            f"{path} cannot be written: {error.strerror}; name a file in a folder you can write to"
-        ) from error
+        reason = error.strerror or error
+        raise ValueError(f"{path} cannot be written ({reason}): name a file in a folder you can write to") from error
 
 
 def _plain(value: Any) -> Any:

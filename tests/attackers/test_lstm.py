@@ -47,7 +47,7 @@ def by_words(train: list[str], targets: list[int], test: list[str], truth: list[
 def test_lic_has_the_published_network():
     # METRICS, "lic-2022": embedding 100, 2-layer bidirectional LSTM of 256, one linear output.
     model = module._network(LIC, rows=30, outputs=1)
-    expected = {"embedding.weight": (30, 100), "head.0.weight": (1, 512), "head.0.bias": (1,)}
+    expected = {"embedding.weight": (30, 100), "output.weight": (1, 512), "output.bias": (1,)}
     for layer, inputs in ((0, 100), (1, 512)):
         for direction in ("", "_reverse"):
             place = f"_l{layer}{direction}"
@@ -66,9 +66,10 @@ def test_dbac_has_one_direction_and_three_linear_layers():
     model = module._network(DBAC, rows=30, outputs=7)
     assert model.embedding.weight.shape == (30, 50)
     assert not model.lstm.bidirectional
-    assert [type(layer) for layer in model.head] == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
-    assert model.head[0].in_features == model.lstm.hidden_size
-    assert model.head[-1].out_features == 7
+    layers = [*model.head, model.output]
+    assert [type(layer) for layer in layers] == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
+    assert layers[0].in_features == model.lstm.hidden_size
+    assert layers[-1].out_features == 7
     assert not DBAC.bucketed
 
 
@@ -115,7 +116,7 @@ def test_a_caption_is_judged_by_the_last_state_of_each_direction_without_its_pad
             states = model.lstm(model.embedding(torch.tensor([caption])))[0][0]
             width = recipe.hidden
             last = torch.cat((states[-1, :width], states[0, width:])) if recipe.bidirectional else states[-1]
-            assert torch.allclose(found[row], model.head(last), atol=1e-6)
+            assert torch.allclose(found[row], model.output(model.head(last)), atol=1e-6)
 
 
 def test_dropout_falls_on_the_embedding_between_the_layers_and_on_the_last_states():
@@ -151,7 +152,7 @@ def test_a_planted_class_is_learned(class_trial, recipe, classes):
 @SMALL
 def test_planted_tasks_are_learned(task_trial, recipe):
     scores = attack(task_trial(n=400, tasks=3), recipe)
-    assert scores.correct.mean() > 0.75
+    assert scores.correct.mean() > 0.6  # by chance, all three tasks are right in a third
     assert scores.correct[scores.log_probability > np.log(0.5)].all()
 
 
@@ -161,41 +162,115 @@ def test_without_a_signal_it_is_chance(class_trial, recipe):
     assert scores.correct.mean() == pytest.approx(0.5, abs=0.1)
 
 
+def shares(bias: torch.Tensor, multilabel: bool) -> list[float]:
+    """What the network answers when captions tell it nothing."""
+    if multilabel:
+        return torch.sigmoid(bias).tolist()
+    return torch.softmax(module._both_classes(bias[None]), dim=1)[0].tolist()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_dbac_starts_at_the_shares_of_the_classes(class_trial, classes):
+    trial = class_trial(classes=classes)
+    tokens, rows = module._renumber(trial)
+    model = module._network(SMALL_DBAC, rows, module._logits(trial))
+    module._train(model, tokens, trial, replace(SMALL_DBAC, learning_rate=0.0, epochs=1), CPU)
+    counts = np.bincount(trial.examples.targets[trial.train])
+    assert shares(model.output.bias, False) == pytest.approx(counts / counts.sum(), rel=1e-5)
+
+
+def test_dbac_starts_at_the_shares_of_the_tasks_however_rare(task_trial):
+    trial = task_trial(tasks=3)
+    flags = np.hstack((trial.examples.targets, np.zeros((300, 1), bool), np.ones((300, 1), bool)))
+    trial = replace(trial, examples=Examples(trial.examples.tokens, flags, 5))
+    tokens, rows = module._renumber(trial)
+    model = module._network(SMALL_DBAC, rows, 5)
+    module._train(model, tokens, trial, replace(SMALL_DBAC, learning_rate=0.0, epochs=1), CPU)
+    found = shares(model.output.bias, True)
+    assert found[:3] == pytest.approx(flags[trial.train][:, :3].mean(axis=0), rel=1e-5)
+    assert 0 < found[3] < 0.01
+    assert 0.99 < found[4] < 1
+
+
+def test_lic_starts_as_drawn(class_trial):
+    trial = class_trial()
+    tokens, rows = module._renumber(trial)
+    model = module._network(SMALL_LIC, rows, 1)
+    before = model.output.bias.detach().clone()
+    module._train(model, tokens, trial, replace(SMALL_LIC, learning_rate=0.0, epochs=1), CPU)
+    assert torch.equal(model.output.bias, before)
+
+
+@pytest.fixture
+def two_threads():
+    """As a user may have set torch, whatever the tests were started with."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(threads)
+
+
+@SMALL
+def test_every_epoch_sees_every_training_caption_once_in_one_thread(class_trial, monkeypatch, two_threads, recipe):
+    trial, batches, threads = class_trial(), [], []
+    pad = module._pad
+
+    def watched(tokens, rows, device):
+        batches.append(rows)
+        threads.append(torch.get_num_threads())
+        return pad(tokens, rows, device)
+
+    monkeypatch.setattr(module, "_pad", watched)
+    attack(trial, replace(recipe, epochs=3))
+    assert set(threads) == {1}
+    *trained, tested = batches
+    assert [len(rows) for rows in trained].count(32) == 3 * (len(trial.train) // 32)
+    epochs = np.concatenate(trained).reshape(3, -1)
+    assert all(np.array_equal(np.sort(rows), trial.train) for rows in epochs)
+    assert not np.array_equal(epochs[0], epochs[1])
+    assert np.array_equal(np.sort(tested), trial.test)
+
+
+@SMALL
+def test_the_first_step_is_adam_s(class_trial, recipe):
+    trial = class_trial(n=42, test=10)
+    tokens, rows = module._renumber(trial)
+    model = module._network(recipe, rows, 1)
+    # Those that base rates move beforehand are left out.
+    before = {name: value.detach().clone() for name, value in model.named_parameters() if name != "output.bias"}
+    module._train(model, tokens, trial, replace(recipe, learning_rate=1e-3, epochs=1), CPU)
+    moved = torch.cat(
+        [(value - before[name]).abs().flatten() for name, value in model.named_parameters() if name in before]
+    )
+    # Adam's first step goes as far as the learning rate, wherever the gradient is not all but zero.
+    assert moved.max().item() == pytest.approx(1e-3, rel=1e-3)
+    assert moved[moved > 0].median().item() == pytest.approx(1e-3, rel=1e-2)
+
+
 @KINDS
 @EACH_BRIEFLY
 def test_a_trial_repeats_bit_for_bit_whatever_the_machine_was_set_to(kind, recipe, request):
     trial = request.getfixturevalue(kind)(n=120, test=40)
     first = attack(trial, recipe)
-    threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        torch.manual_seed(123)
-        np.random.seed(123)
-        assert same(attack(trial, recipe), first)
-    finally:
-        torch.set_num_threads(threads)
+    request.getfixturevalue("two_threads")
+    torch.manual_seed(123)
+    np.random.seed(123)
+    assert same(attack(trial, recipe), first)
     assert not same(attack(replace(trial, seed=trial.seed + 1), recipe), first)
 
 
 @EACH_BRIEFLY
-def test_the_user_s_generators_and_threads_are_left_as_they_were(class_trial, recipe):
-    threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
-        attack(class_trial(n=60, test=20), recipe)
-        assert torch.get_num_threads() == 2
-        assert torch.equal(torch.get_rng_state(), states[0])
-        assert np.random.get_state()[1].tolist() == states[1]
-        assert random.getstate() == states[2]
-        trial = class_trial(n=60, test=20)
-        broken = replace(trial.examples, targets=trial.examples.targets[:30])
-        with pytest.raises(IndexError):  # in the middle of a training
-            attack(replace(trial, examples=broken), recipe)
-        assert torch.get_num_threads() == 2
-        assert torch.equal(torch.get_rng_state(), states[0])
-    finally:
-        torch.set_num_threads(threads)
+def test_the_user_s_generators_and_threads_are_left_as_they_were(class_trial, recipe, two_threads):
+    trial = class_trial(n=60, test=20)
+    states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    attack(trial, recipe)
+    broken = replace(trial.examples, targets=trial.examples.targets[:30])
+    with pytest.raises(IndexError):  # in the middle of a training
+        attack(replace(trial, examples=broken), recipe)
+    assert torch.get_num_threads() == 2
+    assert torch.equal(torch.get_rng_state(), states[0])
+    assert np.random.get_state()[1].tolist() == states[1]
+    assert random.getstate() == states[2]
 
 
 def test_words_unseen_in_training_are_one_unknown_word():

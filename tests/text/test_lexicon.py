@@ -146,7 +146,7 @@ def test_an_extension_needs_no_groups_and_may_have_its_own_mask():
     ("source", "message"),
     [
         ("genders", r"'genders' is neither a built-in one \(age, .*race\) nor a JSON file that exists"),
-        ({"extends": "genders"}, "'genders' is neither"),
+        ({"extends": "genders"}, "'extends' is 'genders'; it can be one of"),
         ({}, "'custom' has no words: map each label to the words"),
         ({"female": [], "male": []}, "'custom' has no words"),
         ({"groups": {}, "masked_only": ["man"]}, "'custom' has no words"),
@@ -189,3 +189,18 @@ def test_a_faulty_file_is_refused(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as raised:
         load_lexicon(path)
     assert "own" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ({"extends": "gender", "female": ["gal"]}, "'female' is none of"),
+        ({"groups": {"female": ["woman"]}, "masked": ["one"]}, "'masked' is none of"),
+        ({"extends": "mine.json", "groups": {}}, "'mine.json'; it can be one of age,"),
+        ({"extends": None}, "None; it can be one of age,"),
+    ],
+)
+def test_a_misplaced_key_is_refused(content: dict[str, object], named: str) -> None:
+    """Words under a key that is not read would silently not be masked."""
+    with pytest.raises(ValueError, match=named):
+        load_lexicon(content)

@@ -2,7 +2,7 @@
 
 from captionbias.text.lexicon import Lexicon, LexiconSource, builtin_lexicons, load_lexicon
 from captionbias.text.masking import Mentions, find_mentions, mask_mentions, named_labels
-from captionbias.text.tokens import TOKENIZERS, UNKNOWN, Tokens, concatenate, split_whitespace, split_words, tokenize
+from captionbias.text.tokens import TOKENIZERS, UNKNOWN, Tokens, split_whitespace, split_words, tokenize
 
 __all__ = [
     "TOKENIZERS",
@@ -12,7 +12,6 @@ __all__ = [
     "Mentions",
     "Tokens",
     "builtin_lexicons",
-    "concatenate",
     "find_mentions",
     "load_lexicon",
     "mask_mentions",

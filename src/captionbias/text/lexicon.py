@@ -9,6 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
+KEYS = ("groups", "masked_only", "mask", "extends", "description", "source")
+
 
 @dataclass(frozen=True)
 class Lexicon:
@@ -74,6 +76,9 @@ def _folder() -> Any:
 
 def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
     plain = "groups" not in content and "extends" not in content
+    for key in () if plain else content:
+        if key not in KEYS:
+            raise ValueError(f"lexicon {name!r}: {key!r} is none of {', '.join(KEYS)}; labels go into 'groups'")
     groups = content if plain else content.get("groups", {})
     if not isinstance(groups, Mapping):
         raise ValueError(f"lexicon {name!r}: 'groups' must map each label to a list of words")
@@ -81,6 +86,9 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
     alone = () if plain else _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
     mask = f"<{name}>" if plain else str(content.get("mask", f"<{name}>"))
     if "extends" in content:
+        if content["extends"] not in builtin_lexicons():
+            known = ", ".join(builtin_lexicons())
+            raise ValueError(f"lexicon {name!r}: 'extends' is {content['extends']!r}; it can be one of {known}")
         base = load_lexicon(content["extends"])
         labels = dict.fromkeys((*base.groups, *words))
         words = {label: base.groups.get(label, ()) + words.get(label, ()) for label in labels}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,8 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 UNKNOWN = "<unk>"
-_WORDS = regex.compile(r"[\w\p{M}]+|[^\w\p{M}\s]")
+# The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
+_WORDS = regex.compile(r"\w+|[^\w\s]")
 
 
 def split_words(caption: str) -> list[str]:
@@ -24,7 +26,7 @@ def split_words(caption: str) -> list[str]:
     >>> split_words("On her cell phone.")
     ['on', 'her', 'cell', 'phone', '.']
     """
-    words: list[str] = _WORDS.findall(caption.lower())
+    words: list[str] = _WORDS.findall(_folded(caption))
     return words
 
 
@@ -34,7 +36,12 @@ def split_whitespace(caption: str) -> list[str]:
     >>> split_whitespace("On her cell phone.")
     ['on', 'her', 'cell', 'phone.']
     """
-    return caption.lower().split()
+    return _folded(caption).split()
+
+
+def _folded(caption: str) -> str:
+    """Lower case, and one spelling of each accented letter."""
+    return unicodedata.normalize("NFC", caption).lower()
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "whitespace": split_whitespace}
@@ -111,10 +118,3 @@ def tokenize(captions: Sequence[str], name: str = "words") -> Tokens:
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     ids = np.fromiter((number for row in rows for number in row), np.int32, int(lengths.sum()))
     return Tokens(ids, np.concatenate(([0], np.cumsum(lengths))), tuple(numbers))
-
-
-def concatenate(tables: Sequence[Tokens]) -> Tokens:
-    """Several tables over one vocabulary, one below the other."""
-    lengths = np.concatenate([table.lengths for table in tables])
-    longest = max((table.words for table in tables), key=len)
-    return Tokens(np.concatenate([table.ids for table in tables]), np.concatenate(([0], np.cumsum(lengths))), longest)
