@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,11 +11,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from captionbias import __version__
-
-PRESETS_DEFAULT = "the preset's"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,6 +29,9 @@ console = Console()
 complaints = Console(stderr=True)
 
 INPUT, COLUMNS, ATTACK, RESULT = "Input files", "Columns", "Attackers", "Result"
+OF_PRESET = "the preset's"
+DEMO_TRIALS = 5
+FAST = "fast: a convex attacker, no torch, seconds to minutes."
 
 Predictions = Annotated[
     Path | None,
@@ -60,7 +59,9 @@ Attribute = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Only images with this label; say it once for each label.", rich_help_panel=INPUT),
+    typer.Option(
+        metavar="<label>", help="Only images with this label; say it once for each label.", rich_help_panel=INPUT
+    ),
 ]
 IdColumn = Annotated[str, typer.Option(help="Image ids; files are joined by them.", rich_help_panel=COLUMNS)]
 PredictionColumn = Annotated[str, typer.Option(help="The captioner's captions.", rich_help_panel=COLUMNS)]
@@ -69,21 +70,14 @@ AttributeColumn = Annotated[
     str | None, typer.Option(help="Labels; by default the column named like --attribute.", rich_help_panel=COLUMNS)
 ]
 TaskColumn = Annotated[str, typer.Option(help="Tasks.", rich_help_panel=COLUMNS)]
-Preset = Annotated[
-    str | None,
-    typer.Option(help="A paper's protocol, or 'fast': a convex attacker, no torch, seconds.", rich_help_panel=ATTACK),
+Encoder = Annotated[
+    str | None, typer.Option(help="The attacker: lstm or bow.", show_default=OF_PRESET, rich_help_panel=ATTACK)
 ]
-Encoder = Annotated[str | None, typer.Option(help="The attacker: lstm or bow.", rich_help_panel=ATTACK)]
-Trials = Annotated[int | None, typer.Option(help="Attackers trained a side.", rich_help_panel=ATTACK)]
+Trials = Annotated[
+    int | None,
+    typer.Option(help="Attackers trained for each set of captions.", show_default=OF_PRESET, rich_help_panel=ATTACK),
+]
 Seed = Annotated[int, typer.Option(help="Seed of the first trial.", rich_help_panel=ATTACK)]
-Vectors = Annotated[
-    str | None,
-    typer.Option(
-        help="Word vectors of contextual alignment: 'captions' (trained on yours), a GloVe, word2vec or FastText file, "
-        "or a gensim download such as glove-wiki-gigaword-50.",
-        rich_help_panel=ATTACK,
-    ),
-]
 Bootstrap = Annotated[int, typer.Option(help="Bootstrap replicates over images; 0 for none.", rich_help_panel=ATTACK)]
 Output = Annotated[
     Path | None, typer.Option(help="Write everything to this JSON file, trials included.", rich_help_panel=RESULT)
@@ -106,11 +100,16 @@ def measure_lic(
     prediction_column: PredictionColumn = "caption",
     reference_column: ReferenceColumn = "references",
     attribute_column: AttributeColumn = None,
-    preset: Preset = "lic-2022",
+    preset: Annotated[
+        str,
+        typer.Option(
+            help=f"lic-2022: the paper's protocol, with LSTMs; needs torch, and hours without a GPU. {FAST}",
+            rich_help_panel=ATTACK,
+        ),
+    ] = "lic-2022",
     encoder: Encoder = None,
     trials: Trials = None,
     seed: Seed = 0,
-    vectors: Vectors = None,
     unseen_only: Annotated[
         bool, typer.Option("--unseen-only", help="Score only captions not seen in training.", rich_help_panel=ATTACK)
     ] = False,
@@ -121,11 +120,13 @@ def measure_lic(
 
     Example: captionbias measure lic --predictions nic.parquet --references people.parquet --preset fast
     """
-    from captionbias.report import lic_table
+    from captionbias.report import check_writable, lic_table
 
     with _plain_errors():
         from captionbias.metrics import lic
 
+        if output:
+            check_writable(output)  # not after hours of training
         captions = _read(
             predictions=predictions,
             references=references,
@@ -136,9 +137,11 @@ def measure_lic(
             attribute_column=attribute_column or Path(attribute).stem,
             keep=keep,
         )
-        chosen = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed, "vectors": vectors}
+        chosen = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
         chosen |= {"attribute_lexicon": attribute, "unseen_only": unseen_only, "bootstrap": bootstrap}
-        _measure("lic", lic, captions, chosen, lic_table, output)
+        result, details = _measured(lic, captions, chosen)
+        console.print(lic_table(result, labels=len(details["attribute_counts"])))
+        _tell_rest("lic", result, details, output)
 
 
 @measure.command("dbac")
@@ -150,7 +153,11 @@ def measure_dbac(
     attribute: Attribute = "gender",
     task_lexicon: Annotated[
         str | None,
-        typer.Option(help="Task words: coco_objects, coco_names, or a JSON file of yours.", rich_help_panel=INPUT),
+        typer.Option(
+            help="Task words: coco_objects, coco_names, or a JSON file of yours.",
+            show_default=OF_PRESET,
+            rich_help_panel=INPUT,
+        ),
     ] = None,
     keep: Keep = None,
     id_column: IdColumn = "image_id",
@@ -158,18 +165,38 @@ def measure_dbac(
     reference_column: ReferenceColumn = "references",
     attribute_column: AttributeColumn = None,
     task_column: TaskColumn = "tasks",
-    preset: Preset = "dbac-2026",
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="dbac-2026: the paper's protocol, with LSTMs; needs torch, and hours without a GPU. "
+            f"dbac-2026-published: its tokenizer and task words too, to compare with its tables only. {FAST}",
+            rich_help_panel=ATTACK,
+        ),
+    ] = "dbac-2026",
     direction: Annotated[
-        list[DirectionName] | None, typer.Option(help="One direction only.", rich_help_panel=ATTACK)
+        list[DirectionName] | None,
+        typer.Option(metavar="<a_to_t|t_to_a>", help="One direction only.", rich_help_panel=ATTACK),
     ] = None,
     encoder: Encoder = None,
     trials: Trials = None,
     seed: Seed = 0,
     quality: Annotated[
         str | None,
-        typer.Option(help="confidence, accuracy or inverse_cross_entropy.", rich_help_panel=ATTACK),
+        typer.Option(
+            help="The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
+            show_default=OF_PRESET,
+            rich_help_panel=ATTACK,
+        ),
     ] = None,
-    vectors: Vectors = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            help="Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
+            "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
+            show_default=OF_PRESET,
+            rich_help_panel=ATTACK,
+        ),
+    ] = None,
     bootstrap: Bootstrap = 1000,
     output: Output = None,
 ) -> None:
@@ -177,11 +204,13 @@ def measure_dbac(
 
     Example: captionbias measure dbac --predictions nic.parquet --references people.parquet --preset fast
     """
-    from captionbias.report import dbac_table
+    from captionbias.report import check_writable, dbac_table
 
     with _plain_errors():
         from captionbias.metrics import dbac
 
+        if output:
+            check_writable(output)  # not after hours of training
         captions = _read(
             predictions=predictions,
             references=references,
@@ -198,7 +227,9 @@ def measure_dbac(
         chosen |= {"vectors": vectors, "quality": quality, "attribute_lexicon": attribute, "bootstrap": bootstrap}
         chosen |= {"task_lexicon": task_lexicon, "tasks": captions.tasks}
         chosen |= {"directions": [name.value for name in direction]} if direction else {}
-        _measure("dbac", dbac, captions, chosen, dbac_table, output)
+        result, details = _measured(dbac, captions, chosen)
+        console.print(dbac_table(result))
+        _tell_rest("dbac", result, details, output)
 
 
 def _read(**files: Any) -> Any:
@@ -207,46 +238,49 @@ def _read(**files: Any) -> Any:
     return read_captions(**files)
 
 
-def _measure(
-    name: str,
-    metric: Callable[..., dict[str, Any]],
-    captions: Any,
-    chosen: dict[str, Any],
-    table: Callable[[dict[str, Any]], Table],
-    output: Path | None,
-) -> None:
-    from captionbias.report import write_json
-
-    started = time.perf_counter()
+def _measured(
+    metric: Callable[..., dict[str, Any]], captions: Any, chosen: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The metric's flat result, and its details."""
     result = metric(
         predictions=captions.predictions,
         references=captions.references,
         attributes=captions.attributes,
         details=True,
-        progress=True,
+        progress=complaints.is_terminal,
         **chosen,
     )
-    seconds = time.perf_counter() - started
-    details = result.pop("details")
+    return result, result.pop("details")
+
+
+def _tell_rest(name: str, result: dict[str, Any], details: dict[str, Any], output: Path | None) -> None:
+    """What every metric has below its table: the images, the signature, the file with everything."""
+    from captionbias.report import write_json
+
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
-    console.print(table(result))
-    console.print(f"{details['images']:,} images ({counts}); {seconds:.0f} s", highlight=False)
-    console.print(f"signature {result['signature']}", highlight=False, soft_wrap=True)
+    console.print(f"\n{details['images']:,} images: {counts}", highlight=False, markup=False)
+    console.print(f"signature {result['signature']}", highlight=False, markup=False, soft_wrap=True)
     if output:
         write_json({"metric": name, "version": __version__, "scores": result, "details": details}, output)
-        console.print(f"everything is in {output}", highlight=False)
+        console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command("install-metrics")
 def install_metrics(
     names: Annotated[list[str] | None, typer.Argument(help="Which metrics; all when none is named.")] = None,
 ) -> None:
-    """Make evaluate.load("lic") and evaluate.load("dbac") work anywhere on this machine, offline too."""
+    """Make evaluate.load("lic") and evaluate.load("dbac") work anywhere on this machine, offline too.
+
+    Example: captionbias install-metrics
+    """
     with _plain_errors():
-        from captionbias.hub.modules import install_metrics as install
+        try:
+            from captionbias.hub.modules import install_metrics as install
+        except ModuleNotFoundError as error:
+            raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
 
         for path in install(names or None):
-            console.print(f"evaluate.load({path.stem!r}) loads {path}", highlight=False, soft_wrap=True)
+            console.print(f"evaluate.load({path.stem!r}) loads {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -254,41 +288,51 @@ def demo(
     images: Annotated[int, typer.Option(help="Images to plant.", min=200)] = 3000,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
 ) -> None:
-    """Measure captioners whose bias is known, because it was planted. Needs no data and no torch; under a minute."""
+    """Measure captioners whose bias is known, because it was planted. Needs no data and no torch; under a minute.
+
+    Example: captionbias demo --images 1000
+    """
     from rich.progress import track
 
     from captionbias.planted import plant
-    from captionbias.report import interval
+    from captionbias.report import interval, plain_table, verdict
 
     captioners: dict[str, dict[str, Any]] = {
-        "faithful to its data": {},
-        "faithful, names half as many tasks": {"naming": 0.5},
-        "attribute shapes tasks (A to T)": {"a_to_t": 0.5},
-        "tasks shape attribute (T to A)": {"t_to_a": 0.5},
-        "mitigates both": {"a_to_t": -0.5, "t_to_a": -0.5},
+        "faithful to\nits data": {},
+        "faithful,\nnames half\nthe tasks": {"naming": 0.5},
+        "attribute\nshapes tasks\n(A to T)": {"a_to_t": 0.5},
+        "tasks shape\nattribute\n(T to A)": {"t_to_a": 0.5},
+        "mitigates\nboth": {"a_to_t": -0.5, "t_to_a": -0.5},
     }
-    table = Table(title=f"{images:,} planted images, preset fast, 5 trials, 95% intervals", show_lines=True)
-    columns = ["captioner", "A to T\nmatched DBAC", "A to T\nas published", "T to A\nmatched DBAC"]
-    for column in [*columns, "T to A\nas published", "LIC x 100"]:
-        table.add_column(column)
+    columns = {
+        "DBAC A to T\nmatched": ("dbac_a_to_t_matched", 2),
+        "DBAC A to T\nas published": ("dbac_a_to_t", 2),
+        "DBAC T to A\nmatched": ("dbac_t_to_a_matched", 2),
+        "LIC x 100": ("lic", 1),
+    }
+    table = plain_table(
+        f"{images:,} planted images, preset fast, {DEMO_TRIALS} trials [95% interval]",
+        "captioner",
+        *columns,
+        meaning="Above 0 the captioner makes its data's bias worse (amplifies), below 0 it softens it (mitigates). The "
+        "second captioner has no bias of its own; it names fewer tasks. That alone moves DBAC as published a long way, "
+        "and lowers LIC. Matched DBAC stays.",
+    )
     with _plain_errors():
         from captionbias.captions import CaptionBiasWarning
         from captionbias.metrics import dbac, lic
 
         warnings.simplefilter("ignore", CaptionBiasWarning)
-        for name, dials in track(captioners.items(), "measuring", console=complaints, transient=True):
+        shown: dict[str, Any] = {"console": complaints, "transient": True, "disable": not complaints.is_terminal}
+        for name, dials in track(captioners.items(), "measuring", **shown):
             given = vars(plant(images, seed=seed, **dials))
-            result = dbac(**given, preset="fast", trials=5, seed=seed) | lic(
-                **given, preset="fast", trials=5, seed=seed
-            )
-            keys = ("dbac_a_to_t_matched", "dbac_a_to_t", "dbac_t_to_a_matched", "dbac_t_to_a")
-            table.add_row(name, *(interval(result, key, 3) for key in keys), interval(result, "lic", 1))
+            chosen: dict[str, Any] = {"preset": "fast", "trials": DEMO_TRIALS, "seed": seed}
+            result = dbac(**given, **chosen) | lic(**given, **chosen)
+            cells = (f"{interval(result, key, digits)}\n{verdict(result, key)}" for key, digits in columns.values())
+            table.add_section()
+            table.add_row(name, *(cell.replace(" [", "\n[") for cell in cells))
     console.print(table)
-    console.print(
-        "Above 0 the captioner makes its data's bias worse, below 0 it softens it; an interval that holds 0 shows no "
-        "clear change.\nThe second captioner has no bias of its own: DBAC as published moves all the same, because it "
-        "depends on how often tasks are named.\nMatched DBAC does not. On your own files: captionbias measure --help"
-    )
+    console.print("\nOn your own files: captionbias measure --help")
 
 
 @app.callback(invoke_without_command=True)
@@ -301,14 +345,21 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, once the work is done."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and as soon as it is known."""
+    from captionbias.captions import CaptionBiasWarning
+
+    noted: set[str] = set()
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in noted:
+            noted.add(str(message))
+            complaints.print(f"note: {message}", highlight=False, markup=False, soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CaptionBiasWarning)
+        warnings.showwarning = tell
         try:
             yield
         except ValueError as error:
             complaints.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error
-        finally:
-            for message in dict.fromkeys(str(warning.message) for warning in caught):
-                complaints.print(f"note: {message}", style="yellow", highlight=False, markup=False, soft_wrap=True)

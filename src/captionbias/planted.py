@@ -81,7 +81,8 @@ def plant(
     for name, dial, low in (("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0)):
         if not low <= dial <= 1:
             raise ValueError(f"{name} must be between {low} and 1, not {dial}")
-    world, human, model = (np.random.default_rng([seed, part]) for part in range(3))
+    # No metric has these streams, so that a split drawn with the same seed has nothing to do with the captions.
+    world, human, model = (np.random.default_rng([seed, 10 + part]) for part in range(3))
     attribute = np.arange(images) % 2
     given_attribute = np.stack((LEAN, 1 - LEAN)) / np.stack((LEAN, 1 - LEAN)).sum(axis=1, keepdims=True)
     shown = _draw(given_attribute[attribute], world)

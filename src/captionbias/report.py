@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,9 +15,9 @@ from rich import box
 from rich.table import Table
 
 SCORES = {
-    "lic": "LIC\nright, and how surely",
+    "lic": "LIC\nright, and how sure",
     "leakage": "leakage\nhow often right",
-    "confidence": "confidence\nhow surely",
+    "confidence": "confidence\nhow sure",
 }
 DIRECTIONS = {
     "a_to_t": "A to T\ndoes the attribute\nshape the tasks?",
@@ -61,8 +62,8 @@ def lic_table(result: Mapping[str, Any], labels: int) -> Table:
     sides = [side for side in ("m", "d") if f"lic_{side}" in result]
     meaning = "An attacker reads the attribute from captions whose attribute words are masked."
     if len(sides) == 2:
-        meaning += " Above 0, it reads more from the captioner's captions than from people's: the captioner amplifies."
-    table = plain_table("LIC x 100, with 95% intervals", "", *SCORES.values(), meaning=meaning)
+        meaning += " A difference above 0: the captioner's give it away more than people's (amplifies)."
+    table = plain_table("LIC x 100 [95% interval]", "", *SCORES.values(), meaning=meaning)
     for side in sides:
         name = "captioner" if side == "m" else "human captions"
         table.add_row(name, *(interval(result, f"{score}_{side}", 1) for score in SCORES))
@@ -72,7 +73,7 @@ def lic_table(result: Mapping[str, Any], labels: int) -> Table:
     if len(sides) == 2:
         table.add_section()
         table.add_row("difference", *(interval(result, score, 1) for score in SCORES), style="bold")
-        table.add_row("  the captioner", *(verdict(result, score) for score in SCORES))
+        table.add_row("  verdict", *(verdict(result, score) for score in SCORES))
     return table
 
 
@@ -86,10 +87,10 @@ def dbac_table(result: Mapping[str, Any]) -> Table:
             "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it. As published, the score also "
             "moves with how often captions name anything at all; matched to the same naming, it does not. " + meaning
         )
-    table = plain_table("DBAC, with 95% intervals", "", *(DIRECTIONS[d] for d in measured), meaning=meaning)
+    table = plain_table("DBAC [95% interval]", "", *(DIRECTIONS[d] for d in measured), meaning=meaning)
     if both:
         table.add_row("DBAC, matched", *(interval(result, f"dbac_{d}_matched", 3) for d in measured), style="bold")
-        table.add_row("  the captioner", *(verdict(result, f"dbac_{d}_matched") for d in measured))
+        table.add_row("  verdict", *(verdict(result, f"dbac_{d}_matched") for d in measured))
         table.add_row("DBAC, as published", *(interval(result, f"dbac_{d}", 3) for d in measured))
         table.add_row("  its weights alone", *(interval(result, f"dbac_{d}_prior", 3) for d in measured))
     for side, name in (("m", "captioner"), ("h", "human captions")):
@@ -121,7 +122,7 @@ def plain_table(title: str, *columns: str, meaning: str) -> Table:
         *columns,
         title=title,
         title_justify="left",
-        caption=meaning,
+        caption=f"\n{meaning}",
         caption_justify="left",
         caption_style="none",
         box=box.SIMPLE,
@@ -143,9 +144,10 @@ def _number(value: float) -> str:
 def check_writable(path: Path) -> None:
     """Raise before the work what `write_json` would raise after it."""
     with _explained(path):
-        if path.exists() and not path.is_file():
-            raise FileExistsError(0, "there is something else of that name")
-        part, _ = _places(path)
+        part, target = _places(path)
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(target.stat().st_mode):
+                raise FileExistsError(0, "what has that name is no file")
         part.touch()
         part.unlink()
 

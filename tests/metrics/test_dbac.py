@@ -40,6 +40,16 @@ def trials(result, direction):
     return result["details"][direction]["trials"]
 
 
+def of_50_women_and_50_men(predictions, references):
+    """Captions in which "P" is the person; each image's are those of its place in the two lists, which start again."""
+    people = ["a woman", "a man"] * 50
+    return {
+        "predictions": [predictions[i % len(predictions)].replace("P", people[i]) for i in range(100)],
+        "references": [[references[i % len(references)].replace("P", people[i])] for i in range(100)],
+        "attributes": ["female", "male"] * 50,
+    }
+
+
 @pytest.fixture
 def small_lstm(monkeypatch):
     """DBAC's own attacker with little to compute; the recipe itself is not the point."""
@@ -350,20 +360,26 @@ def test_a_task_out_of_the_lexicon_is_said(planted):
     assert result["details"]["task_counts"]["unicorn"] == 1
 
 
-def test_a_heavy_tail_and_a_low_coverage_are_said():
-    random = np.random.default_rng(0)
-    objects = random.choice(["dog", "cat", "cake"], size=600)
-    references = [[f"a {'man' if i % 2 else 'woman'} with a {one}"] for i, one in enumerate(objects)]
-    references[0] = ["a woman with a kite and a sheep"]
-    predictions = [f"a {'man' if i % 2 else 'woman'} with a {'dog' if i % 3 else 'pizza'}" for i in range(600)]
-    attributes = ["male" if i % 2 else "female" for i in range(600)]
-    result = dbac(predictions=predictions, references=references, attributes=attributes, **FAST, details=True)
-    notes = "\n".join(result["details"]["warnings"])
-    assert result["coverage_m_a_to_t"] < 0.9
-    assert "a_to_t: only" in notes
-    assert "both sides; matched DBAC speaks of those alone" in notes
-    assert result["effective_sample_matched_m_a_to_t"] < 100
-    assert "a_to_t: the matched weights of side M count as" in notes
+def test_a_low_coverage_is_said():
+    captions = of_50_women_and_50_men(["P with a dog", "P with a dog", "P with a pizza"], ["P with a dog", "P"])
+    result = dbac(**captions, **FAST, details=True)
+    share = result["coverage_m_a_to_t"]
+    assert share < 0.9
+    assert any(
+        f"a_to_t: {share:.0%} of the model test captions name what is named on both sides" in warning
+        for warning in result["details"]["warnings"]
+    )
+
+
+def test_a_heavy_tail_is_said():
+    """One image in ten shows a set of tasks that no other shows: 1 / P(T) is 100 there and about 1 elsewhere."""
+    captions = of_50_women_and_50_men(["P with a dog"], ["P with a dog"])
+    others = ["cat", "cake", "boat", "bed", "pizza", "horse", "cow", "bird", "kite", "bench"]
+    tasks = [[others[image // 10]] if image % 10 == image // 10 else ["dog"] for image in range(100)]
+    result = dbac(**captions, tasks=tasks, **FAST, details=True)
+    assert result["effective_sample_m_t_to_a"] < 0.2 * result["test_captions_m_t_to_a"]
+    assert any("t_to_a" in warning and "a few rare" in warning for warning in result["details"]["warnings"])
+    assert not any("a_to_t" in warning and "a few rare" in warning for warning in result["details"]["warnings"])
 
 
 def test_what_is_undefined_is_left_out():
@@ -383,16 +399,6 @@ def test_what_is_undefined_is_left_out():
 
 
 # Text, lexicons and word vectors.
-
-
-def of_50_women_and_50_men(predictions, references):
-    """Captions in which "P" is the person; each image's are those of its place in the two lists, which start again."""
-    people = ["a woman", "a man"] * 50
-    return {
-        "predictions": [predictions[i % len(predictions)].replace("P", people[i]) for i in range(100)],
-        "references": [[references[i % len(references)].replace("P", people[i])] for i in range(100)],
-        "attributes": ["female", "male"] * 50,
-    }
 
 
 def test_a_full_stop_hides_a_word_from_the_whitespace_tokenizer_only():
@@ -423,7 +429,7 @@ def test_the_published_preset_says_what_to_do_without_its_vectors(monkeypatch, t
     monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
     monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
     with pytest.raises(ValueError, match=r"glove-wiki-gigaword-50.*pass the path of a GloVe.*vectors='captions'"):
-        dbac(**of_50_women_and_50_men(["P sits"], ["P waits"]), preset="dbac-2026-published", encoder="bow", trials=1)
+        dbac(**of_50_women_and_50_men(["P on a bed"], ["P in a bed"]), preset="dbac-2026-published", encoder="bow")
 
 
 @pytest.fixture
@@ -452,6 +458,16 @@ def test_a_glove_file_of_ones_own_aligns_the_captions(tiny_glove):
         json.dumps(result, allow_nan=False)
     strict = dbac(**captions, **FAST | {"alignment": "contextual"}, vectors=tiny_glove, delta=0.1, details=True)
     assert strict["details"]["a_to_t"]["alignment"]["words_contextual"] == 1
+
+
+def test_a_word_that_only_masking_takes_from_the_captioner_is_aligned_too(tmp_path):
+    """An "orange slice" is a task and masked, "orange" is not: unmasked, both sides have the word."""
+    path = tmp_path / "vectors.txt"
+    path.write_text("orange 1.0 0.1\nred 1.0 0.0\na 0.0 1.0\n")
+    captions = of_50_women_and_50_men(["P with a red orange slice"], ["P with a orange orange slice"])
+    result = dbac(**captions, **FAST | {"alignment": "contextual"}, vectors=path, details=True)
+    [pair] = result["details"]["t_to_a"]["alignment"]["pairs"]
+    assert (pair["word"], pair["replacement"]) == ("orange", "red")
 
 
 # It repeats itself exactly.

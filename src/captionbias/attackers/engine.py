@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from captionbias.attackers.bow import bow
 from captionbias.attackers.lstm import lstm, lstm_lic
@@ -21,12 +21,19 @@ def run_trials(trials: Sequence[Trial], attacker: str, *, progress: bool = False
     """
     if attacker not in ATTACKERS:
         raise ValueError(f"encoder {attacker!r} is unknown; choose one of {', '.join(ATTACKERS)}")
+    from threadpoolctl import threadpool_limits
+
     train = ATTACKERS[attacker]
+    # The products are small: threads would fight over them, and add up in another order on another machine.
+    with threadpool_limits(1):
+        return [train(trial) for trial in _shown(trials, attacker, progress)]
+
+
+def _shown(trials: Sequence[Trial], attacker: str, progress: bool) -> Iterable[Trial]:
     if not progress:
-        return [train(trial) for trial in trials]
+        return trials
 
     from rich.console import Console
     from rich.progress import track
 
-    console = Console(stderr=True)
-    return [train(trial) for trial in track(trials, f"training {attacker}", console=console, transient=True)]
+    return track(trials, f"training {attacker}", console=Console(stderr=True), transient=True)

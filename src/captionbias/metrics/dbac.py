@@ -10,12 +10,13 @@ import numpy as np
 from captionbias.attackers.engine import run_trials
 from captionbias.captions import check_captions
 from captionbias.metrics.directions import Answers, Direction, a_to_t, plan_trials, summary, t_to_a, trial_table
-from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature
+from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.metrics.sides import (
     align_human,
     alignment_vectors,
     mentions_of,
     note,
+    note_nothing_masked,
     number_classes,
     split_into_words,
 )
@@ -26,7 +27,7 @@ from captionbias.text.tokens import Flags
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 DIRECTIONS = ("a_to_t", "t_to_a")
-SMALL_SAMPLE, SMALL_SHARE, SMALL_COVERAGE = 50, 0.2, 0.9
+SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
 def dbac(
@@ -71,7 +72,7 @@ def dbac(
         directions: `a_to_t`, `t_to_a` or both.
         encoder: `lstm` (unidirectional, 3-layer MLP), `bow`; the preset's when None, as for the arguments below.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial, of the word vectors trained on captions, and of the bootstrap.
+        seed: seed of the first trial and of the bootstrap.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         alignment: `contextual` or `constant`.
@@ -122,31 +123,33 @@ def dbac(
             "task_lexicon": task_lexicon,
         },
     )
+    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
     _check_choices(directions, chosen["quality"])
     lexicons = {"attribute": load_lexicon(chosen["attribute_lexicon"]), "task": load_lexicon(chosen["task_lexicon"])}
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
     sides = split_into_words(captions, chosen["tokenizer"])
-    word_vectors = alignment_vectors(sides, chosen, seed)
     mentions = {kind: mentions_of(sides, lexicon, chosen["tokenizer"]) for kind, lexicon in lexicons.items()}
     named = {kind: named_labels(sides.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
     questions: dict[str, Direction] = {}
     shown = None
     if "a_to_t" in directions:
-        _check_named(named["task"], "task_lexicon", chosen["task_lexicon"])
+        note_nothing_masked(mentions["attribute"], lexicons["attribute"], notes)
+        _check_named(named["task"], "task_lexicon", lexicons["task"].name)
         questions["a_to_t"] = a_to_t(sides, classes, len(values), named["task"])
     if "t_to_a" in directions:
-        _check_named(named["attribute"], "attribute_lexicon", chosen["attribute_lexicon"])
+        _check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"].name)
         shown = shown_tasks(captions, sides, named["task"], lexicons["task"], notes)
         questions["t_to_a"] = t_to_a(sides, shown.flags, named["attribute"])
 
+    masks = {name: lexicons[MASKED[name]].mask for name in questions}
+    masked = {name: sides.mask(mentions[MASKED[name]], mask) for name, mask in masks.items()}
+    word_vectors = alignment_vectors(sides, masked.values(), chosen)
     plans, reports = {}, {}
     for name, question in questions.items():
-        kind = MASKED[name]
-        masked = sides.mask(mentions[kind], lexicons[kind].mask)
-        human, reports[name] = align_human(masked, lexicons[kind].mask, chosen, word_vectors)
-        plans[name] = plan_trials(name, question, {"m": masked.model, "h": human}, classes, chosen, seed)
+        human, reports[name] = align_human(masked[name], masks[name], chosen, word_vectors)
+        plans[name] = plan_trials(name, question, {"m": masked[name].model, "h": human}, classes, chosen, seed)
     queue = [trial for plan in plans.values() for side_trials in plan.values() for trial in side_trials]
     scores = dict(zip(queue, run_trials(queue, chosen["encoder"], progress=progress), strict=True))
 
@@ -188,16 +191,17 @@ def dbac(
 
 
 def _check_choices(directions: Sequence[str], quality: str) -> None:
-    if isinstance(directions, str) or not directions or set(directions) - set(DIRECTIONS):
+    listed = isinstance(directions, Sequence) and not isinstance(directions, str)
+    if not listed or not directions or set(directions) - set(DIRECTIONS):
         raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     if quality not in QUALITIES:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
 
 
-def _check_named(named: Flags, argument: str, source: object) -> None:
+def _check_named(named: Flags, argument: str, lexicon: str) -> None:
     if not named.any():
         raise ValueError(
-            f"{argument} {source!r}: none of its words occurs in any caption; give the words that these captions use"
+            f"{argument} {lexicon!r}: none of its words occurs in any caption; give the words that these captions use"
         )
 
 
@@ -206,14 +210,15 @@ def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str])
         captions = result.get(f"test_captions_{side}_{direction}")
         if captions is None:
             continue
-        for kind, weights in (("", "published"), ("_matched", "matched")):
-            sample = result.get(f"effective_sample{kind}_{side}_{direction}", captions)
-            if sample < SMALL_SHARE * captions or sample < SMALL_SAMPLE:
-                note(
-                    notes,
-                    f"{direction}: under the {weights} weights the {captions:,.0f} {name} test captions count as "
-                    f"{sample:,.0f}; a few rare captions decide the score",
-                )
+        kinds = {"published": "effective_sample", "matched": "effective_sample_matched"}
+        samples = {kind: result.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
+        weak = [f"{sample:,.0f} ({kind})" for kind, sample in samples.items() if sample < SMALL_SHARE * captions]
+        if weak:
+            note(
+                notes,
+                f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {' and '.join(weak)}; a few "
+                "rare ones decide the score",
+            )
         coverage = result.get(f"coverage_{side}_{direction}", 1.0)
         if coverage < SMALL_COVERAGE:
             note(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from captionbias.attackers.splits import stratified_split
 from captionbias.attackers.trials import Examples, Trial, TrialScores
 from captionbias.metrics.sides import Sides
-from captionbias.metrics.summary import mean_over_trials, summarize
+from captionbias.metrics.summary import defined, mean_over_trials, summarize
 from captionbias.scores import QUALITIES, Omega, Side, Tested, named_frequencies, normalized_difference, omegas
 from captionbias.scores.omega import number_sets
 from captionbias.statistics import Floats, resamples
@@ -191,13 +191,13 @@ def _quantities(answers: Answers, multiplicity: Floats) -> dict[str, Floats]:
 
 
 def trial_table(answers: Answers, seed: int) -> list[dict[str, float]]:
-    """One row a trial: its seed, its scores, and both sides' omegas."""
+    """One row a trial: its seed, its scores, and both sides' omegas; what is undefined is left out."""
     estimate = _quantities(answers, np.ones((len(answers.direction.shown), 1)))
     per_trial = {
         quantity.replace("_{}", ""): values[:, 0] for quantity, values in estimate.items() if "prior" not in quantity
     }
     trials = len(next(iter(answers.tested.values())))
     return [
-        {"seed": seed + number} | {quantity: float(values[number]) for quantity, values in per_trial.items()}
+        {"seed": seed + number} | defined({quantity: values[number] for quantity, values in per_trial.items()})
         for number in range(trials)
     ]

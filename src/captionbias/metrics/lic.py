@@ -11,12 +11,13 @@ from captionbias.attackers.splits import balanced_split
 from captionbias.attackers.trials import Examples, Trial
 from captionbias.captions import check_captions
 from captionbias.metrics.measured import Measured, compare
-from captionbias.metrics.presets import LIC_PRESETS, alignment_name, lexicon_name, settings, signature
+from captionbias.metrics.presets import LIC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.metrics.sides import (
     align_human,
     alignment_vectors,
     mentions_of,
     note,
+    note_nothing_masked,
     number_classes,
     split_into_words,
 )
@@ -105,14 +106,17 @@ def lic(
             "attribute_lexicon": attribute_lexicon,
         },
     )
+    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
     attacker = ENCODERS.get(chosen["encoder"], chosen["encoder"])
     lexicon = load_lexicon(chosen["attribute_lexicon"])
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
     sides = split_into_words(captions, chosen["tokenizer"])
-    word_vectors = alignment_vectors(sides, chosen, seed)
-    masked = sides.mask(mentions_of(sides, lexicon, chosen["tokenizer"]), lexicon.mask)
+    mentions = mentions_of(sides, lexicon, chosen["tokenizer"])
+    note_nothing_masked(mentions, lexicon, notes)
+    masked = sides.mask(mentions, lexicon.mask)
+    word_vectors = alignment_vectors(sides, [masked], chosen)
     human, alignment_report = align_human(masked, lexicon.mask, chosen, word_vectors)
 
     columns = {"m": [masked.model]} if captions.predictions else {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.attackers.trials import Trial, TrialScores
-from captionbias.metrics.summary import mean_over_trials, summarize
+from captionbias.metrics.summary import defined, mean_over_trials, summarize
 from captionbias.scores import CAPTION_SCORES
 from captionbias.statistics import Floats, resamples
 from captionbias.text.tokens import Flags, Integers
@@ -81,11 +81,11 @@ class Measured:
         ]
 
     def by_class(self, values: list[str], classes: Integers) -> dict[str, dict[str, float]]:
-        """The same scores over the images of each attribute value alone."""
+        """The same scores over the images of each attribute value alone; none where no caption was scored."""
         members = (classes[:, None] == np.arange(len(values))).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            scores = {name: np.nanmean(self.means(name, members), axis=0) for name in self.sums}
-        return {value: {name: float(scores[name][k]) for name in scores} for k, value in enumerate(values)}
+        each = {name: self.means(name, members) for name in self.sums}
+        scores = {name: mean_over_trials(means, np.ones_like(means)) for name, means in each.items()}
+        return {value: defined({name: scores[name][k] for name in scores}) for k, value in enumerate(values)}
 
 
 def _seen_in_training(trial: Trial) -> Flags:

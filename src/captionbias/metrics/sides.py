@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +56,12 @@ def mentions_of(sides: Sides, lexicon: Lexicon, tokenizer: str) -> Mentions:
     return find_mentions(sides.tokens, lexicon, tokenizer)
 
 
+def note_nothing_masked(mentions: Mentions, lexicon: Lexicon, notes: list[str]) -> None:
+    """Captions in another language than the lexicon's, say."""
+    if not len(mentions.starts):
+        note(notes, f"lexicon {lexicon.name!r}: none of its words occurs in any caption, so nothing is masked")
+
+
 def align_human(
     sides: Sides, mask: str, chosen: Mapping[str, Any], vectors: Any
 ) -> tuple[Tokens, AlignmentReport | None]:
@@ -66,12 +72,15 @@ def align_human(
     return align(human, sides.model.present(), frozenset([mask]), vectors, chosen["delta"])
 
 
-def alignment_vectors(sides: Sides, chosen: Mapping[str, Any], seed: int) -> Any:
-    """The word vectors that contextual alignment needs; None where nothing is to be replaced by them."""
-    foreign = sides.human.present() & ~sides.model.present()
-    if chosen["alignment"] == "constant" or not sides.model_rows or not foreign.any():
+def alignment_vectors(sides: Sides, masked: Iterable[Sides], chosen: Mapping[str, Any]) -> Any:
+    """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none.
+
+    Vectors trained on the captions have one seed of their own, as a file's have: a trial must not depend on the others.
+    """
+    foreign = any((table.human.present() & ~table.model.present()).any() for table in masked)
+    if chosen["alignment"] == "constant" or not sides.model_rows or not foreign:
         return None
-    return load_vectors(chosen["vectors"], sides.tokens, seed)
+    return load_vectors(chosen["vectors"], sides.tokens)
 
 
 def number_classes(captions: Captions, notes: list[str]) -> tuple[list[str], Integers]:

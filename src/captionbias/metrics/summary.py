@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from captionbias.statistics import Floats, bootstrap_interval, standard_deviation, trial_interval
@@ -23,14 +25,14 @@ def summarize(name: str, values: Floats, replicates: Floats, bounds: tuple[float
     >>> summarize("lic", np.array([1.0]), np.array([]), (-100.0, 100.0))
     {'lic': 1.0}
     """
-    defined, drawn = values[~np.isnan(values)], replicates[~np.isnan(replicates)]
-    if not len(defined):
+    known, drawn = values[~np.isnan(values)], replicates[~np.isnan(replicates)]
+    if not len(known):
         return {}
-    result = {name: float(defined.mean())}
-    if len(defined) > 1:
-        low, high = trial_interval(defined)
+    result = {name: float(known.mean())}
+    if len(known) > 1:
+        low, high = np.clip(trial_interval(known), *bounds).tolist()
         result |= {
-            f"{name}_std": standard_deviation(defined),
+            f"{name}_std": standard_deviation(known),
             f"{name}_trial_ci_low": low,
             f"{name}_trial_ci_high": high,
         }
@@ -45,6 +47,15 @@ def mean_over_trials(values: Floats, weights: Floats) -> Floats:
 
     A trial is left out of a replicate that drew none of its test captions: its value is nan there.
     """
-    defined = weights * ~np.isnan(values)
+    counted = weights * ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values * defined, axis=0) / defined.sum(axis=0))
+        return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
+
+
+def defined(values: Mapping[str, float]) -> dict[str, float]:
+    """The values that are not nan, as Python's floats.
+
+    >>> defined({"lic": np.float64(1.0), "leakage": np.nan})
+    {'lic': 1.0}
+    """
+    return {name: float(value) for name, value in values.items() if not np.isnan(value)}

@@ -55,6 +55,8 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
         return source
     if isinstance(source, Mapping):
         return _parse(source, "custom")
+    if not isinstance(source, (str, Path)):
+        raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
         return _parse(json.loads((_folder() / f"{source}.json").read_text(encoding="utf-8")), str(source))
     path = Path(source)

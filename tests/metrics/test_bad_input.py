@@ -1,0 +1,258 @@
+"""Bad input never gives a number: both metrics say which argument, which row, and what to do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from captionbias.metrics import dbac, lic
+from captionbias.planted import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
+
+FAST = {"preset": "fast", "trials": 1, "bootstrap": 5, "alignment": "constant"}
+IMAGES = 60
+
+
+@pytest.fixture(params=[lic, dbac], ids=["lic", "dbac"])
+def metric(request):
+    return request.param
+
+
+@pytest.fixture
+def planted():
+    return vars(plant(images=IMAGES, captions=2))
+
+
+def fault(metric, captions, **options):
+    with pytest.raises(ValueError, match=r".") as raised:
+        metric(**captions, **{**FAST, **options})
+    return str(raised.value)
+
+
+def replaced(captions, argument, value, row=17):
+    """The good captions with one bad row."""
+    return {**captions, argument: [*captions[argument][:row], value, *captions[argument][row + 1 :]]}
+
+
+def says(message, *parts):
+    """The message has every part, in this order, and is of a length that is read."""
+    place = 0
+    for part in parts:
+        assert part in message[place:], message
+        place = message.index(part, place) + len(part)
+    assert len(message) < 600
+    return True
+
+
+def test_the_good_captions_are_good(metric, planted):
+    assert metric(**planted, **FAST)
+
+
+@pytest.mark.parametrize("argument", ["predictions", "references", "attributes", "tasks"])
+def test_columns_of_different_lengths(argument, metric, planted):
+    short = {**planted, argument: planted[argument][:-1]}
+    assert says(fault(metric, short), "has length", "has length", "give as many of one as of the other")
+    assert f"{argument} has length 59" in fault(metric, short)
+
+
+def test_no_rows(metric):
+    nothing = {"predictions": [], "references": [], "attributes": []}
+    assert says(fault(metric, nothing), "predictions has no rows", "give at least one image")
+
+
+def test_no_captions_and_no_labels(metric, planted):
+    neither = {"attributes": planted["attributes"]}
+    assert says(fault(metric, neither), "predictions and references are both missing", "give model captions")
+    assert says(
+        fault(metric, {**planted, "attributes": None}), "attributes is missing", "give one label for each image"
+    )
+
+
+ONE_ROW = [
+    ("predictions", "", "predictions[17] is empty", "drop the image or add a caption"),
+    ("predictions", " \n", "predictions[17] is empty", "drop the image or add a caption"),
+    ("predictions", None, "predictions[17] is missing", "drop the image or add a caption"),
+    ("predictions", math.nan, "predictions[17] is missing", "drop the image or add a caption"),
+    ("predictions", 3, "predictions[17] is 3", "convert it"),
+    ("predictions", ["a man"], "predictions[17] is of type list", "give the caption as one string"),
+    ("predictions", b"a man", "predictions[17] is of type bytes", "give the caption as one string"),
+    ("predictions", "a man " * 20_000, "predictions[17] has 120,000 characters", "shorten it"),
+    ("references", [], "references[17] is empty", "drop the image or add one"),
+    ("references", None, "references[17] is missing", "drop the image or add one"),
+    ("references", "a man", "references[17] is a string", "wrap it in a list"),
+    ("references", ["a man", ""], "references[17][1] is empty", "take it out of the list or fill it in"),
+    ("references", ["a man", math.nan], "references[17][1] is missing", "take it out of the list or fill it in"),
+    ("references", ["a man", 3], "references[17][1] is 3", "convert it"),
+    ("references", [["a man"]], "references[17][0] is of type list", "give the caption as one string"),
+    ("references", ["x" * 100_000], "references[17][0] has 100,000 characters", "shorten it"),
+    ("attributes", None, "attributes[17] is missing", "drop the image or add a label"),
+    ("attributes", math.nan, "attributes[17] is missing", "drop the image or add a label"),
+    ("attributes", "", "attributes[17] is empty", "drop the image or add a label"),
+    ("attributes", 1, "attributes[17] is 1", "convert it"),
+    ("tasks", None, "tasks[17] is missing", "give an empty list"),
+    ("tasks", "dog", "tasks[17] is a string", "wrap it in a list"),
+    ("tasks", ["dog", ""], "tasks[17][1] is empty", "take it out of the list or name the task"),
+    ("tasks", [5], "tasks[17][0] is 5", "convert it"),
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "what", "way_out"), ONE_ROW)
+def test_one_bad_row(argument, value, what, way_out, metric, planted):
+    assert says(fault(metric, replaced(planted, argument, value)), what, way_out)
+
+
+@pytest.mark.parametrize("argument", ["predictions", "references", "attributes", "tasks"])
+@pytest.mark.parametrize(
+    "value", ["a man", 7, {"a": 1}, iter(["a man"])], ids=["text", "number", "mapping", "iterator"]
+)
+def test_what_is_no_column(argument, value, metric, planted):
+    assert says(fault(metric, {**planted, argument: value}), f"{argument} is ", "give a list with one entry for each")
+
+
+def test_one_label_only(metric, planted):
+    women = {**planted, "attributes": ["female"] * IMAGES}
+    assert says(fault(metric, women), "attributes has only one value 'female' in all 60 rows", "add images of another")
+
+
+@pytest.mark.parametrize("few", [1, 9])
+def test_a_label_of_too_few_images_to_split(few, metric, planted):
+    labels = ["rare"] * few + ["female"] * (IMAGES - few)
+    message = fault(metric, {**planted, "attributes": labels})
+    assert says(message, f"attributes: 'rare' has {few} images", "at least 10", "Add images, or leave that value out")
+
+
+def test_ten_images_of_a_label_are_enough(metric, planted):
+    assert metric(**{**planted, "attributes": ["rare"] * 10 + ["female"] * (IMAGES - 10)}, **FAST)
+
+
+OPTIONS = [
+    ("preset", "lic-1922", "preset 'lic-1922' is unknown; choose one of", "fast"),
+    ("preset", None, "preset None is unknown; choose one of", "fast"),
+    ("preset", ["fast"], "preset ['fast'] is unknown; choose one of", "fast"),
+    ("encoder", "bert", "encoder 'bert' is unknown; choose one of", "bow, lstm"),
+    ("tokenizer", "bpe", "tokenizer 'bpe' is unknown; choose one of", "words, whitespace"),
+    ("alignment", "no", "alignment 'no' is unknown; choose", "constant or contextual"),
+    ("delta", 0, "delta is 0: give a cosine distance", "above 0 and at most 2"),
+    ("delta", -0.4, "delta is -0.4: give a cosine distance", "above 0 and at most 2"),
+    ("delta", 2.1, "delta is 2.1: give a cosine distance", "above 0 and at most 2"),
+    ("delta", math.nan, "delta is nan: give a cosine distance", "above 0 and at most 2"),
+    ("delta", "0.4", "delta is '0.4': give a cosine distance", "above 0 and at most 2"),
+    ("attribute_lexicon", "shoes", "lexicon 'shoes' is neither a built-in one", "nor a JSON file that exists"),
+    ("attribute_lexicon", {"female": [], "male": []}, "lexicon 'custom' has no words", "map each label to the words"),
+    ("attribute_lexicon", {"female": "woman"}, "lexicon 'custom', label 'female'", "give a list of words"),
+    ("attribute_lexicon", {"a": ["one"], "b": ["one"]}, "'one' stands under 'a' and 'b'", "keep one"),
+    *(
+        (name, value, f"{name} must be a whole number of {least} or more", f"not {value!r}")
+        for name, least in (("trials", 1), ("seed", 0), ("bootstrap", 0))
+        for value in (least - 1, -7, 2.5, math.nan, True, "3")
+    ),
+    ("seed", None, "seed must be a whole number of 0 or more", "not None"),
+    ("bootstrap", None, "bootstrap must be a whole number of 0 or more", "not None"),
+]
+
+
+@pytest.mark.parametrize(("option", "value", "what", "way_out"), OPTIONS)
+def test_a_bad_option(option, value, what, way_out, metric, planted):
+    assert says(fault(metric, planted, **{option: value}), what, way_out)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "what", "way_out"),
+    [
+        ("quality", "perplexity", "quality 'perplexity' is unknown; choose one of", "confidence, accuracy"),
+        ("directions", "a_to_t", "directions must list one or both of a_to_t, t_to_a", "not 'a_to_t'"),
+        ("directions", [], "directions must list one or both of a_to_t, t_to_a", "not []"),
+        ("directions", ["a_to_t", "a_to_a"], "directions must list one or both of a_to_t, t_to_a", "a_to_a"),
+        ("directions", 5, "directions must list one or both of a_to_t, t_to_a", "not 5"),
+        ("task_lexicon", "shoes", "lexicon 'shoes' is neither a built-in one", "nor a JSON file that exists"),
+        ("task_lexicon", {"shoe": ["unworn"]}, "task_lexicon", "none of its words occurs in any caption; give the"),
+        ("attribute_lexicon", {"x": ["unsaid"]}, "attribute_lexicon", "none of its words occurs in any caption; give"),
+    ],
+)
+def test_a_bad_option_of_dbac(option, value, what, way_out, planted):
+    assert says(fault(dbac, planted, **{option: value}), what, way_out)
+
+
+def test_a_long_lexicon_that_fits_no_caption_is_not_printed_whole(planted):
+    lexicon = {f"task {number}": [f"unsaid{number}"] for number in range(500)}
+    assert len(fault(dbac, planted, task_lexicon=lexicon)) < 300
+
+
+def test_tasks_that_no_lexicon_knows(planted):
+    strange = {**planted, "tasks": [["unicorn"], *[["griffin"]] * (IMAGES - 1)]}
+    assert says(fault(dbac, strange), "tasks: none of its names (griffin, unicorn", "give a task_lexicon with these")
+    assert says(fault(dbac, {**planted, "tasks": [[]] * IMAGES}), "tasks has no task in any image", "leave tasks out")
+
+
+def test_human_captions_that_name_no_task(planted):
+    silent = {**planted, "references": [["a woman"], ["a man"]] * (IMAGES // 2), "tasks": None}
+    assert says(fault(dbac, silent), "references: no human caption names a task", "give tasks")
+    assert dbac(**silent, **FAST, directions=["a_to_t"])
+
+
+def test_an_attribute_lexicon_is_needed_for_what_captions_name_only(planted):
+    """A to T asks for the label of the image, and masks words that may well be none."""
+    assert dbac(**planted, **FAST, attribute_lexicon={"x": ["unsaid"]}, directions=["a_to_t"])
+
+
+BAD_VECTORS = [
+    ("no-such-vectors.txt", "there is no file no-such-vectors.txt", "vectors='captions'"),
+    ("no such vectors", "there is no file no such vectors", "vectors='captions'"),
+    (5, "vectors cannot be a int", "pass model.wv"),
+    ({"dog": [1.0]}, "vectors cannot be a dict", "pass model.wv"),
+]
+
+
+@pytest.mark.parametrize(("vectors", "what", "way_out"), BAD_VECTORS)
+def test_bad_vectors(vectors, what, way_out, metric, planted):
+    other_words = {**planted, "predictions": ["a man swims", "a woman swims"] * (IMAGES // 2)}
+    if metric is dbac:
+        other_words["predictions"] = ["a man swims with a dog", "a woman swims with a cake"] * (IMAGES // 2)
+    assert says(fault(metric, other_words, alignment="contextual", vectors=vectors), what, way_out)
+
+
+# Odd captions that are not bad.
+
+
+def finite(result):
+    return all(math.isfinite(value) for key, value in result.items() if key != "signature")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["رجل يركب دراجة", "אישה עם כלב", "a man with a dog"],
+        ["👩‍🦰🛹", "👨‍🎤 🎸🎸", "a man with a 🐕 dog"],
+        ["वह एक कुत्ते के साथ है", "女の人と犬", "a man with a dog"],
+        ["...", "?", "\u200f!"],
+        ["<gender> <unk> <object>", "<mask>", "a man with a dog"],
+        ["A MAN WITH A DOG", "a\tman\nwith a dog", "a man\u00a0with a dog"],
+    ],
+    ids=["right-to-left", "emoji", "scripts", "punctuation", "mask tokens", "blanks"],
+)
+@pytest.mark.parametrize("side", ["predictions", "references"])
+def test_any_text_is_scored(texts, side, metric, planted):
+    odd = [texts[row % len(texts)] for row in range(IMAGES)]
+    column = odd if side == "predictions" else [[text] for text in odd]
+    assert finite(metric(**{**planted, side: column}, **FAST))
+
+
+def test_a_caption_of_ten_thousand_characters_is_still_scored(metric, planted):
+    assert finite(metric(**replaced(planted, "predictions", "man " * 2500), **FAST))
+
+
+def test_labels_lose_the_blanks_around_them(metric, planted):
+    blanks = {**planted, "attributes": [f" {label}\n" for label in planted["attributes"]]}
+    assert metric(**blanks, **FAST) == metric(**planted, **FAST)
+
+
+@pytest.mark.parametrize("name", ["trials", "seed", "bootstrap"])
+def test_whole_numbers_of_numpy_are_whole_numbers(name, metric, planted):
+    import json
+
+    result = metric(**planted, **{**FAST, name: np.int64(3)}, details=True)
+    assert result == metric(**planted, **{**FAST, name: 3}, details=True)
+    json.dumps(result)

@@ -1,0 +1,182 @@
+"""The cards say what the modules do: their examples run, and each key, argument, range and value is as described."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import captionbias
+from captionbias import metrics
+from captionbias.planted import plant
+
+FOLDER = Path(__file__).parents[2] / "metrics"
+NAMES = ["lic", "dbac"]
+SECTIONS = [
+    "Metric Description",
+    "How to Use",
+    "Inputs",
+    "Output Values",
+    "Values from Popular Papers",
+    "Examples",
+    "Limitations and Bias",
+    "Citation",
+    "Further References",
+]
+COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}  # those that Spaces have
+BLANKS = {"<direction>": "(a_to_t|t_to_a)", "<side>": "(m|h)"}
+DRAWN_BY_CHANCE = ("_std", "_trial_ci_low", "_trial_ci_high")  # of few trials, and not cut off at the range
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
+
+
+def card(name: str) -> str:
+    return (FOLDER / name / "README.md").read_text(encoding="utf-8")
+
+
+def section(name: str, title: str) -> str:
+    """What stands under a title, up to the next title of any level."""
+    return re.split(r"^#+ .*\n", card(name).split(f"# {title}\n")[1], flags=re.MULTILINE)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all table rows."""
+    return [[cell.strip() for cell in line.strip(" |").split(" | ")] for line in text.splitlines() if "| " in line]
+
+
+@cache
+def result(name: str) -> dict[str, Any]:
+    """A real one, with both sides, two trials and a bootstrap, so that no key is left out."""
+    planted = vars(plant(images=300, captions=2))
+    return dict(getattr(metrics, name)(**planted, preset="fast", trials=2, bootstrap=20))
+
+
+@cache
+def described(name: str) -> dict[str, str]:
+    """The range of each key pattern in the card, and of each ending."""
+    table = rows(section(name, "Output Values"))
+    return {key: cells[1] for cells in table for key in re.findall(r"`([\w.<>]+)`", cells[0])}
+
+
+def meant(pattern: str, key: str) -> bool:
+    for blank, values in BLANKS.items():
+        pattern = pattern.replace(blank, values)
+    return re.fullmatch(pattern, key) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_front_matter_makes_a_space(name: str) -> None:
+    _, front, _ = card(name).split("---\n", 2)
+    matter = yaml.safe_load(front)
+    fixed = {"sdk": "gradio", "sdk_version": "6.31.0", "app_file": "app.py", "pinned": False, "license": "apache-2.0"}
+    assert {key: matter[key] for key in fixed} == fixed
+    assert matter["title"] == name.upper()
+    assert matter["tags"] == ["evaluate", "metric"]
+    assert matter["emoji"]
+    assert matter["description"]
+    assert {matter["colorFrom"], matter["colorTo"]} <= COLOURS
+    assert (FOLDER / name / matter["app_file"]).is_file()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sections_stand_in_order(name: str) -> None:
+    titles = re.findall(r"^##+ (.*)$", card(name), flags=re.MULTILINE)
+    assert titles == SECTIONS
+    assert all(section(name, title).strip() for title in SECTIONS if title != "How to Use")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_argument_is_described(name: str) -> None:
+    table = rows(section(name, "Inputs"))[2:]
+    arguments = [argument for cells in table for argument in re.findall(r"`(\w+)`", cells[0])]
+    assert sorted(arguments) == sorted(inspect.signature(getattr(metrics, name)).parameters)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_key_is_described_and_every_described_key_is_there(name: str) -> None:
+    patterns = [pattern for pattern in described(name) if not pattern.startswith("...")]
+    endings = [pattern.removeprefix("...") for pattern in described(name) if pattern.startswith("...")]
+    keys = list(result(name))
+    bare = {
+        key: next((key.removesuffix(end) for end in sorted(endings, key=len, reverse=True) if key.endswith(end)), key)
+        for key in keys
+    }
+    assert [key for key in keys if not any(meant(pattern, bare[key]) for pattern in patterns)] == []
+    assert [pattern for pattern in patterns if not any(meant(pattern, key) for key in keys)] == []
+    assert [end for end in endings if not any(key.endswith(end) for key in keys)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_lies_in_its_range(name: str) -> None:
+    for key, value in result(name).items():
+        if key.endswith(DRAWN_BY_CHANCE):
+            continue
+        bare = key.removesuffix("_ci_low").removesuffix("_ci_high")
+        [limits] = [limits for pattern, limits in described(name).items() if meant(pattern, bare)]
+        if limits == "text":
+            assert isinstance(value, str)
+        else:
+            low, high = map(float, limits.strip("[]()").split(", "))
+            assert low <= value <= high, key
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_citation_is_that_of_the_module(name: str) -> None:
+    code = (FOLDER / name / f"{name}.py").read_text(encoding="utf-8")
+    [citation] = re.findall(r'_CITATION = """\n(.*?)"""', code, flags=re.DOTALL)
+    assert section(name, "Citation").strip() == f"```bibtex\n{citation}```"
+
+
+EXAMPLES = """
+import doctest
+import json
+import sys
+
+from captionbias.hub.modules import install_metrics
+
+install_metrics()
+failed = 0
+for name, shown in json.load(sys.stdin).items():
+    examples = doctest.DocTestParser().get_doctest(shown, {}, name, None, None)
+    assert examples.examples
+    failed += doctest.DocTestRunner().run(examples).failed
+sys.exit(failed)
+"""
+
+
+def test_the_examples_run_and_print_what_they_show(tmp_path: Path) -> None:
+    """As a reader runs them: in a process of their own, once the modules are installed, and offline."""
+    shown = {name: "\n".join(re.findall(r"```python\n(.*?)```", card(name), flags=re.DOTALL)) for name in NAMES}
+    environment = {
+        **os.environ,
+        "HF_MODULES_CACHE": str(tmp_path / "modules"),
+        "HF_EVALUATE_CACHE": str(tmp_path / "cache"),
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": str(Path(captionbias.__file__).parents[1]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", EXAMPLES],
+        input=re.sub(r"\|v:[\d.]+", f"|v:{captionbias.__version__}", json.dumps(shown)),
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_table_of_planted_captions_is_measured() -> None:
+    """The row that it is about: faithful captions that name half as many tasks."""
+    [row] = [cells for cells in rows(section("dbac", "Limitations and Bias")) if cells[:2] == ["0.5", "0"]]
+    measured = metrics.dbac(**vars(plant(images=3000, naming=0.5)), preset="fast", bootstrap=0)
+    keys = ["dbac_a_to_t", "dbac_a_to_t_matched", "dbac_t_to_a", "dbac_t_to_a_matched"]
+    assert [float(cell.split()[0]) for cell in row[2:]] == pytest.approx([measured[key] for key in keys], abs=0.0015)

@@ -1,0 +1,300 @@
+"""LIC from captions to numbers: leakage that is known beforehand, its columns and options, and exact repetition."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from captionbias.attackers import lstm
+from captionbias.attackers.splits import balanced_split
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import lic
+from captionbias.planted import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
+
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 20}
+SCORES = ("lic", "leakage", "confidence")
+LABELS = ["female", "male"] * 200
+PEOPLE = {"female": "woman", "male": "man"}
+THINGS = np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=len(LABELS))
+# Captions that name the person and a thing that has nothing to do with the person.
+FAIR = [f"a {PEOPLE[label]} with a {thing}" for label, thing in zip(LABELS, THINGS, strict=True)]
+# The same, and a word that goes with the label.
+GIVEN_AWAY = [
+    f"{text} {'indoors' if label == 'female' else 'outdoors'}" for text, label in zip(FAIR, LABELS, strict=True)
+]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return vars(plant(images=200, captions=2, a_to_t=0.3))
+
+
+@pytest.fixture(scope="module")
+def result(planted):
+    return lic(**planted, **FAST, details=True)
+
+
+def without(result, *names):
+    return {key: value for key, value in result.items() if key not in ("signature", "details", *names)}
+
+
+@pytest.fixture
+def small_lstm(monkeypatch):
+    """LIC's own attacker with little to compute; the recipe itself is not the point."""
+    monkeypatch.setattr(lstm, "LIC", replace(lstm.LIC, epochs=1, embedding=8, hidden=8))
+
+
+# Leakage that is known.
+
+
+def test_a_word_that_gives_the_attribute_away_leaks_all_of_it():
+    result = lic(predictions=GIVEN_AWAY, references=[[text] for text in FAIR], attributes=LABELS, **FAST, details=True)
+    assert result["leakage_m"] == 100
+    assert 80 < result["lic_m"] == pytest.approx(result["confidence_m"])
+    assert result["leakage"] == 100 - result["leakage_d"]
+    assert result["lic"] == pytest.approx(result["lic_m"] - result["lic_d"])
+    for value in PEOPLE:
+        assert result["details"]["by_attribute"]["m"][value]["leakage"] == 100
+
+
+def test_captions_that_tell_nothing_of_it_score_as_chance():
+    """Chance is 50 for leakage and confidence and 25 for LIC, a half of a half. 400 test captions: 3 deviations."""
+    result = lic(predictions=FAIR, attributes=LABELS, **FAST | {"trials": 10})
+    assert result["leakage_m"] == pytest.approx(50, abs=100 * 3 * 0.5 / np.sqrt(400))
+    assert result["lic_m"] == pytest.approx(25, abs=4)
+    assert result["confidence_m"] == pytest.approx(50, abs=2)
+
+
+def test_leakage_counts_the_captions_that_the_attacker_gets_right():
+    """A clue that is wrong in one caption of five: the attacker goes by it, so its mistakes are known one by one."""
+    wrong = np.random.default_rng(1).random(len(LABELS)) < 0.2
+    clues = [(label == "female") != flip for label, flip in zip(LABELS, wrong, strict=True)]
+    captions = [f"{text} {'indoors' if clue else 'outdoors'}" for text, clue in zip(FAIR, clues, strict=True)]
+    result = lic(predictions=captions, attributes=LABELS, **FAST, details=True)
+    classes = np.array([label == "male" for label in LABELS], np.int64)
+    right = [100 * np.mean(~wrong[balanced_split(classes, 0.1, seed)[1]]) for seed in (0, 1)]
+    assert [row["leakage"] for row in result["details"]["trials"]["m"]] == pytest.approx(right)
+    assert result["leakage_m"] == pytest.approx(np.mean(right))
+    assert result["lic_m"] < result["leakage_m"] < 100
+    assert result["lic_m"] < result["confidence_m"]
+
+
+def test_attribute_words_are_masked():
+    """They would give it all away."""
+    unmasked = lic(predictions=FAIR, attributes=LABELS, attribute_lexicon={"none": ["unicorn"]}, **FAST)
+    assert unmasked["leakage_m"] == 100
+    assert lic(predictions=FAIR, attributes=LABELS, **FAST)["leakage_m"] < 75
+
+
+def test_three_values_have_a_third_as_chance():
+    labels = [["young", "middle", "old"][image % 3] for image in range(600)]
+    things = np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=600)
+    fair = [f"someone with a {thing}" for thing in things]
+    told = [f"{text} {['at school', 'at work', 'at home'][image % 3]}" for image, text in enumerate(fair)]
+    options = FAST | {"trials": 5}
+    result = lic(predictions=told, references=[[text] for text in fair], attributes=labels, **options, details=True)
+    assert result["leakage_m"] == 100
+    assert result["leakage_d"] == pytest.approx(100 / 3, abs=9)
+    assert result["lic_d"] == pytest.approx(100 / 9, abs=4)
+    assert result["details"]["attribute_counts"] == {"middle": 200, "old": 200, "young": 200}
+
+
+def test_classes_are_balanced_before_they_are_split():
+    """Three men to a woman: an attacker that always says man would be right in 75 of 100 captions."""
+    labels = ["male" if image % 4 else "female" for image in range(800)]
+    things = np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=800)
+    captions = [f"someone with a {thing}" for thing in things]
+    result = lic(predictions=captions, attributes=labels, **FAST | {"trials": 5}, details=True)
+    assert [row["captions"] for row in result["details"]["trials"]["m"]] == [40] * 5
+    assert result["leakage_m"] == pytest.approx(50, abs=11)
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "words"),
+    [("race", {"light": "caucasian", "dark": "asian"}), ("age", {"young": "kid", "old": "elder"})],
+)
+def test_other_attributes_have_their_own_words(lexicon, words):
+    labels = [list(words)[image % 2] for image in range(400)]
+    captions = [f"the {words[label]} with a {thing}" for label, thing in zip(labels, THINGS, strict=True)]
+    assert lic(predictions=captions, attributes=labels, **FAST)["leakage_m"] == 100, "the gender lexicon masks neither"
+    masked = lic(predictions=captions, attributes=labels, attribute_lexicon=lexicon, **FAST)
+    assert masked["leakage_m"] < 75
+    assert f"attribute:{lexicon}" in masked["signature"]
+
+
+# Columns and sides.
+
+
+def test_each_column_of_human_captions_has_its_classifiers_and_lic_d_is_their_mean():
+    columns = {"first": [[text] for text in FAIR], "second": [[text] for text in GIVEN_AWAY]}
+    both = [[first, second] for first, second in zip(FAIR, GIVEN_AWAY, strict=True)]
+    rest = {"predictions": GIVEN_AWAY, "attributes": LABELS, **FAST}
+    together = lic(references=both, **rest, details=True)
+    alone = [lic(references=references, **rest) for references in columns.values()]
+    assert together["details"]["human_columns"] == 2
+    assert [row["captions"] for row in together["details"]["trials"]["d"]] == [80, 80]
+    assert together["leakage_d"] == pytest.approx((alone[0]["leakage_d"] + 100) / 2)
+    for score in SCORES:
+        assert together[f"{score}_d"] == pytest.approx(np.mean([one[f"{score}_d"] for one in alone]))
+        assert together[f"{score}_m"] == pytest.approx(alone[0][f"{score}_m"])
+
+
+def test_captions_beyond_the_columns_that_all_images_have_are_left_out(planted):
+    ragged = [[*row, "one more"] if image % 3 == 0 else row for image, row in enumerate(planted["references"])]
+    message = r"references: every image has 2 or more captions; those after column 2 are not used"
+    with pytest.warns(CaptionBiasWarning, match=message):
+        result = lic(**{**planted, "references": ragged}, **FAST, details=True)
+    even = lic(**planted, **FAST)
+    assert result["details"]["human_columns"] == 2
+    assert message in result["details"]["warnings"]
+    assert without(result) == pytest.approx(without(even))
+
+
+@pytest.mark.parametrize(("side", "absent"), [("m", "references"), ("d", "predictions")])
+def test_one_side_alone(side, absent, planted, result):
+    alone = lic(**{**planted, absent: None}, **FAST)
+    endings = ("", "_std", "_trial_ci_low", "_trial_ci_high", "_ci_low", "_ci_high")
+    rest = {f"seen_{side}", f"test_captions_{side}"}
+    assert set(without(alone)) == {f"{score}_{side}{end}" for score in SCORES for end in endings} | rest
+    # Both sides of `planted` have the same words, so no human word is replaced. The solver meets them in another order.
+    assert without(alone) == pytest.approx({key: result[key] for key in without(alone)}, rel=1e-4)
+
+
+def test_human_words_that_the_captioner_lacks_are_unknown():
+    """The human captions give the label away in words that the captioner never uses: aligned, they tell nothing."""
+    result = lic(predictions=FAIR, references=[[text] for text in GIVEN_AWAY], attributes=LABELS, **FAST, details=True)
+    assert result["leakage_d"] < 75
+    report = result["details"]["alignment"]
+    assert {(pair["word"], pair["replacement"]) for pair in report["pairs"]} == {
+        ("indoors", "<unk>"),
+        ("outdoors", "<unk>"),
+    }
+    assert lic(references=[[text] for text in GIVEN_AWAY], attributes=LABELS, **FAST)["leakage_d"] == 100
+
+
+# Captions seen in training.
+
+
+def test_captions_seen_in_training_are_counted_and_said():
+    with pytest.warns(CaptionBiasWarning, match="100% of the model test captions also .* unseen_only=True"):
+        result = lic(predictions=FAIR, attributes=LABELS, **FAST)
+    assert result["seen_m"] == 100, "four captions, once the person is masked, in 400 images"
+    unique = [f"{text} {image}" for image, text in enumerate(FAIR)]
+    assert lic(predictions=unique, attributes=LABELS, **FAST)["seen_m"] == 0
+
+
+def test_unseen_only_scores_the_others():
+    """Half of the captions are copies that give the label away; the others stand once and tell nothing."""
+    copied = np.random.default_rng(2).random(len(LABELS)) < 0.5
+    captions = [
+        f"a person {'indoors' if label == 'female' else 'outdoors'}" if copy else f"a person with number {image}"
+        for image, (label, copy) in enumerate(zip(LABELS, copied, strict=True))
+    ]
+    options = {"predictions": captions, "attributes": LABELS, **FAST, "details": True}
+    everything, unseen = lic(**options), lic(**options, unseen_only=True)
+    classes = np.array([label == "male" for label in LABELS], np.int64)
+    seen = [copied[balanced_split(classes, 0.1, seed)[1]].sum() for seed in (0, 1)]
+    assert everything["seen_m"] == unseen["seen_m"] == pytest.approx(100 * sum(seen) / 80)
+    assert everything["test_captions_m"] == 40
+    assert unseen["test_captions_m"] == 40 - np.mean(seen)
+    assert [row["captions"] for row in everything["details"]["trials"]["m"]] == [40, 40]
+    assert [row["captions"] for row in unseen["details"]["trials"]["m"]] == [40 - count for count in seen]
+    for whole, part, count in zip(
+        everything["details"]["trials"]["m"], unseen["details"]["trials"]["m"], seen, strict=True
+    ):
+        assert whole["leakage"] == pytest.approx((100 * count + part["leakage"] * (40 - count)) / 40)
+    assert not [warning for warning in unseen["details"]["warnings"] if "unseen_only" in warning]
+
+
+def test_nothing_unseen_to_score():
+    with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 stands in its training"):
+        lic(predictions=FAIR, attributes=LABELS, **FAST, unseen_only=True)
+
+
+def test_a_value_without_unseen_captions_has_no_score_of_its_own():
+    captions = [f"number {image}" if label == "female" else "outdoors" for image, label in enumerate(LABELS)]
+    result = lic(predictions=captions, attributes=LABELS, **FAST, unseen_only=True, details=True)
+    assert set(result["details"]["by_attribute"]["m"]["female"]) == set(SCORES)
+    assert not result["details"]["by_attribute"]["m"]["male"]
+    json.dumps(result, allow_nan=False)
+
+
+# The result.
+
+
+def test_results_are_plain_floats_and_json(planted, result):
+    assert {type(value) for value in without(result).values()} == {float}
+    assert type(result["signature"]) is str
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert "details" not in lic(**planted, **FAST)
+    assert set(result["details"]["by_attribute"]) == set(result["details"]["trials"]) == {"m", "d"}
+
+
+def test_every_score_lies_in_its_intervals(result):
+    for score in SCORES:
+        for key in (score, f"{score}_m", f"{score}_d"):
+            assert result[f"{key}_trial_ci_low"] < result[key] < result[f"{key}_trial_ci_high"]
+            assert result[f"{key}_ci_low"] < result[key] < result[f"{key}_ci_high"]
+        rows = result["details"]["trials"]
+        assert np.mean([row[score] for row in rows["m"]]) == pytest.approx(result[f"{score}_m"])
+        differences = [m[score] - d[score] for m, d in zip(rows["m"], rows["d"], strict=True)]
+        assert np.std(differences, ddof=1) == pytest.approx(result[f"{score}_std"])
+
+
+def test_the_values_of_the_attribute_make_up_the_whole(result):
+    """Test sets are balanced, so a score is the mean of those of its values."""
+    for side, values in result["details"]["by_attribute"].items():
+        for score in SCORES:
+            assert np.mean([one[score] for one in values.values()]) == pytest.approx(result[f"{score}_{side}"])
+
+
+def test_one_trial_and_no_bootstrap_leave_out_what_they_cannot_know(planted):
+    one = lic(**planted, **FAST | {"trials": 1, "bootstrap": 0})
+    assert not [key for key in one if key.endswith(("_std", "_ci_low", "_ci_high"))]
+
+
+def test_the_names_of_the_labels_do_not_matter(planted, result):
+    renamed = {**planted, "attributes": [{"female": "A", "male": "B"}[label] for label in planted["attributes"]]}
+    assert without(lic(**renamed, **FAST)) == without(result)
+
+
+def test_arrays_are_as_good_as_lists_and_tasks_are_not_used(planted, result):
+    arrays = {name: np.array(column, dtype=object) for name, column in planted.items()}
+    assert without(lic(**arrays, **FAST)) == without(result)
+    assert without(lic(**{**planted, "tasks": None}, **FAST)) == without(result)
+
+
+# It repeats itself exactly.
+
+
+@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(encoder, planted, small_lstm):
+    import torch
+
+    results = []
+    for number in (1, 2):
+        np.random.seed(number)
+        torch.manual_seed(number)
+        numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
+        results.append(lic(**planted, **FAST | {"encoder": encoder}, details=True))
+        assert np.array_equal(np.random.get_state()[1], numpy_state)
+        assert torch.equal(torch.get_rng_state(), torch_state)
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
+    options = FAST | {"encoder": encoder, "bootstrap": 0, "details": True}
+    five = lic(**planted, **options | {"trials": 5})["details"]["trials"]
+    alone = lic(**planted, **options | {"trials": 1, "seed": 3})
+    two = lic(**planted, **options | {"trials": 2})["details"]["trials"]
+    for side in ("m", "d"):
+        assert alone["details"]["trials"][side] == [five[side][3]]
+        assert two[side] == five[side][:2]
+        assert len({row["confidence"] for row in five[side]}) == 5
+    assert alone["lic"] == pytest.approx(five["m"][3]["lic"] - five["d"][3]["lic"])
