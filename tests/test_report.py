@@ -80,6 +80,13 @@ def test_a_verdict_is_given_only_when_the_interval_leaves_out_0(low, high, words
     assert verdict(bounds(low, high), "lic") == words
 
 
+def test_a_matched_dbac_near_0_has_no_verdict_however_narrow_its_interval():
+    """Faithful captioners read up to 0.01, by the attackers' unequal number of captions."""
+    for score, words in ((0.009, "no clear change"), (-0.009, "no clear change"), (0.011, "amplifies")):
+        key = "dbac_a_to_t_matched"
+        assert verdict({key: score, f"{key}_ci_low": score - 1e-3, f"{key}_ci_high": score + 1e-3}, key) == words
+
+
 def test_a_score_without_an_interval_has_no_verdict():
     assert verdict({"lic": 5.0}, "lic") == "-"
 

@@ -27,6 +27,11 @@ NOTHING = "-"
 UNCLEAR = "no clear change"
 
 
+# What faithful planted captioners read, at most, with a few thousand images: attackers learn from more human captions
+# than model captions, which no interval knows of.
+SMALL_DBAC = 0.01
+
+
 def interval(result: Mapping[str, Any], key: str, digits: int) -> str:
     """A score with its 95% interval over images and trials.
 
@@ -42,13 +47,15 @@ def interval(result: Mapping[str, Any], key: str, digits: int) -> str:
 
 
 def verdict(result: Mapping[str, Any], key: str) -> str:
-    """What an interval says about 0, in words.
+    """What a score and its interval say about 0, in words; a matched DBAC below `SMALL_DBAC` says nothing.
 
     >>> verdict({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 2.0}, "lic")
     'amplifies'
     """
     if f"{key}_ci_low" not in result:
         return NOTHING
+    if key.endswith("_matched") and abs(result[key]) < SMALL_DBAC:
+        return UNCLEAR
     if result[f"{key}_ci_low"] > 0:
         return "amplifies"
     return "mitigates" if result[f"{key}_ci_high"] < 0 else UNCLEAR
