@@ -144,6 +144,14 @@ def known():
     return Known()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def attacker_that_goes_by_the_clue():
+    """A strong penalty leaves the clue in these few captions and takes out what their other words say by chance."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("captionbias.attackers.bow.L2", 10.0)
+        yield
+
+
 @pytest.fixture(scope="module")
 def known_result(known):
     return dbac(**known.arguments(), tasks=[sorted(tasks) for tasks in known.tasks], **KNOWN, details=True)
