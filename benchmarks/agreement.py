@@ -24,7 +24,7 @@ from captionbias.metrics import dbac, lic
 
 CAPTIONERS = ["nic", "sat", "fc", "att2in", "transformer", "nic_plus"]
 TABLE_9 = {"nic_official": "nic", "att2in": "att2in", "fc": "fc", "transformer": "transformer", "sat": "sat"}
-# Matched A to T of a prototype with the 80 object names, as METRICS.md gives it.
+# Matched A to T of a prototype with the 80 object names and their plurals.
 MATCHED = {"nic": -0.017, "nic_plus": -0.005, "sat": -0.003, "fc": 0.009, "transformer": 0.009, "att2in": 0.017}
 CELLS = {"float": "{:.2f}", "str": "{}", "int": "{}"}
 
@@ -143,7 +143,7 @@ def dbac_a_to_t(shared: Shared, vectors: str) -> None:
 def matched(shared: Shared) -> None:
     started, rows = time.perf_counter(), []
     for name, prototype in MATCHED.items():
-        row: dict[str, Any] = {"captioner": name, "METRICS x 100": 100 * prototype}
+        row: dict[str, Any] = {"captioner": name, "prototype x 100": 100 * prototype}
         for lexicon in ("coco_names", "coco_objects"):
             score = dbac(
                 **shared.images(name, human=True),

@@ -1,4 +1,4 @@
-"""The LSTM attackers: the networks that METRICS describes, learning what is there, the same way every time."""
+"""The LSTM attackers: the networks that the papers describe, learning what is there, the same way every time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def by_words(train: list[str], targets: list[int], test: list[str], truth: list[
 
 
 def test_lic_has_the_published_network():
-    # METRICS, "lic-2022": embedding 100, 2-layer bidirectional LSTM of 256, one linear output.
+    # LIC: embedding 100, 2-layer bidirectional LSTM of 256, one linear output.
     model = module._network(LIC, rows=30, outputs=1)
     expected = {"embedding.weight": (30, 100), "output.weight": (1, 512), "output.bias": (1,)}
     for layer, inputs in ((0, 100), (1, 512)):
@@ -58,7 +58,7 @@ def test_lic_has_the_published_network():
 
 
 def test_lic_is_trained_as_published():
-    # METRICS: dropout 0.5, Adam 5e-5, batch 64, 20 epochs; batches bucketed by length.
+    # LIC: dropout 0.5, Adam 5e-5, batch 64, 20 epochs; batches bucketed by length.
     assert (LIC.dropout, LIC.learning_rate, LIC.batch, LIC.epochs, LIC.bucketed) == (0.5, 5e-5, 64, 20, True)
 
 

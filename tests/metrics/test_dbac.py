@@ -109,7 +109,7 @@ class Known:
         return 1.0 if direction == "t_to_a" or told.clue == self.attributes[told.image] else 0.0
 
     def by_hand(self, direction):
-        """METRICS, "DBAC" and "Matched DBAC", one caption after the other."""
+        """Both forms by their definition, one caption after the other."""
         shows = self.attributes if direction == "a_to_t" else self.tasks
         of_image = Counter(shows)
         named, total = {}, {}

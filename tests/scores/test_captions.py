@@ -1,4 +1,4 @@
-"""Scores of one caption, against METRICS' formulas."""
+"""Scores of one caption, against the papers' formulas."""
 
 from __future__ import annotations
 

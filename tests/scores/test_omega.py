@@ -1,4 +1,4 @@
-"""Omega, against a caption-by-caption restatement of METRICS that knows nothing of cells, numbers or multiplicities."""
+"""Omega, against a caption-by-caption restatement of its definition without cells, numbers or multiplicities."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def by_hand(
     kind: str,
     bayes: bool,
 ) -> dict[str, float]:
-    """METRICS, "DBAC" and "Matched DBAC", word for word: `shown` is what each image shows."""
+    """Both forms by their definition: `shown` is what each image shows."""
     tested = [caption for caption in captions if caption.tested]
     if kind == "confidence":
         q = [caption.probability for caption in tested]
@@ -126,7 +126,7 @@ def draw(direction: str, images: int, seed: int) -> Sample:
         else:
             p = random.uniform(0.05, 0.95, size=12)
             truth = task_flags[image]
-            # METRICS: the product over tasks of p or 1 - p; right when every task is.
+            # The product over tasks of p or 1 - p; right when every task is.
             probability = math.prod(one if here else 1 - one for one, here in zip(p, truth, strict=True))
             correct = bool(np.array_equal(p > 0.5, truth))
             scores = score_tasks(np.log(p / (1 - p))[None], truth[None])

@@ -18,7 +18,7 @@ MALE = (
     "himself men males fathers gentlemen boys uncles husbands actors princes waiters sons brothers guys emperors dudes "
     "cowboys"
 )
-# METRICS, "Masking".
+# The published list.
 RACE = {
     "light": {"white", "caucasian"},
     "dark": {

@@ -39,7 +39,7 @@ class Recipe:
     base_rates: bool
 
 
-# METRICS "lic-2022": as published by Hirota et al. 2022 and its reproduction; batches bucketed by length.
+# As published by Hirota et al. 2022 and its reproduction; batches bucketed by length.
 LIC = Recipe(100, 256, 2, True, (), 0.5, 5e-5, 64, 20, True, False)
 # DBAC gives the encoder (unidirectional LSTM), the head (3-layer MLP) and 50 dimensions; the rest is ours.
 DBAC = Recipe(50, 64, 1, False, (64, 64), 0.1, 5e-3, 128, 3, False, True)

@@ -92,7 +92,7 @@ def omegas(
         inverse: omega is the inverse of the mean quality times the mean weight (DBAC with Q = 1 / cross-entropy).
         bayes: False leaves the published weight out.
 
-    Source: DBAC Eq. 5, 6 and 8; METRICS of this project for the weights and the matched form.
+    Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
     """
     named_share = named_frequencies(side, multiplicity, names=len(target) if target is not None else None)
     shown_share = _sums(shown, np.arange(len(shown)), multiplicity) / multiplicity.sum(axis=0)
