@@ -48,7 +48,7 @@ def shown_tasks(captions: Captions, sides: Sides, named: Flags, lexicon: Lexicon
         note(
             notes,
             "t_to_a: the tasks are those that human captions name, which no captioner can know as well: the score "
-            "leans below 0. Give tasks (--tasks)",
+            "can lean below 0. Give tasks (--tasks)",
         )
     return ShownTasks(flags, lexicon.labels)
 
