@@ -33,10 +33,10 @@ IMAGES = 60
 SHARED_OPTIONS = [
     *("--predictions", "--references", "--attributes", "--attribute", "--keep"),
     *("--id-column", "--prediction-column", "--reference-column", "--attribute-column"),
-    *("--preset", "--encoder", "--trials", "--seed", "--bootstrap", "--output"),
+    *("--preset", "--encoder", "--precision", "--trials", "--seed", "--bootstrap", "--cache", "--no-cache", "--output"),
 ]
 OPTIONS = {
-    "": ["--version", "measure", "install-metrics", "demo"],
+    "": ["--version", "measure", "install-metrics", "cache", "demo"],
     "measure": ["lic", "dbac"],
     "measure lic": [*SHARED_OPTIONS, "--unseen-only"],
     "measure dbac": [
@@ -49,6 +49,7 @@ OPTIONS = {
         "--vectors",
     ],
     "install-metrics": ["names"],
+    "cache": ["--clear"],
     "demo": ["--images", "--seed"],
 }
 

@@ -70,8 +70,11 @@ AttributeColumn = Annotated[
     str | None, typer.Option(help="Labels; by default the column named like --attribute.", rich_help_panel=COLUMNS)
 ]
 TaskColumn = Annotated[str, typer.Option(help="Tasks.", rich_help_panel=COLUMNS)]
-Encoder = Annotated[
-    str | None, typer.Option(help="The attacker: lstm or bow.", show_default=OF_PRESET, rich_help_panel=ATTACK)
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        help="fp32 or bf16, of neural attackers.", show_default="bf16 where it is native", rich_help_panel=ATTACK
+    ),
 ]
 Trials = Annotated[
     int | None,
@@ -79,6 +82,14 @@ Trials = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the first trial.", rich_help_panel=ATTACK)]
 Bootstrap = Annotated[int, typer.Option(help="Bootstrap replicates over images; 0 for none.", rich_help_panel=ATTACK)]
+KeepTrials = Annotated[
+    bool,
+    typer.Option(
+        "--cache/--no-cache",
+        help="Keep finished trials, and train none twice; see captionbias cache.",
+        rich_help_panel=ATTACK,
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option(help="Write everything to this JSON file, trials included.", rich_help_panel=RESULT)
 ]
@@ -107,13 +118,23 @@ def measure_lic(
             rich_help_panel=ATTACK,
         ),
     ] = "lic-2022",
-    encoder: Encoder = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="The attacker: lstm (LIC's), bow, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h, or "
+            "your own torch module as module:Class.",
+            show_default=OF_PRESET,
+            rich_help_panel=ATTACK,
+        ),
+    ] = None,
+    precision: Precision = None,
     trials: Trials = None,
     seed: Seed = 0,
     unseen_only: Annotated[
         bool, typer.Option("--unseen-only", help="Score only captions not seen in training.", rich_help_panel=ATTACK)
     ] = False,
     bootstrap: Bootstrap = 1000,
+    cache: KeepTrials = True,
     output: Output = None,
 ) -> None:
     """LIC, leakage and confidence: can the attribute be read from captions that do not name it?
@@ -137,8 +158,9 @@ def measure_lic(
             attribute_column=attribute_column or Path(attribute).stem,
             keep=keep,
         )
-        chosen = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
+        chosen: dict[str, Any] = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
         chosen |= {"attribute_lexicon": attribute, "unseen_only": unseen_only, "bootstrap": bootstrap}
+        chosen |= {"precision": precision, "cache": cache}
         result, details = _measured(lic, captions, chosen)
         console.print(lic_table(result, labels=len(details["attribute_counts"])))
         _tell_rest("lic", result, details, output)
@@ -177,7 +199,16 @@ def measure_dbac(
         list[DirectionName] | None,
         typer.Option(metavar="<a_to_t|t_to_a>", help="One direction only.", rich_help_panel=ATTACK),
     ] = None,
-    encoder: Encoder = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="The attacker: lstm, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow, lstm-lic, or your own "
+            "torch module as module:Class.",
+            show_default=OF_PRESET,
+            rich_help_panel=ATTACK,
+        ),
+    ] = None,
+    precision: Precision = None,
     trials: Trials = None,
     seed: Seed = 0,
     quality: Annotated[
@@ -198,6 +229,7 @@ def measure_dbac(
         ),
     ] = None,
     bootstrap: Bootstrap = 1000,
+    cache: KeepTrials = True,
     output: Output = None,
 ) -> None:
     """DBAC: does the attribute shape the tasks named (A to T), do the tasks shape the attribute named (T to A)?
@@ -225,7 +257,7 @@ def measure_dbac(
         )
         chosen: dict[str, Any] = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
         chosen |= {"vectors": vectors, "quality": quality, "attribute_lexicon": attribute, "bootstrap": bootstrap}
-        chosen |= {"task_lexicon": task_lexicon, "tasks": captions.tasks}
+        chosen |= {"task_lexicon": task_lexicon, "tasks": captions.tasks, "precision": precision, "cache": cache}
         chosen |= {"directions": [name.value for name in direction]} if direction else {}
         result, details = _measured(dbac, captions, chosen)
         console.print(dbac_table(result))
@@ -260,7 +292,7 @@ def _tell_rest(name: str, result: dict[str, Any], details: dict[str, Any], outpu
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
     console.print(f"\n{details['images']:,} images: {counts}", highlight=False, markup=False)
     console.print(f"signature {result['signature']}", highlight=False, markup=False, soft_wrap=True)
-    if output:
+    if output and not console.quiet:
         write_json({"metric": name, "version": __version__, "scores": result, "details": details}, output)
         console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
 
@@ -281,6 +313,41 @@ def install_metrics(
 
         for path in install(names or None):
             console.print(f"evaluate.load({path.stem!r}) loads {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains anew.")] = False,
+) -> None:
+    """Show where finished trials are kept and how many there are, or remove them.
+
+    CAPTIONBIAS_CACHE names another folder than the usual one, CAPTIONBIAS_CACHE_GB another limit than 1 GB.
+
+    Example: captionbias cache --clear
+    """
+    from rich.filesize import decimal
+
+    def tell(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    with _plain_errors():
+        from captionbias.attackers.cache import open_cache
+
+        kept = open_cache(True)
+        if kept is None:  # a note has said why
+            return
+        if clear:
+            removed = kept.clear()
+            tell(f"removed {removed.trials:,} trials, {decimal(removed.size)}, from {kept.folder}")
+            if left := kept.contents().trials:
+                raise ValueError(f"{left:,} trials in {kept.folder} could not be removed: make that folder writable")
+            return
+        found = kept.contents()
+        tell(f"folder  {kept.folder}")
+        tell(f"trials  {found.trials:,}")
+        tell(f"size    {decimal(found.size)} of at most {decimal(kept.limit)}")
+        if found.oldest and found.newest:
+            tell(f"used    {found.oldest:%Y-%m-%d %H:%M} to {found.newest:%Y-%m-%d %H:%M}")
 
 
 @app.command()
@@ -338,6 +405,10 @@ def demo(
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
     """Measure whether an image captioner makes its data's bias worse."""
+    from captionbias.attackers.processes import crew
+
+    others = crew()
+    console.quiet = others is not None and others.rank > 0  # every process measures, one tells
     if version:
         console.print(f"captionbias {__version__}", highlight=False)
         raise typer.Exit
@@ -346,12 +417,14 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """Errors of the input as one line and exit status 2; warnings as notes, each once and as soon as it is known."""
+    from captionbias.attackers.processes import RankError
+    from captionbias.attackers.workers import WorkerKilledError
     from captionbias.captions import CaptionBiasWarning
 
     noted: set[str] = set()
 
     def tell(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in noted:
+        if str(message) not in noted and not console.quiet:
             noted.add(str(message))
             complaints.print(f"note: {message}", highlight=False, markup=False, soft_wrap=True)
 
@@ -360,6 +433,6 @@ def _plain_errors() -> Iterator[None]:
         warnings.showwarning = tell
         try:
             yield
-        except ValueError as error:
+        except (ValueError, RankError, WorkerKilledError) as error:
             complaints.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error

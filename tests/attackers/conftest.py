@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
 import numpy as np
 import pytest
 
+from captionbias.attackers import placement
+from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.trials import Examples, Trial
 from captionbias.text import tokenize
 
@@ -48,3 +56,102 @@ def class_trial():
 @pytest.fixture(scope="session")
 def task_trial():
     return _task_trial
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch) -> Path:
+    """The usual cache folder, not yet made: no test finds what another trained, nor fills the developer's cache."""
+    folder = tmp_path_factory.mktemp("cache") / "trials"
+    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def two_workers(monkeypatch) -> None:
+    """As on a machine of two cores, which every machine can play."""
+    monkeypatch.setattr(placement, "cores", lambda: 2)
+
+
+@pytest.fixture
+def small_networks(monkeypatch) -> None:
+    """Every encoder that has a recipe, small and quick, and learning fast enough for differences to grow."""
+    for name, recipe in list(RECIPES.items()):
+        small = replace(
+            recipe,
+            encoder=replace(recipe.encoder, hidden=6),
+            embedding=10,
+            head=(8,) * len(recipe.head),
+            schedule=replace(recipe.schedule, learning_rate=1e-2, batch=16, epochs=2),
+        )
+        monkeypatch.setitem(RECIPES, name, small)
+
+
+@pytest.fixture
+def mixed_trials() -> list[Trial]:
+    """Of both kinds, of different sizes, two of one seed, one twice, and three that can be stacked."""
+    first = _trial(n=70, test=20, seed=1)
+    return [
+        first,
+        _task_trial(n=80, test=30, seed=1),
+        replace(first, train=first.train[10:], seed=2),
+        _trial(n=60, classes=3, test=10, seed=3),
+        _trial(n=72, test=25, seed=4),
+        first,
+    ]
+
+
+# In a file of its own, because scripts import it too. A class made in a function travels to worker processes by value,
+# and the path of its log with it.
+COUNTING = '''
+import torch
+from torch import nn
+
+
+def counting(log, during=lambda seed: None):
+    """A user's own attacker, which adds its trial's seed and vocabulary to a file as soon as it is made."""
+
+    def begun(words):  # a function, for an attacker is known by the values that it takes from around it
+        with open(log, "a") as file:
+            file.write(f"{torch.initial_seed()} {words}\\n")
+        during(torch.initial_seed())
+
+    class Counting(nn.Module):
+        epochs = 2
+        learning_rate = 1e-2
+
+        def __init__(self, words, outputs):
+            super().__init__()
+            begun(words)
+            self.embedding = nn.EmbeddingBag(words, 4)
+            self.dropout = nn.Dropout(0.2)
+            self.output = nn.Linear(4, outputs)
+
+        def forward(self, tokens, lengths):
+            return self.output(self.dropout(self.embedding(tokens)))
+
+    return Counting
+
+
+def trained(log):
+    """The seed and vocabulary of every training that was begun, in the order of their beginning."""
+    with open(log, "a+") as file:
+        file.seek(0)
+        return [tuple(map(int, line.split())) for line in file]
+'''
+
+
+def _imported(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def counting(tmp_path_factory):
+    """The module `counting`: its `counting(log)` makes an attacker that counts its trainings, `trained(log)` tells."""
+    pytest.importorskip("torch")
+    path = tmp_path_factory.mktemp("own") / "counting.py"
+    path.write_text(COUNTING)
+    yield _imported(path)
+    del sys.modules["counting"]

@@ -1,97 +1,296 @@
-"""The engine: trials in, scores out, each trial by itself."""
+"""The engine: trials in, scores out; what was trained is not trained again, and a broken cache changes no score."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from captionbias.attackers import lstm as lstm_module
-from captionbias.attackers.engine import ATTACKERS, run_trials
+import captionbias
+from captionbias.attackers.attacker import ENCODERS, find_attacker
+from captionbias.attackers.cache import open_cache, trial_key
+from captionbias.attackers.engine import run_trials
 from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import dbac, lic
+from captionbias.planted import plant
+
+SOURCE = str(Path(captionbias.__file__).parents[1])
+
+pytestmark = pytest.mark.usefixtures("two_workers")
+
+
+def bits(scores: Sequence[TrialScores]) -> list[tuple[bytes, bytes]]:
+    return [(each.log_probability.tobytes(), each.correct.tobytes()) for each in scores]
 
 
 @pytest.fixture
-def small_networks(monkeypatch):
-    monkeypatch.setattr(lstm_module, "LIC", replace(lstm_module.LIC, embedding=8, hidden=8, batch=16, epochs=1))
-    monkeypatch.setattr(
-        lstm_module, "DBAC", replace(lstm_module.DBAC, embedding=8, hidden=8, head=(8, 8), batch=16, epochs=1)
-    )
+def seeded(class_trial) -> list[Trial]:
+    return [class_trial(n=60, test=20, seed=seed) for seed in range(4)]
+
+
+class Counted:
+    """An attacker of the user's own, and the seeds that it was trained with since they were last asked for."""
+
+    def __init__(self, counting, log: Path) -> None:
+        self.module, self.attacker = counting.counting(log), find_attacker(counting.counting(log))
+        self._trained = lambda: counting.trained(log)
+        self._known = 0
+
+    def seeds(self) -> list[int]:
+        begun = self._trained()[self._known :]
+        self._known += len(begun)
+        return sorted(seed for seed, _ in begun)
 
 
 @pytest.fixture
-def trials(class_trial, task_trial) -> list[Trial]:
-    """Of both kinds, of different sizes, two on the same examples and two of the same seed."""
-    first = class_trial(n=70, test=20, seed=1)
-    return [
-        first,
-        task_trial(n=80, test=30, seed=1),
-        replace(first, train=first.train[10:], seed=2),
-        class_trial(n=60, classes=3, test=10, seed=3),
-        first,
-    ]
+def counted(counting, tmp_path) -> Counted:
+    return Counted(counting, tmp_path / "log")
 
 
-def bits(scores: TrialScores) -> tuple[bytes, bytes]:
-    return scores.log_probability.tobytes(), scores.correct.tobytes()
+def entries(folder: Path) -> dict[str, int]:
+    """Every file in a folder and when it was written."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} if folder.exists() else {}
 
 
-@pytest.mark.parametrize("attacker", list(ATTACKERS))
-def test_a_trial_alone_is_the_trial_among_others_bit_for_bit(small_networks, trials, attacker):
-    together = run_trials(trials, attacker)
-    assert [len(scores.correct) for scores in together] == [20, 30, 20, 10, 20]
-    for trial, scores in zip(trials, together, strict=True):
-        assert bits(run_trials([trial], attacker)[0]) == bits(scores)
-    assert list(map(bits, run_trials(trials[::-1], attacker))) == list(map(bits, together[::-1]))
-    assert bits(together[0]) == bits(together[4])
-    assert bits(together[0]) != bits(together[2])
-
-
-def test_attackers_differ(small_networks, trials):
-    assert len({bits(run_trials(trials[:1], attacker)[0]) for attacker in ATTACKERS}) == len(ATTACKERS)
-
-
-def test_progress_changes_no_score_and_stays_off_standard_output(trials, capsys):
-    shown = run_trials(trials, "bow", progress=True)
-    assert list(map(bits, shown)) == list(map(bits, run_trials(trials, "bow")))
-    assert capsys.readouterr().out == ""
+# --- scores ---
 
 
 def test_no_trials_have_no_scores():
-    assert run_trials([], "bow") == []
+    for encoder in ENCODERS:
+        assert run_trials([], find_attacker(encoder)) == []
 
 
-def test_an_unknown_encoder_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match=r"encoder 'gru' is unknown; choose one of bow, lstm, lstm-lic"):
-        run_trials([], "gru")
+def test_attackers_differ(small_networks, mixed_trials):
+    found = [bits(run_trials(mixed_trials[:1], find_attacker(encoder)))[0] for encoder in ENCODERS]
+    assert len(set(found)) == len(ENCODERS)
 
 
-@pytest.mark.parametrize("absent", ["torch", "accelerate"])
-@pytest.mark.parametrize("attacker", ["lstm", "lstm-lic"])
-def test_without_torch_the_message_names_the_way_out(monkeypatch, trials, absent, attacker):
-    import accelerate  # noqa: F401  # so that its own import does not fail half-way
-    import torch  # noqa: F401
-
-    monkeypatch.setitem(sys.modules, absent, None)
-    with pytest.raises(ValueError, match=r"needs torch and accelerate: pip install 'captionbias\[torch\]'.*'fast'"):
-        run_trials(trials, attacker)
+@pytest.mark.parametrize("encoder", ["bow", "rnn"])
+def test_progress_changes_no_score_and_stays_off_standard_output(small_networks, mixed_trials, capfd, encoder):
+    attacker = find_attacker(encoder)
+    silent = run_trials(mixed_trials, attacker, cache=False)
+    assert capfd.readouterr() == ("", "")
+    assert bits(run_trials(mixed_trials, attacker, cache=False, progress=True)) == bits(silent)
+    assert capfd.readouterr().out == ""
 
 
-def test_without_torch_all_but_the_networks_can_be_imported():
-    code = (
-        "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, *rest):\n"
-        "        if name.split('.')[0] in ('torch', 'accelerate'): raise ImportError(name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-        "from captionbias.attackers.engine import run_trials\n"
-        "try:\n"
-        "    run_trials([None], 'lstm')\n"
-        "except ValueError as error:\n"
-        "    print(error)\n"
+def test_progress_is_shown_in_a_terminal(mixed_trials, monkeypatch, capfd):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TTY_INTERACTIVE", "1")
+    attacker = find_attacker("bow")
+    for _ in ("trained", "kept"):
+        run_trials(mixed_trials, attacker, progress=True)
+        out, shown = capfd.readouterr()
+        assert out == ""
+        assert "training bow" in shown
+
+
+# --- the cache ---
+
+
+@pytest.mark.parametrize("where", ["plain", "processes"])
+def test_what_was_trained_is_not_trained_again(counted, seeded, where):
+    first = run_trials(seeded, counted.attacker, placement=where)
+    assert counted.seeds() == [0, 1, 2, 3]
+    assert bits(run_trials(seeded, counted.attacker, placement=where)) == bits(first)
+    assert bits(run_trials(seeded[::-1], counted.attacker, placement=where)) == bits(first[::-1])
+    assert bits(run_trials(seeded[2:3], counted.attacker, placement=where)) == bits(first[2:3])
+    assert counted.seeds() == []
+
+
+@pytest.mark.parametrize("where", ["plain", "processes"])
+def test_more_trials_train_the_new_ones_alone(counted, seeded, where):
+    run_trials(seeded[1:3], counted.attacker, placement=where)
+    assert counted.seeds() == [1, 2]
+    together = run_trials(seeded, counted.attacker, placement=where)
+    assert counted.seeds() == [0, 3]
+    assert bits(together) == bits(run_trials(seeded, counted.attacker, cache=False, placement="plain"))
+
+
+def test_a_trial_several_times_in_a_list_is_trained_once(counted, seeded):
+    for where in ("plain", "processes"):
+        trial = replace(seeded[0], seed=10 + (where == "plain"))
+        found = run_trials([trial, *seeded[1:2], trial, trial], counted.attacker, placement=where)
+        assert len({*bits(found[:1]), *bits(found[2:])}) == 1
+        assert counted.seeds().count(trial.seed) == 1
+
+
+def test_another_seed_split_or_caption_trains(counted, seeded):
+    trial = seeded[0]
+    run_trials([trial], counted.attacker)
+    assert counted.seeds() == [0]
+    examples = trial.examples
+    others = [
+        replace(trial, seed=7),
+        replace(trial, train=trial.train[1:]),
+        replace(trial, train=trial.train[::-1]),
+        replace(trial, test=trial.test[1:]),
+        replace(trial, examples=replace(examples, targets=1 - examples.targets)),
+        replace(trial, examples=replace(examples, tokens=examples.tokens.select(np.roll(np.arange(60), 1)))),
+    ]
+    run_trials(others, counted.attacker)
+    assert counted.seeds() == [0] * 5 + [7]
+
+
+def test_another_name_or_spelling_trains_nothing(counted, seeded):
+    """The attacker sees numbers: a model's trials are found again when human captions bring further words."""
+    tokens = seeded[0].examples.tokens
+    run_trials(seeded[:1], counted.attacker)
+    spelled = replace(tokens, words=(*(word.upper() for word in tokens.words), "unheard"))
+    run_trials(
+        [replace(seeded[0], name="other", examples=replace(seeded[0].examples, tokens=spelled))], counted.attacker
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "pip install 'captionbias[torch]'" in done.stdout
+    assert counted.seeds() == [0]
+
+
+def test_another_precision_or_encoder_trains(counted, seeded, small_networks):
+    for precision in ("fp32", "bf16"):
+        run_trials(seeded, find_attacker(counted.module, precision))
+        assert counted.seeds() == [0, 1, 2, 3]
+    found = [
+        run_trials(seeded, find_attacker(*how))
+        for how in (("rnn", "fp32"), ("rnn", "bf16"), ("lstm", "fp32"), ("bow",), (counted.module, "fp32"))
+    ]
+    assert len({bits(scores)[0] for scores in found}) == 5
+    assert open_cache(True).contents().trials == 6 * 4
+    assert counted.seeds() == []
+
+
+def test_without_a_cache_nothing_is_kept_or_read(counted, seeded, own_cache):
+    first = run_trials(seeded, counted.attacker, cache=False)
+    assert counted.seeds() == [0, 1, 2, 3]
+    assert not own_cache.exists()
+    run_trials(seeded[:2], counted.attacker)
+    before = entries(own_cache)
+    assert len(before) == 2
+    assert counted.seeds() == [0, 1]
+    assert bits(run_trials(seeded, counted.attacker, cache=False)) == bits(first)
+    assert counted.seeds() == [0, 1, 2, 3]
+    assert entries(own_cache) == before
+
+
+def test_a_folder_of_ones_own(counted, seeded, own_cache, tmp_path):
+    first = run_trials(seeded, counted.attacker, cache=tmp_path / "mine")
+    assert bits(run_trials(seeded, counted.attacker, cache=str(tmp_path / "mine"))) == bits(first)
+    assert counted.seeds() == [0, 1, 2, 3]
+    assert len(entries(tmp_path / "mine")) == 4, "entries alone: no locks, no parts"
+    assert not own_cache.exists()
+
+
+@pytest.mark.parametrize("where", ["plain", "threads", "processes", "stacked"])
+def test_a_damaged_entry_is_trained_anew_with_a_warning_and_the_same_score(small_networks, seeded, own_cache, where):
+    attacker = find_attacker("rnn", "fp32")
+    first = run_trials(seeded, attacker, placement="plain")
+    names = [own_cache / f"trial-{trial_key(trial, attacker.identity)}.npz" for trial in seeded]
+    names[1].write_bytes(names[1].read_bytes()[:-40])
+    names[2].write_text("no scores")
+    with pytest.warns(CaptionBiasWarning, match="is computed anew") as told:
+        again = run_trials(seeded, attacker, placement=where)
+    for name in names:
+        assert any(str(name) in str(warning.message) for warning in told) == (name in names[1:3])
+    assert np.allclose([one.log_probability for one in again], [one.log_probability for one in first], atol=1e-5)
+    assert where == "stacked" or bits(again) == bits(first)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bits(run_trials(seeded, attacker)) == bits(again), "and mended"
+
+
+@pytest.mark.parametrize("where", ["plain", "threads", "processes", "stacked"])
+def test_a_file_in_the_cache_s_place_is_warned_of_once(small_networks, seeded, tmp_path, where):
+    attacker = find_attacker("rnn", "fp32")
+    (tmp_path / where).write_text("mine")
+    with pytest.warns(CaptionBiasWarning, match="cannot be kept") as told:
+        found = run_trials(seeded, attacker, cache=tmp_path / where, placement=where)
+    assert len(told) == 1
+    without = run_trials(seeded, attacker, cache=False, placement=where)
+    assert bits(found) == bits(without)
+    assert (tmp_path / where).read_text() == "mine"
+
+
+LIMITED = """
+import json, resource, sys, warnings
+from captionbias.metrics import lic
+from captionbias.planted import plant
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    found = lic(**vars(plant(100, captions=2)), preset="fast", trials=3, bootstrap=20, cache=sys.argv[1])
+print(json.dumps([found, [f"{warning.category.__name__}: {warning.message}" for warning in told]]))
+"""
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 100 images are few
+@pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
+def test_without_room_for_entries_there_is_a_warning_and_the_numbers_are_right(tmp_path):
+    """The system itself stops each write after 300 bytes, as a full disk would."""
+    folder = tmp_path / "cache"
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(folder)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    found, told = json.loads(done.stdout)
+    assert found == lic(**vars(plant(100, captions=2)), preset="fast", trials=3, bootstrap=20, cache=False)
+    (told,) = [message for message in told if "kept" in message]
+    assert told.startswith(f"CaptionBiasWarning: finished trials cannot be kept in {folder} (File too large): the scor")
+    assert entries(folder) == {}
+
+
+# --- the metrics above it ---
+
+
+@pytest.fixture
+def captions() -> dict[str, Any]:
+    return vars(plant(80, captions=2, a_to_t=0.4, seed=3))
+
+
+QUICK = {"trials": 2, "bootstrap": 0}
+ALONE = {"lic": "lic_m", "dbac": "omega_m_a_to_t"}
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+@pytest.mark.parametrize("metric", [lic, dbac])
+def test_the_model_s_trials_are_found_again_when_the_human_side_is_added(counted, captions, metric):
+    quick = QUICK | {"alignment": "constant"}
+    model = {**captions, "references": None}
+    alone = metric(**model, **quick, encoder=counted.module)
+    of_model = counted.seeds()
+    assert len(of_model) == (2 if metric is lic else 4)  # dbac: in each direction
+    both = metric(**captions, **quick, encoder=counted.module)
+    assert len(counted.seeds()) == 4
+    name = ALONE[metric.__name__]
+    assert both[name] == alone[name]
+    human = metric(**{**captions, "predictions": None}, **quick, encoder=counted.module)
+    assert human.keys().isdisjoint(alone.keys() - {"signature"})
+    assert metric(**captions, **quick, encoder=counted.module, cache=False) == both
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+def test_a_metric_asked_again_trains_nothing_and_asked_for_more_only_that(counted, captions):
+    first = lic(**captions, **QUICK, encoder=counted.module)
+    assert counted.seeds() == [0, 0, 0, 1, 1, 1]
+    assert lic(**captions, **QUICK, encoder=counted.module) == first
+    lic(**captions, trials=2, bootstrap=50, encoder=counted.module, details=True, unseen_only=True)
+    assert counted.seeds() == []
+    lic(**captions, trials=3, bootstrap=0, encoder=counted.module)
+    assert counted.seeds() == [2, 2, 2]
+    lic(**captions, **QUICK, seed=1, encoder=counted.module)
+    assert counted.seeds() == []  # trial t of seed s is trial 0 of seed s + t
+    lic(**captions, **QUICK, seed=9, encoder=counted.module)
+    assert counted.seeds() == [9, 9, 9, 10, 10, 10]
+    lic(**captions, **QUICK, encoder=counted.module, cache=False)
+    assert counted.seeds() == [0, 0, 0, 1, 1, 1]

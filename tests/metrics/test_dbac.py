@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from captionbias.attackers import lstm
+from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
@@ -17,7 +17,7 @@ from captionbias.planted import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 
-FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant"}
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")
 WEIGHTS = ("", "_matched")
 
@@ -53,7 +53,9 @@ def of_50_women_and_50_men(predictions, references):
 @pytest.fixture
 def small_lstm(monkeypatch):
     """DBAC's own attacker with little to compute; the recipe itself is not the point."""
-    monkeypatch.setattr(lstm, "DBAC", replace(lstm.DBAC, epochs=1, embedding=8, hidden=8, head=(8, 8)))
+    recipe = RECIPES["lstm"]
+    small = replace(recipe, encoder=Recurrent("lstm", 8), embedding=8, schedule=replace(recipe.schedule, epochs=1))
+    monkeypatch.setitem(RECIPES, "lstm", small)
 
 
 # Captions whose attacker we know: a clue gives the attribute away, wrongly in one caption of five; other clues give the

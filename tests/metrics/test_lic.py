@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from captionbias.attackers import lstm
+from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import lic
@@ -16,7 +16,7 @@ from captionbias.planted import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 
-FAST = {"preset": "fast", "trials": 2, "bootstrap": 20}
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
 SCORES = ("lic", "leakage", "confidence")
 LABELS = ["female", "male"] * 200
 PEOPLE = {"female": "woman", "male": "man"}
@@ -46,7 +46,9 @@ def without(result, *names):
 @pytest.fixture
 def small_lstm(monkeypatch):
     """LIC's own attacker with little to compute; the recipe itself is not the point."""
-    monkeypatch.setattr(lstm, "LIC", replace(lstm.LIC, epochs=1, embedding=8, hidden=8))
+    recipe = RECIPES["lstm-lic"]
+    small = replace(recipe, encoder=Recurrent("lstm", 8), embedding=8, schedule=replace(recipe.schedule, epochs=1))
+    monkeypatch.setitem(RECIPES, "lstm-lic", small)
 
 
 # Leakage that is known.

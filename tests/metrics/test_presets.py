@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from captionbias import __version__
-from captionbias.attackers import lstm
+from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.metrics import dbac, lic
 from captionbias.metrics.presets import (
     DBAC_PRESETS,
@@ -28,7 +28,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 0, "alignment": "constant"}
 OWN_WORDS = {"female": ["woman"], "male": ["man"]}
 CHANGES = [
-    {"encoder": "lstm"},
+    {"encoder": "lstm", "precision": "fp32"},
+    {"encoder": "lstm", "precision": "bf16"},
+    {"encoder": "rnn"},
     {"trials": 2},
     {"seed": 1},
     {"bootstrap": 2},
@@ -56,9 +58,10 @@ DBAC_CHANGES = [
 @pytest.fixture
 def captions(monkeypatch):
     """Few captions of their own, and LSTM attackers of a size for them."""
-    for name in ("LIC", "DBAC"):
-        small = replace(getattr(lstm, name), epochs=1, embedding=4, hidden=4)
-        monkeypatch.setattr(lstm, name, small)
+    for name in ("lstm-lic", "lstm"):
+        recipe = RECIPES[name]
+        small = replace(recipe, encoder=Recurrent("lstm", 4), embedding=4, schedule=replace(recipe.schedule, epochs=1))
+        monkeypatch.setitem(RECIPES, name, small)
     planted = vars(plant(images=60, captions=1))
     numbered = [f"{caption} {number}" for number, caption in enumerate(planted["predictions"])]
     return {**planted, "predictions": numbered}

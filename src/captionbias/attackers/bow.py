@@ -6,6 +6,8 @@ all together, one sparse product a step: scikit-learn would fit them one after a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -25,13 +27,20 @@ L2 = 1.0
 TASK_STEPS = 15
 TASK_NGRAM_COUNT = 5
 _features: WeakKeyDictionary[Examples, csr_array] = WeakKeyDictionary()
+_counting = Lock()
+
+
+def train(trials: Sequence[Trial]) -> list[TrialScores]:
+    """The scores of each trial's test captions, one trial after the other."""
+    return [bow(trial) for trial in trials]
 
 
 def bow(trial: Trial) -> TrialScores:
     """Fit on the training captions, score the test captions."""
     examples = trial.examples
-    if examples not in _features:
-        _features[examples] = ngrams(examples.tokens)
+    with _counting:  # the trials of one table share its n-grams, in whatever threads they are
+        if examples not in _features:
+            _features[examples] = ngrams(examples.tokens)
     train, test = _features[examples][trial.train], _features[examples][trial.test]
     known, truth = examples.targets[trial.train], examples.targets[trial.test]
     counts = train.sum(axis=0)

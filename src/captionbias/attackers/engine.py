@@ -2,38 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 
-from captionbias.attackers.bow import bow
-from captionbias.attackers.lstm import lstm, lstm_lic
-from captionbias.attackers.trials import Attacker, Trial, TrialScores
+from captionbias.attackers.attacker import Attacker
+from captionbias.attackers.cache import Cache, open_cache, trial_key
+from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
+from captionbias.attackers.processes import crew
+from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.captions import CaptionBiasWarning
 
-ATTACKERS: dict[str, Attacker] = {"bow": bow, "lstm": lstm, "lstm-lic": lstm_lic}
 
-
-def run_trials(trials: Sequence[Trial], attacker: str, *, progress: bool = False) -> list[TrialScores]:
+def run_trials(
+    trials: Sequence[Trial],
+    attacker: Attacker,
+    *,
+    cache: bool | str | Path = True,
+    distributed: bool = True,
+    placement: str | None = None,
+    progress: bool = False,
+) -> list[TrialScores]:
     """Train one attacker a trial and return its scores, in the order of `trials`.
 
-    A trial's result depends on that trial alone: not on which others run beside it, nor on how many.
+    A trial's result depends on that trial alone: not on which others run beside it, nor on how many, nor on where.
+
+    Args:
+        cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_cache`.
+        distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
+            must make the same call, and gets all results.
+        placement: `plain`, `threads`, `processes` or `stacked`; the attacker's own when None.
+        progress: show a progress bar.
 
     Raises:
-        ValueError: no attacker has that name; the message lists those there are.
+        ValueError: the processes were given different trials.
+        RuntimeError: a worker process was killed, or another process of `accelerate launch` failed or died.
     """
-    if attacker not in ATTACKERS:
-        raise ValueError(f"encoder {attacker!r} is unknown; choose one of {', '.join(ATTACKERS)}")
+    keys = [trial_key(trial, attacker.identity) for trial in trials]
+    jobs = [Job(number, trial, key) for number, (trial, key) in enumerate(zip(trials, keys, strict=True))]
+    store, place = open_cache(cache), PLACEMENTS[placement or attacker.placement]
+    others = crew() if distributed else None
+
+    def scores_of(own: Sequence[Job], bar: bool, check: Callable[[], None]) -> dict[int, TrialScores]:
+        done = {}
+        with _bar(attacker.name, len(own), bar) as advance, closing(_finished(own, attacker, store, place)) as finished:
+            for job, scores in finished:
+                done[job.number] = scores
+                advance()
+                check()
+        return done
+
+    if others is None:
+        done = scores_of(jobs, progress, lambda: None)
+        return [done[number] for number in range(len(jobs))]
+    with others.sharing(hashlib.sha256("".join(keys).encode()).hexdigest()):
+        own = jobs[others.rank :: others.size]
+        return others.gather(scores_of(own, progress and others.rank == 0, others.check), len(jobs))
+
+
+def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, place: Place) -> Finished:
+    """Those in the cache first, then those that have to be trained, as they are finished."""
+    missing = []
+    for job in jobs:
+        scores = store.load(job.key, len(job.trial.test)) if store else None
+        if scores is None:
+            missing.append(job)
+        else:
+            yield job, scores
+    if not missing:
+        return
+    if store and (elsewhere := store.held(job.key for job in missing)):
+        warnings.warn(
+            f"another run is training {elsewhere} of these trials now: this one waits for them and takes their scores",
+            CaptionBiasWarning,
+            stacklevel=2,
+        )
     from threadpoolctl import threadpool_limits
 
-    train = ATTACKERS[attacker]
     # The products are small: threads would fight over them, and add up in another order on another machine.
-    with threadpool_limits(1):
-        return [train(trial) for trial in _shown(trials, attacker, progress)]
+    with threadpool_limits(1), closing(place(missing, attacker, store)) as trained:
+        yield from trained
+    if store:
+        store.trim()
 
 
-def _shown(trials: Sequence[Trial], attacker: str, progress: bool) -> Iterable[Trial]:
-    if not progress:
-        return trials
-
+@contextmanager
+def _bar(name: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """A progress bar on standard error, as a function that moves it on by one."""
+    if not shown:
+        yield lambda: None
+        return
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    return track(trials, f"training {attacker}", console=Console(stderr=True), transient=True)
+    columns = TextColumn(f"training {name}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=total)
+        yield lambda: progress.advance(task)

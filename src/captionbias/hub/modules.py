@@ -126,6 +126,8 @@ class CaptionMetric(evaluate.Metric):
         self, *, predictions: list[str], references: list[list[str]], attributes: list[str], **options: Any
     ) -> dict[str, Any]:
         sides = {"predictions": predictions, "references": references}
+        if self.num_process > 1:  # evaluate has brought all captions to this process, which alone measures
+            options.setdefault("distributed", False)
         return self._score(**{name: sides[name] for name in self._given_sides}, attributes=attributes, **options)
 
     def _forget_rows(self) -> None:

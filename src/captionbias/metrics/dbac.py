@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.attackers.attacker import find_attacker
 from captionbias.attackers.engine import run_trials
 from captionbias.captions import check_captions
 from captionbias.metrics.directions import Answers, Direction, a_to_t, plan_trials, summary, t_to_a, trial_table
@@ -25,6 +27,9 @@ from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, load_lexicon, named_labels
 from captionbias.text.tokens import Flags
 
+if TYPE_CHECKING:
+    from torch import nn
+
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 DIRECTIONS = ("a_to_t", "t_to_a")
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
@@ -38,7 +43,8 @@ def dbac(
     tasks: Any = None,
     preset: str = "dbac-2026",
     directions: Sequence[str] = DIRECTIONS,
-    encoder: str | None = None,
+    encoder: str | type[nn.Module] | None = None,
+    precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
     quality: str | None = None,
@@ -50,6 +56,8 @@ def dbac(
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
     bootstrap: int = 1000,
+    cache: bool | str | Path = True,
+    distributed: bool = True,
     details: bool = False,
     progress: bool = False,
 ) -> dict[str, Any]:
@@ -70,7 +78,10 @@ def dbac(
         preset: `dbac-2026`, the paper's protocol; `dbac-2026-published`, with its tokenizer and task words, for
             comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        encoder: `lstm` (unidirectional, 3-layer MLP), `bow`; the preset's when None, as for the arguments below.
+        encoder: `lstm`, `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with a 3-layer MLP), `bow`,
+            `lstm-lic`, or your own `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for
+            the arguments below.
+        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial and of the bootstrap.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
@@ -82,6 +93,10 @@ def dbac(
         attribute_lexicon: attribute words: a built-in lexicon, file or mapping; see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
         bootstrap: replicates of the bootstrap over images; 0 for none.
+        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
+            this one, or not at all (False).
+        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
+            of them alone measures.
         details: add the nested entry `details`.
         progress: show a progress bar.
 
@@ -125,6 +140,7 @@ def dbac(
     )
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
     _check_choices(directions, chosen["quality"])
+    attacker = find_attacker(chosen["encoder"], precision)
     lexicons = {"attribute": load_lexicon(chosen["attribute_lexicon"]), "task": load_lexicon(chosen["task_lexicon"])}
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
@@ -151,12 +167,13 @@ def dbac(
         human, reports[name] = align_human(masked[name], masks[name], chosen, word_vectors)
         plans[name] = plan_trials(name, question, {"m": masked[name].model, "h": human}, classes, chosen, seed)
     queue = [trial for plan in plans.values() for side_trials in plan.values() for trial in side_trials]
-    scores = dict(zip(queue, run_trials(queue, chosen["encoder"], progress=progress), strict=True))
+    scores = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
+    answered = dict(zip(queue, scores, strict=True))
 
     result: dict[str, Any] = {}
     tables = {}
     for name, question in questions.items():
-        answers = Answers.of(question, plans[name], scores, chosen["quality"], bayes)
+        answers = Answers.of(question, plans[name], answered, chosen["quality"], bayes)
         result |= summary(name, answers, seed, bootstrap)
         report = reports[name]
         tables[name] = {"trials": trial_table(answers, seed), "alignment": report.as_dict() if report else None}
@@ -165,7 +182,7 @@ def dbac(
         {
             "metric": "dbac",
             "preset": preset,
-            "attacker": chosen["encoder"],
+            **attacker.signature(),
             "quality": chosen["quality"],
             "bayes": bayes,
             "align": alignment_name(chosen["alignment"], chosen["vectors"], chosen["delta"]),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.attackers.attacker import find_attacker
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.splits import balanced_split
 from captionbias.attackers.trials import Examples, Trial
@@ -24,7 +26,11 @@ from captionbias.metrics.sides import (
 from captionbias.text import LexiconSource, Tokens, load_lexicon
 from captionbias.text.tokens import Integers
 
-ENCODERS = {"lstm": "lstm-lic"}
+if TYPE_CHECKING:
+    from torch import nn
+
+# What LIC calls lstm is its own; the other encoders are DBAC's.
+ENCODERS = {"lstm": "lstm-lic", "lstm-dbac": "lstm"}
 SIDES = {"m": "model", "d": "human"}
 
 
@@ -35,7 +41,8 @@ def lic(
     attributes: Any = None,
     tasks: Any = None,
     preset: str = "lic-2022",
-    encoder: str | None = None,
+    encoder: str | type[nn.Module] | None = None,
+    precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
     alignment: str | None = None,
@@ -45,6 +52,8 @@ def lic(
     attribute_lexicon: LexiconSource | None = None,
     unseen_only: bool = False,
     bootstrap: int = 1000,
+    cache: bool | str | Path = True,
+    distributed: bool = True,
     details: bool = False,
     progress: bool = False,
 ) -> dict[str, Any]:
@@ -61,7 +70,10 @@ def lic(
         attributes: `n` labels of the protected attribute, two or more values.
         tasks: not used; taken so that all metrics have the same arguments.
         preset: `lic-2022`, the paper's protocol, or `fast`, the convex attacker.
-        encoder: `lstm` (LIC's own), `bow`; the preset's when None, as for the arguments below.
+        encoder: `lstm` (LIC's own), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`, `transformer-1h`,
+            `transformer-5h`), or your own `torch.nn.Module`, as a class or as `module:Class`; the preset's when None,
+            as for the arguments below.
+        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial and of the bootstrap.
         alignment: `constant` or `contextual`.
@@ -71,6 +83,10 @@ def lic(
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, see `captionbias.text.load_lexicon`.
         unseen_only: score only test captions that do not stand in the training split.
         bootstrap: replicates of the bootstrap over images; 0 for none.
+        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
+            this one, or not at all (False).
+        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
+            of them alone measures.
         details: add the nested entry `details`.
         progress: show a progress bar.
 
@@ -107,7 +123,7 @@ def lic(
         },
     )
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
-    attacker = ENCODERS.get(chosen["encoder"], chosen["encoder"])
+    attacker = find_attacker(ENCODERS.get(chosen["encoder"], chosen["encoder"]), precision)
     lexicon = load_lexicon(chosen["attribute_lexicon"])
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
@@ -129,7 +145,8 @@ def lic(
         for side, tables in columns.items()
     }
     queue = [trial for tables in plan.values() for column in tables for trial in column]
-    answers = dict(zip(queue, run_trials(queue, attacker, progress=progress), strict=True))
+    scores = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
+    answers = dict(zip(queue, scores, strict=True))
     measured = {side: Measured.of(tables, answers, len(captions), unseen_only) for side, tables in plan.items()}
 
     result = compare(measured, seed, bootstrap)
@@ -145,7 +162,7 @@ def lic(
         {
             "metric": "lic",
             "preset": preset,
-            "attacker": attacker,
+            **attacker.signature(),
             "align": alignment_name(chosen["alignment"], chosen["vectors"], chosen["delta"]),
             "trials": chosen["trials"],
             "split": f"balanced,{chosen['test_share']:g}",

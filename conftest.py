@@ -1,0 +1,26 @@
+"""What tests and doctests stand on: finished trials in folders of their own, property tests that repeat under CI."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory):
+    """For fixtures that several tests share: the developer's own cache is neither read nor filled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAPTIONBIAS_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_cache(shared_cache, tmp_path_factory, monkeypatch):
+    """No test finds what another trained."""
+    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path_factory.mktemp("cache")))

@@ -1,0 +1,67 @@
+"""The neural attackers as data: the network and its training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Recurrent:
+    """An LSTM (`cell="lstm"`) or a tanh RNN (`cell="rnn"`); a caption's features are its last hidden states."""
+
+    cell: str
+    hidden: int
+    layers: int = 1
+    bidirectional: bool = False
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """One self-attention layer of `heads` heads over the embedding; features are the mean over a caption's tokens."""
+
+    heads: int
+    hidden: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Training with Adam. `bucketed`: batches hold captions of like length."""
+
+    learning_rate: float
+    batch: int
+    epochs: int
+    bucketed: bool = False
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`head` lists the widths of the head's hidden layers: none for one linear output, two for a 3-layer MLP.
+
+    `base_rates`: the output starts at the shares of the training set.
+    """
+
+    encoder: Recurrent | Transformer
+    embedding: int
+    head: tuple[int, ...]
+    dropout: float
+    base_rates: bool
+    schedule: Schedule
+
+
+def _dbac(encoder: Recurrent | Transformer, learning_rate: float) -> Recipe:
+    """DBAC's paper gives the encoder, the head (3-layer MLP) and 50 dimensions; the rest is ours."""
+    return Recipe(encoder, 50, (64, 64), 0.1, True, Schedule(learning_rate, batch=128, epochs=3))
+
+
+# "lstm-lic": as published by Hirota et al. 2022 and its reproduction. The others: Nair et al. 2026, section 5.1.
+RECIPES: dict[str, Recipe] = {
+    "lstm": _dbac(Recurrent("lstm", 64), 5e-3),
+    "bilstm": _dbac(Recurrent("lstm", 64, bidirectional=True), 5e-3),
+    "rnn": _dbac(Recurrent("rnn", 64), 2e-3),
+    "birnn": _dbac(Recurrent("rnn", 64, bidirectional=True), 2e-3),
+    "transformer-1h": _dbac(Transformer(1, 200), 2e-3),
+    "transformer-5h": _dbac(Transformer(5, 200), 2e-3),
+    "lstm-lic": Recipe(
+        Recurrent("lstm", 256, layers=2, bidirectional=True), 100, (), 0.5, False, Schedule(5e-5, 64, 20, bucketed=True)
+    ),
+}

@@ -1,0 +1,209 @@
+"""Independent tasks in worker processes, one thread each, that end when their work or the main process ends.
+
+joblib's loky starts them: a user's script needs no `if __name__ == "__main__"`, and what a script or notebook defines
+travels to them. They stay ready for the next call: starting them takes longer than many a training.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import re
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# How torchrun, accelerate and MPI tell a process that it is one of several. A worker is none of these: the torch in it
+# would wait for the others for ever.
+LAUNCHED = re.compile(
+    r"RANK|WORLD_SIZE|NODE_RANK|(LOCAL|GROUP|ROLE)_(RANK|WORLD_SIZE)|MASTER_(ADDR|PORT)"
+    r"|(TORCHELASTIC|OMPI_COMM_WORLD|MV2_COMM_WORLD|PMI|MPI)_\w+"
+)
+PARENT_CHECK_SECONDS = 0.5
+_pool = threading.Lock()
+
+
+class WorkerKilledError(RuntimeError):
+    """A worker process ended in the middle of its work."""
+
+
+class Remark(NamedTuple):
+    """A warning as it travels from a worker to the main process."""
+
+    text: str
+    category: type[Warning]
+    filename: str
+    line: int
+
+
+def cores() -> int:
+    """Cores that this process may use, at least 1.
+
+    Affinity and the limits of a container count, and processes that a launcher started here share the cores out.
+    """
+    from joblib import cpu_count
+
+    return max(1, int(cpu_count()) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+def in_workers(
+    task: Callable[[Item], Result], items: Sequence[Item], workers: int
+) -> Generator[tuple[int, Result], None, None]:
+    """Do a task for each item, each in one of some worker processes.
+
+    Closing the iterator stops the work, and so do Ctrl-C and an error. Iterate under `contextlib.closing`: an exception
+    in the body of a bare loop leaves the iterator open, and Python then ends only when the items in work are done.
+
+    The work is done in this process, one thread as well, if there is one worker or one item, if no process can be
+    started from here, or if another call has the workers.
+
+    Args:
+        task: called with one item; it, the items and the results are pickled, so that large arrays belong in a file
+            that a task opens.
+        workers: how many processes. At most twice as many items are on the way at a time.
+
+    Yields:
+        The number of an item and its result, as they are finished: in any order.
+
+    Raises:
+        WorkerKilledError: a worker was killed; the next call starts new ones. What a task raises arrives as it is.
+
+    Warns:
+        What a task warns of, each message once.
+
+    Example:
+        >>> from contextlib import closing
+        >>> with closing(in_workers(len, ["one", "three"], workers=2)) as results:
+        ...     sorted(results)
+        [(0, 3), (1, 5)]
+    """
+    workers = min(workers, len(items))
+    # A second call would change the pool's size under the first, and joblib would wait for ever.
+    if workers > 1 and _processes_can_start() and _pool.acquire(blocking=False):
+        try:
+            yield from _in_pool(task, items, workers)
+        finally:
+            _pool.release()
+    else:
+        yield from _in_this_process(task, items)
+
+
+def _processes_can_start() -> bool:
+    """Not from a daemonic process, nor on a system without semaphores, where joblib leaves multiprocessing out."""
+    from joblib.parallel import mp
+
+    return mp is not None and not multiprocessing.current_process().daemon
+
+
+def _in_this_process(task: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
+    from threadpoolctl import threadpool_limits
+
+    for index, item in enumerate(items):
+        with threadpool_limits(1):  # as in a worker: with more threads, sums come out in another order
+            result = task(item)
+        yield index, result
+
+
+def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[tuple[int, Result]]:
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config("loky", inner_max_num_threads=1, initializer=_begin_worker, initargs=(os.getpid(),)):
+        parallel = Parallel(
+            workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs", max_nbytes=None
+        )
+    # joblib replaces a worker that has grown by 300 MB, pages of a shared table among them, and says so.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
+    results = None
+    told: set[tuple[str, type[Warning]]] = set()
+    try:
+        with _deaf_to_interrupts():
+            results = parallel(delayed(_do)(task, index, item) for index, item in enumerate(items))
+        for index, result, remarks in results:
+            for remark in remarks:
+                if remark[:2] not in told:
+                    told.add(remark[:2])
+                    warnings.warn_explicit(*remark)
+            yield index, result
+    except BrokenExecutor as error:
+        if error.__cause__ is not None:  # not killed: something cannot be pickled, and the message says what
+            raise
+        raise WorkerKilledError(
+            "a worker process was killed, most often because memory ran out: results that were finished are kept, so "
+            "make the same call again to go on; fewer workers need less memory"
+        ) from error
+    finally:
+        if results is not None:
+            _stop(results)
+
+
+def _stop(results: Generator[object, None, None]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # joblib warns of items left undone: that is what stopping is for
+        results.close()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started in here never hear Ctrl-C, not even while they import: they inherit the mask."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as loky_resource_tracker
+
+    # Both lift the mask when they start, so they start before it.
+    resource_tracker.ensure_running()
+    loky_resource_tracker.ensure_running()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin_worker(parent: int) -> None:
+    # Ctrl-C reaches the whole process group: the main process alone answers it, and ends the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in filter(LAUNCHED.fullmatch, list(os.environ)):
+        del os.environ[name]
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A worker waits on a pipe whose other end the workers hold too: it would never notice that the parent is gone."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_SECONDS)
+    os._exit(1)
+
+
+def _do(task: Callable[[Item], Result], index: int, item: Item) -> tuple[int, Result, list[Remark]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            result = task(item)
+        except Exception as error:
+            if _travels(error):
+                raise
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+    return index, result, [Remark(str(one.message), one.category, one.filename, one.lineno) for one in caught]
+
+
+def _travels(error: Exception) -> bool:
+    """An exception whose `__init__` wants more than a message breaks when it is unpickled, and the pool with it."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        pickle.loads(dumps(error))
+    except Exception:
+        return False
+    return True

@@ -1,0 +1,147 @@
+"""Dropout: as often as asked for, without a pattern, and a caption's own whatever is computed beside it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from captionbias.attackers.neural.dropout import Dropout, Keep
+
+RATES = pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+ROWS, TIMES, FEATURES = 128, 40, 100
+
+
+def keys(trials: int = 1, calls: int = 1) -> Tensor:
+    """As a training draws them."""
+    return torch.as_tensor(np.random.default_rng(0).integers(-(2**31), 2**31, (trials, calls), np.int32))
+
+
+def places(rows: int = ROWS, times: int = TIMES) -> tuple[Tensor, Tensor]:
+    """Caption and token of each place, one caption after the other."""
+    return torch.arange(rows).repeat_interleave(times), torch.arange(times).repeat(rows)
+
+
+def kept(drop: Dropout, row: Tensor, time: Tensor | None, features: int = FEATURES, trials: int = 1) -> Tensor:
+    """Which values the next call keeps, `(S, N, F)`."""
+    return drop(torch.ones(trials, len(row), features), row, time) != 0
+
+
+def whole_grid(rate: float, key: Tensor, features: int = FEATURES) -> np.ndarray:
+    """What is kept under one key, `(captions, tokens, features)`."""
+    return kept(Dropout(rate, key.view(1, 1)), *places(), features).view(ROWS, TIMES, features).numpy()
+
+
+def unrelated(left: np.ndarray, right: np.ndarray, rate: float) -> bool:
+    """Whether two sets of flags agree as often as chance has it, within 5 standard errors."""
+    chance = rate**2 + (1 - rate) ** 2
+    return abs((left == right).mean() - chance) < 5 * math.sqrt(chance * (1 - chance) / left.size)
+
+
+@RATES
+def test_features_are_dropped_at_the_rate(rate):
+    for key in keys(5).flatten():
+        flags = whole_grid(rate, key)
+        error = math.sqrt(rate * (1 - rate) / flags.size)
+        assert abs((~flags).mean() - rate) < 5 * error
+        # Nor do some features, tokens or captions have it more often than others.
+        for axes, count in (((0, 1), FEATURES), ((0, 2), TIMES), ((1, 2), ROWS)):
+            spread = (~flags).mean(axis=axes).std()
+            assert spread == pytest.approx(error * math.sqrt(count), rel=0.5)
+
+
+@RATES
+def test_what_is_kept_is_scaled_so_that_the_mean_stays(rate):
+    values = torch.rand(1, ROWS * TIMES, FEATURES) + 1
+    found = Dropout(rate, keys())(values, *places())
+    assert torch.allclose(found[found != 0], values[found != 0] / (1 - rate))
+    spread = values.square().mean().sqrt() * math.sqrt(rate / (1 - rate) / values.numel())
+    assert abs(found.mean() - values.mean()) < 5 * spread
+
+
+@RATES
+def test_neighbours_have_nothing_to_do_with_each_other(rate):
+    flags = whole_grid(rate, keys()[0])
+    # Two neighbouring features are the two halves of one number.
+    assert unrelated(flags[..., 0::2], flags[..., 1::2], rate)
+    for axis, distance in itertools.product(range(3), (1, 2, 3, 4, 8, 16)):
+        near, far = np.arange(flags.shape[axis] - distance), np.arange(distance, flags.shape[axis])
+        assert unrelated(flags.take(near, axis), flags.take(far, axis), rate), (axis, distance)
+    # Nor two steps along two axes at once.
+    assert unrelated(flags[1:, :-1], flags[:-1, 1:], rate)
+    assert unrelated(flags[1:, :, :-2], flags[:-1, :, 2:], rate)
+    assert unrelated(flags[:, 1:, :-2], flags[:, :-1, 2:], rate)
+
+
+def test_no_stretch_of_64_features_comes_up_twice():
+    # So that no caption or token is another one's in disguise, shifted or not.
+    flags = whole_grid(0.5, keys()[0], features=256)
+    stretches = [np.packbits(flags[..., start : start + 64], axis=-1).view(np.uint64) for start in range(0, 193, 2)]
+    assert len(np.unique(stretches)) == ROWS * TIMES * len(stretches)
+
+
+@RATES
+def test_trials_and_calls_and_steps_have_draws_of_their_own(rate):
+    drop, row, time = Dropout(rate, keys(trials=2, calls=3)), *places()
+    flags = torch.stack([kept(drop, row, time, trials=2) for _ in range(3)]).flatten(0, 1).numpy()
+    for left, right in itertools.combinations(flags, 2):
+        assert unrelated(left, right, rate)
+
+
+def test_keys_that_are_near_each_other_draw_other_things():
+    for near in (0, 1, 2, 2**16, -(2**31)):
+        left, right = (whole_grid(0.5, torch.tensor(key, dtype=torch.int32)) for key in (12345, 12345 ^ near))
+        assert unrelated(left, right, 0.5) == (near != 0)
+
+
+def test_a_caption_s_draw_depends_on_neither_the_batch_nor_the_longest_caption_nor_the_stack_nor_the_width():
+    key = keys(trials=3)
+    row, time = places()
+    alone = kept(Dropout(0.5, key[1:2]), row, time)[0]
+    stacked = kept(Dropout(0.5, key), row, time, trials=3)
+    assert torch.equal(stacked[1], alone)
+    assert not torch.equal(stacked[0], alone)
+    some = torch.randperm(len(row), generator=torch.Generator().manual_seed(0))[:50]
+    assert torch.equal(kept(Dropout(0.5, key[1:2]), row[some], time[some])[0], alone[some])
+    for width in (1, 2, 7, 99):
+        assert torch.equal(kept(Dropout(0.5, key[1:2]), row, time, width)[0], alone[:, :width])
+
+
+def test_whole_captions_are_dropped_from_by_their_row():
+    row = torch.arange(ROWS)
+    flags = kept(Dropout(0.5, keys()), row, None)[0]
+    assert len(torch.unique(flags, dim=0)) == ROWS
+    assert torch.equal(kept(Dropout(0.5, keys()), row[5:9], None)[0], flags[5:9])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_the_draw_is_the_same_in_every_precision_and_keeps_it(dtype):
+    values = torch.ones(1, ROWS * TIMES, FEATURES, dtype=dtype)
+    found = Dropout(0.5, keys())(values, *places())
+    assert found.dtype == dtype
+    assert torch.equal(found != 0, kept(Dropout(0.5, keys()), *places()))
+    assert torch.equal(found.unique(), torch.tensor([0, 2], dtype=dtype))
+
+
+def test_the_gradient_is_dropped_where_the_values_are():
+    values = torch.ones(1, ROWS * TIMES, FEATURES, requires_grad=True)
+    found = Dropout(0.1, keys())(values, *places())
+    found.sum().backward()
+    assert torch.equal(values.grad, found.detach())
+
+
+def test_a_rate_of_0_and_keep_leave_values_as_they_are():
+    values = torch.randn(1, ROWS * TIMES, FEATURES)
+    for drop in (Dropout(0.0, keys()), Keep()):
+        for _ in range(3):
+            assert torch.equal(drop(values, *places()), values)
+
+
+def test_values_given_are_not_changed():
+    values = torch.ones(1, ROWS * TIMES, FEATURES)
+    Dropout(0.5, keys())(values, *places())
+    assert (values == 1).all()

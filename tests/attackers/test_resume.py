@@ -1,0 +1,337 @@
+"""Runs that are killed, that meet, that are shared out: right numbers, and nothing trained twice."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import captionbias
+from captionbias.attackers import batches, processes
+from captionbias.attackers.cache import trial_key
+from captionbias.attackers.workers import cores
+from captionbias.metrics import dbac, lic
+
+METRICS = Path(__file__).parents[2] / "metrics"
+SOURCE = str(Path(captionbias.__file__).parents[1])
+SECONDS = 180  # for a run of seconds, on a machine that is busy with other things
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 100 images are few
+
+STUDY = """
+import json, os, sys, time
+import accelerate, datasets
+from counting import counting
+from captionbias.metrics import lic
+from captionbias.planted import plant
+
+def marked(texts, words):
+    "A vocabulary of its own for every column, so that a training is known by its size."
+    return [f"{text} word{row % words}" for row, text in enumerate(texts)]
+
+def study(cache, attacker):
+    captions = plant(100, captions=2)
+    columns = [marked(column, words) for column, words in zip(zip(*captions.references), (3, 5))]
+    return lic(
+        predictions=marked(captions.predictions, 9),
+        references=list(map(list, zip(*columns))),
+        attributes=captions.attributes,
+        encoder=attacker,
+        trials=8,
+        bootstrap=20,
+        cache=cache,
+    )
+
+def wait(seed):
+    time.sleep(0.2)
+    while gate and not os.path.exists(gate):
+        time.sleep(0.02)
+
+if __name__ == "__main__":
+    cache, log, gate = sys.argv[1:]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(json.dumps(study(cache, counting(log, wait))))
+"""
+
+
+class Run:
+    """A process and those it starts: a group of their own, as a terminal makes it, with two cores at most."""
+
+    def __init__(self, command: list[str], folder: Path, **environment: str) -> None:
+        inherited = {name: value for name, value in os.environ.items() if name not in processes.LAUNCHED}
+        environment = {"PYTHONPATH": SOURCE, "LOKY_MAX_CPU_COUNT": "2", **environment}
+        environment |= {"TMPDIR": str(folder), "JOBLIB_TEMP_FOLDER": str(folder)}  # where killed runs may leave things
+        with tempfile.NamedTemporaryFile("w", dir=folder, prefix="complaints-", delete=False) as complaints:
+            self._complaints = Path(complaints.name)
+            self.process = subprocess.Popen(
+                [sys.executable, *command],
+                cwd=folder,
+                env=inherited | environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                start_new_session=True,
+            )
+
+    def complaints(self) -> str:
+        return self._complaints.read_text()
+
+    def begin(self) -> None:
+        """Once the script is ready."""
+        assert self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout.readline() == "ready\n", self.complaints()
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + SECONDS
+        while not condition():
+            assert self.process.poll() is None, f"it ended too early: {self.complaints()}"
+            assert time.monotonic() < deadline, self.complaints()
+            time.sleep(0.005)
+
+    def printed(self) -> str:
+        """What it printed, once it has ended well, and its workers too, which hold the same pipe."""
+        printed, _ = self.process.communicate(timeout=SECONDS)
+        assert self.process.returncode == 0, self.complaints()
+        return printed
+
+    def kill(self, *, group: bool = True) -> None:
+        """The main process alone, or with its workers and joblib's janitor, whose work is then done here."""
+        (os.killpg if group else os.kill)(self.process.pid, signal.SIGKILL)
+        self.process.communicate(timeout=SECONDS)  # workers that were left alone end by themselves
+        for semaphore in Path("/dev/shm").glob(f"sem.loky-{self.process.pid}-*"):
+            semaphore.unlink()
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Run]]:
+    """Starts processes that end with the test."""
+    started: list[Run] = []
+
+    def start(*arguments: Any, **environment: str) -> Run:
+        started.append(Run(*arguments, **environment))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.kill()
+
+
+class Study(NamedTuple):
+    """A user's script, what it measures undisturbed, and the cache's key of each training that it takes."""
+
+    script: Path
+    result: dict[str, Any]
+    keys: dict[tuple[int, int], str]
+
+    def command(self, folder: Path, gate: str = "") -> list[str]:
+        """It has imported everything when it is ready; its trainings wait for the file `gate`, if any."""
+        return [str(self.script), str(folder / "cache"), str(folder / "log"), gate]
+
+    def finished(self, folder: Path) -> set[str]:
+        return {path.name for path in (folder / "cache").glob("*.npz")}
+
+
+def imported(script: Path) -> ModuleType:
+    """A script's functions, for this process."""
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def study(counting, tmp_path_factory) -> Study:
+    script = Path(counting.__file__).with_name("study.py")
+    script.write_text(STUDY)
+    folder = tmp_path_factory.mktemp("undisturbed")
+    asked: list[Any] = []
+    module = sys.modules[lic.__module__]
+    train = module.run_trials
+
+    def listen(trials, attacker, **options):
+        asked.extend((trial, attacker) for trial in trials)
+        return train(trials, attacker, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "run_trials", listen)
+        result = imported(script).study(folder / "cache", counting.counting(folder / "log"))
+    keys = {
+        (trial.seed, batches.vocabulary(trial)[1]): f"trial-{trial_key(trial, attacker.identity)}.npz"
+        for trial, attacker in asked
+    }
+    study = Study(script, result, keys)
+    assert len(keys) == 24, "a seed and a number of words tell the trainings apart"
+    assert Counter(counting.trained(folder / "log")) == Counter(dict.fromkeys(keys, 1))
+    assert study.finished(folder) == set(keys.values())
+    return study
+
+
+# How many trainings of a run have begun, and how many are finished, when it is killed, up to 0.4 s later.
+MOMENTS = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 4)]
+
+
+def test_a_run_that_is_killed_five_times_ends_with_the_same_numbers_and_trains_nothing_twice(
+    study, counting, run, tmp_path
+):
+    """By turns with two worker processes and with none; killed with them, or the main process alone."""
+    log, known = tmp_path / "log", 0
+    random = np.random.default_rng(5)
+    *killed, last = (
+        run(study.command(tmp_path), tmp_path, LOKY_MAX_CPU_COUNT=str(2 - number % 2)) for number in range(6)
+    )
+    for number, (one, (begun, done)) in enumerate(zip(killed, random.permutation(MOMENTS), strict=True)):
+        finished = study.finished(tmp_path)
+        wanted = known + begun, len(finished) + done
+        one.begin()
+        one.wait_for(lambda wanted=wanted: len(counting.trained(log)) >= wanted[0])
+        one.wait_for(lambda wanted=wanted: len(study.finished(tmp_path)) >= wanted[1])
+        time.sleep(random.uniform(0, 0.4))
+        assert one.process.poll() is None, "it ended before it was killed"
+        one.kill(group=number in (1, 2))
+        trainings = counting.trained(log)[known:]
+        assert {study.keys[training] for training in trainings}.isdisjoint(finished), "trained though it was finished"
+        known += len(trainings)
+    finished = study.finished(tmp_path)
+    assert 7 <= len(finished) < len(study.keys)
+
+    last.begin()
+    assert json.loads(last.printed()) == study.result
+    trainings = [study.keys[training] for training in counting.trained(log)[known:]]
+    assert sorted(trainings) == sorted(set(study.keys.values()) - finished), "what was missing, each once"
+    assert known + len(trainings) <= len(study.keys) + 2 * len(MOMENTS), "a kill costs what two workers had in hand"
+    assert study.finished(tmp_path) == set(study.keys.values())
+    assert not list((tmp_path / "cache").glob("*.lock"))
+
+
+def test_two_runs_at_once_train_nothing_twice_and_the_second_says_so(study, counting, run, tmp_path):
+    """The first one's trainings stop until the second has met them."""
+    gate, log, held = tmp_path / "gate", tmp_path / "log", min(2, cores())
+    first = run(study.command(tmp_path, str(gate)), tmp_path)
+    second = run(study.command(tmp_path), tmp_path, LOKY_MAX_CPU_COUNT="1")
+    first.begin()
+    first.wait_for(lambda: len(counting.trained(log)) == held)
+    second.begin()
+    second.wait_for(lambda: "now: this one" in second.complaints())
+    gate.touch()
+    assert json.loads(second.printed()) == study.result
+    assert json.loads(first.printed()) == study.result
+    told = f"CaptionBiasWarning: another run is training {held} of these trials now: this one waits for them and takes"
+    assert second.complaints().count(told) == 1
+    assert Counter(counting.trained(log)) == Counter(dict.fromkeys(study.keys, 1))
+
+
+# --- accelerate launch ---
+
+SHARED = """
+import json, os, sys
+from pathlib import Path
+from counting import counting
+from captionbias import metrics
+from captionbias.planted import plant
+
+def measured(own, lic, dbac):
+    "An own attacker, a network and the convex one; on both sides, in both directions; fewer trials than processes."
+    captions, quick = vars(plant(100, captions=2)), {"cache": False, "bootstrap": 20}
+    return {
+        "own": lic(**captions, **quick, encoder=own, trials=3),
+        "rnn": dbac(**captions, **quick, encoder="rnn", alignment="constant", trials=2),
+        "bow": lic(**captions, **quick, preset="fast", trials=3),
+        "one trial": lic(**captions | {"references": None}, **quick, preset="fast", trials=1),
+    }
+
+if __name__ == "__main__":
+    folder, rank = Path(sys.argv[1]), os.environ.get("RANK", "0")
+    lic, dbac = metrics.lic, metrics.dbac
+    if modules := sys.argv[2]:
+        sys.modules["transformers"] = None  # evaluate would import it, and it takes long
+        import evaluate
+
+        del sys.modules["transformers"]
+        load = lambda name: evaluate.load(f"{modules}/{name}", cache_dir=str(folder / "captions")).compute
+        lic, dbac = load("lic"), load("dbac")
+    found = measured(counting(folder / f"log{rank}"), lic, dbac)
+    if rank == "0":  # alone, while the other process has gone on
+        captions = vars(plant(100, captions=2))
+        found["alone"] = metrics.lic(**captions, preset="fast", trials=3, bootstrap=20, cache=False, distributed=False)
+    (folder / f"{rank}.json").write_text(json.dumps(found))
+"""
+
+
+class Shared(NamedTuple):
+    script: Path
+    result: dict[str, Any]  # of one process
+    trainings: Counter[tuple[int, int]]  # of the own attacker
+
+
+@pytest.fixture(scope="module")
+def shared(counting, tmp_path_factory) -> Shared:
+    script = Path(counting.__file__).with_name("shared.py")
+    script.write_text(SHARED)
+    log = tmp_path_factory.mktemp("plain") / "log"
+    result = imported(script).measured(counting.counting(log), lic, dbac)
+    return Shared(script, result, Counter(counting.trained(log)))
+
+
+@pytest.fixture
+def launched(shared, run, tmp_path):
+    """What every process measures under `accelerate launch`, in order; with evaluate's modules, if from a folder."""
+
+    def launch(*options: str, modules: str = "", **environment: str) -> list[dict[str, Any]]:
+        command = ["-m", "accelerate.commands.accelerate_cli", "launch", *options, "--num_processes", "2"]
+        command += [str(shared.script), str(tmp_path), modules]
+        environment |= {
+            "LOKY_MAX_CPU_COUNT": "1",
+            "HF_HOME": str(tmp_path / "huggingface"),
+        }  # without the settings of whoever runs this
+        run(command, tmp_path, **environment).printed()
+        return [json.loads(path.read_text()) for path in sorted(tmp_path.glob("*.json"))]
+
+    return launch
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_two_processes_share_the_trials_and_both_have_the_scores_of_one(shared, launched, counting, tmp_path):
+    options = ["--multi_gpu", "--main_process_port", str(free_port())]
+    first, second = launched(*options, modules=str(METRICS), ACCELERATE_USE_CPU="1")
+    assert first.pop("alone") == shared.result["bow"]
+    assert first == shared.result
+    assert second == shared.result
+    one, other = (Counter(counting.trained(tmp_path / f"log{rank}")) for rank in range(2))
+    assert one + other == shared.trainings, "each trial once"
+    assert abs(one.total() - other.total()) <= 1, "shared out evenly"
+
+
+def test_accelerate_s_own_cpu_launch_has_the_scores_of_plain_python(shared, launched, counting, tmp_path):
+    """Some versions start one process, whatever number they are asked for."""
+    results = launched("--cpu")
+    assert results[0].pop("alone") == shared.result["bow"]
+    assert results == [shared.result] * len(results)
+    logs = [Counter(counting.trained(log)) for log in sorted(tmp_path.glob("log?"))]
+    assert sum(logs, Counter()) == shared.trainings

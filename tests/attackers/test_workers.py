@@ -1,0 +1,425 @@
+"""Worker processes: every result once, one thread each, and nothing that lives on when work or the main process ends.
+
+Tasks are defined inside tests, and so travel as those of a user's script do.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from captionbias.attackers.workers import cores, in_workers
+from captionbias.captions import CaptionBiasWarning
+
+# Far longer than a clean end takes, far shorter than the tasks that must not be waited for.
+PATIENCE, FOREVER = 120, 3600
+PREAMBLE = f"""
+import os, sys, time
+from contextlib import closing
+from captionbias.attackers.workers import in_workers
+
+def work(item):
+    os.write(1, b"at work\\n")  # one line, whoever writes beside it
+    time.sleep({FOREVER})
+"""
+
+
+def started(script: str, **environment: str) -> subprocess.Popen[str]:
+    """A script in a process group of its own, as a terminal starts it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PREAMBLE + textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+        start_new_session=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it printed. Its workers hold the same pipes, so this returns when the last of them is gone."""
+    try:
+        return process.communicate(timeout=PATIENCE)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def output(script: str, **environment: str) -> list[str]:
+    process = started(script, **environment)
+    printed, complaints = ended(process)
+    assert process.returncode == 0, complaints
+    assert complaints == ""
+    return printed.splitlines()
+
+
+def gone(pids: set[int]) -> bool:
+    """Whether these children end soon, and are not left as zombies."""
+    deadline = time.monotonic() + PATIENCE
+    while any(map(exists, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(map(exists, pids))
+
+
+def exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for(file: Path) -> None:
+    while not file.exists():
+        time.sleep(0.01)
+
+
+def test_every_item_is_done_once_and_told_when_it_is_finished(tmp_path):
+    def squared(item: int) -> int:
+        if item == 0:
+            wait_for(tmp_path / "9")
+        (tmp_path / str(item)).touch()
+        return item**2
+
+    found = list(in_workers(squared, range(12), 2))
+    assert sorted(found) == [(item, item**2) for item in range(12)]
+    assert found[0] == (1, 1)
+
+
+def test_the_same_workers_serve_the_next_call(tmp_path):
+    def pid_when_both_are_here(item: str) -> int:
+        (tmp_path / item).touch()
+        wait_for(tmp_path / item.translate(str.maketrans("01", "10")))
+        return os.getpid()
+
+    first, second = (
+        {pid for _, pid in in_workers(pid_when_both_are_here, items, 2)} for items in (["a0", "a1"], ["b0", "b1"])
+    )
+    assert len(first) == 2
+    assert os.getpid() not in first
+    assert second == first
+
+
+@pytest.mark.parametrize(("items", "workers"), [([], 2), ([7], 2), ([7, 8], 1)])
+def test_no_process_is_asked_where_one_is_enough(items, workers):
+    def pid(item: int) -> tuple[int, int]:
+        return item, os.getpid()
+
+    assert list(in_workers(pid, items, workers)) == [(index, (item, os.getpid())) for index, item in enumerate(items)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_task_has_one_thread(workers, monkeypatch):
+    torch = pytest.importorskip("torch")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, "2")
+
+    def threads(item: int) -> list[int]:
+        import numpy
+        import threadpoolctl
+        import torch
+
+        square = numpy.ones((200, 200))
+        torch.as_tensor(square @ square).sum()
+        return [torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info())]
+
+    before = torch.get_num_threads()
+    for _, found in in_workers(threads, range(3), workers):
+        assert len(found) >= 2
+        assert set(found) == {1}
+    assert torch.get_num_threads() == before
+
+
+def test_items_are_taken_when_workers_are_ready_for_them():
+    class Items(Sequence[int]):
+        taken = 0
+
+        def __len__(self) -> int:
+            return 1000
+
+        def __getitem__(self, index: int) -> int:
+            Items.taken += 1
+            return index
+
+    with closing(in_workers(abs, Items(), 2)) as results:
+        next(results)
+        most = Items.taken
+    assert most < 100
+
+
+def test_warnings_of_workers_arrive_once_a_call():
+    def warn(item: int) -> None:
+        warnings.warn(f"class {item % 2} has few images", CaptionBiasWarning, stacklevel=1)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warnings.simplefilter("ignore", DeprecationWarning)
+            assert len(list(in_workers(warn, range(8), 2))) == 8
+        assert sorted(str(one.message) for one in caught) == ["class 0 has few images", "class 1 has few images"]
+        assert {one.category for one in caught} == {CaptionBiasWarning}
+        assert {one.filename for one in caught} == {__file__}
+
+
+def test_two_calls_at_once_both_end():
+    # joblib would wait for ever: the second call has another size of pool.
+    def slow(item: int) -> tuple[int, int]:
+        time.sleep(0.05)
+        return item, os.getpid()
+
+    found: dict[int, list[int]] = {}
+
+    def call(workers: int) -> None:
+        found[workers] = sorted(item for _, (item, _) in in_workers(slow, range(20), workers))
+
+    threads = [threading.Thread(target=call, args=(workers,), daemon=True) for workers in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert found == {2: list(range(20)), 3: list(range(20))}
+
+
+def test_a_call_inside_the_loop_of_another_is_answered():
+    with closing(in_workers(abs, range(40), 2)) as results:
+        next(results)
+        assert sorted(in_workers(abs, [-1, -2, -3], 3)) == [(0, 1), (1, 2), (2, 3)]
+        assert len(list(results)) == 39
+
+
+def test_a_worker_that_has_grown_is_replaced_without_a_word():
+    def grow(item: int) -> int:
+        import sys
+
+        import numpy
+
+        if item > 1:
+            sys.kept = numpy.ones(45_000_000)  # 360 MB
+            time.sleep(1.1)
+        return os.getpid()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pids = {pid for _, pid in in_workers(grow, range(6), 2)}
+    assert len(pids) > 2
+
+
+def test_an_exception_arrives_as_it_is_and_the_rest_is_left(tmp_path):
+    class AttackerError(Exception):
+        pass
+
+    def fail_at_three(item: int) -> None:
+        (tmp_path / str(item)).touch()
+        time.sleep(0.1)
+        if item == 3:
+            raise AttackerError("captions[3] is empty: drop it")
+
+    with pytest.raises(AttackerError, match=r"^captions\[3\] is empty: drop it$") as raised:
+        list(in_workers(fail_at_three, range(100), 2))
+    assert "fail_at_three" in str(raised.value.__cause__), "the worker's traceback is told"
+    begun = len(list(tmp_path.iterdir()))
+    assert begun < 20
+    time.sleep(0.5)
+    assert len(list(tmp_path.iterdir())) == begun, "workers have stopped"
+
+
+def test_an_exception_that_cannot_travel_is_told():
+    class OfTwoParts(Exception):
+        def __init__(self, one: str, other: str) -> None:
+            super().__init__(f"{one} and {other}")
+
+    def fail(item: int) -> None:
+        raise OfTwoParts("this", "that")
+
+    with pytest.raises(RuntimeError, match=r"^OfTwoParts: this and that$"):
+        list(in_workers(fail, range(4), 2))
+
+
+def test_closing_stops_the_work():
+    def pid_then_forever(item: int) -> int:
+        if item > 1:
+            time.sleep(FOREVER)
+        time.sleep(0.2)
+        return os.getpid()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with closing(in_workers(pid_then_forever, range(8), 2)) as results:
+            pids = {next(results)[1], next(results)[1]}
+    assert gone(pids)
+    assert not caught, "whoever closes knows that work is left"
+
+
+def test_a_killed_worker_is_an_error_in_plain_words_and_the_next_call_works():
+    def killed_at_four(item: int) -> int:
+        if item == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.2 if item == 5 else 0)
+        return item
+
+    kept: list[tuple[int, int]] = []
+    with pytest.raises(RuntimeError, match="a worker process was killed") as raised:
+        kept.extend(in_workers(killed_at_four, range(20), 2))
+    for part in ("memory ran out", "make the same call again", "fewer workers"):
+        assert part in str(raised.value)
+    assert set(kept) <= {(item, item) for item in range(4)}
+    assert sorted(in_workers(abs, range(6), 2)) == [(item, item) for item in range(6)]
+
+
+def test_a_result_that_breaks_on_its_way_is_not_called_a_killed_worker():
+    class Broken:
+        def __reduce__(self) -> tuple[object, ...]:
+            return int, ("not a number",)
+
+    with pytest.raises(RuntimeError, match="un-serialize") as raised:
+        list(in_workers(lambda item: Broken(), range(4), 2))
+    assert "killed" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("to_group", "where"), [(True, "waiting"), (False, "waiting"), (True, "in the loop's body")])
+def test_control_c_ends_everything_at_once(to_group, where):
+    script = f"""
+        def work_or_return(item):
+            return work(item) if item or {where == "waiting"} else item
+
+        try:
+            with closing(in_workers(work_or_return, range(8), 2)) as results:
+                for result in results:
+                    time.sleep({FOREVER})
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            raise
+        """
+    process = started(script)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "at work\n"
+    time.sleep(0.2)
+    (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
+    printed, complaints = ended(process)
+    assert "interrupted" in printed.splitlines()
+    assert process.returncode == -signal.SIGINT
+    assert complaints.rstrip().endswith("KeyboardInterrupt"), complaints
+    assert "runpy" not in complaints, "a worker, which Python runs as a module, has complained too"
+
+
+def test_a_worker_is_deaf_to_control_c_from_its_first_moment_on():
+    # Else each that is still importing prints a traceback: a mask that it inherits protects it there.
+    script = """
+        import signal
+
+        def blocked():
+            return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+
+        def deaf(item):
+            return blocked() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+        print([result for _, result in in_workers(deaf, range(4), 2)])
+        print(blocked() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler)
+        """
+    assert output(script) == ["[True, True, True, True]", "False"]
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_do_not_outlive_a_killed_main_process(by):
+    process = started("list(in_workers(work, range(8), 2))")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "at work\n"
+    process.send_signal(by)
+    ended(process)  # fails if a worker still holds the pipes
+    assert process.returncode == -by
+
+
+def test_a_script_needs_no_main_guard_and_its_classes_travel(tmp_path):
+    file = tmp_path / "script.py"
+    file.write_text(
+        textwrap.dedent("""
+        from dataclasses import dataclass
+        from captionbias.attackers.workers import in_workers
+
+        print("once")
+
+        @dataclass
+        class Score:
+            value: int
+
+        class Doubled:
+            def __call__(self, score):
+                return Score(2 * score.value)
+
+        results = [result for _, result in in_workers(Doubled(), [Score(1), Score(2)], 2)]
+        print(all(type(result) is Score for result in results), sorted(result.value for result in results))
+        """)
+    )
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=PATIENCE)
+    # That it ends within the patience says also that idle workers, which wait for 300 seconds, do not hold it up.
+    assert (done.stdout.splitlines(), done.stderr) == (["once", "True [2, 4]"], "")
+
+
+@pytest.mark.parametrize("without", ["daemonic process", "multiprocessing"])
+def test_where_no_process_can_be_started_the_work_is_done_here(without):
+    script = f"""
+        import multiprocessing
+
+        def pid(item):
+            return os.getpid()
+
+        def call():
+            print({{pid for _, pid in in_workers(pid, range(4), 2)}} == {{os.getpid()}}, flush=True)
+
+        if {without == "multiprocessing"}:
+            call()
+        else:
+            process = multiprocessing.get_context("fork").Process(target=call, daemon=True)
+            process.start()
+            process.join()
+        """
+    assert output(script, **({"JOBLIB_MULTIPROCESSING": "0"} if without == "multiprocessing" else {})) == ["True"]
+
+
+def test_what_a_launcher_said_is_not_for_workers():
+    pytest.importorskip("accelerate")
+    launched = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "MASTER_PORT": "1"}
+    script = """
+        def processes(item):
+            from accelerate import PartialState
+            return PartialState(cpu=True).num_processes
+
+        print({found for _, found in in_workers(processes, range(2), 2)}, os.environ["WORLD_SIZE"])
+        """
+    mpi = {"OMPI_COMM_WORLD_SIZE": "2", "PMI_SIZE": "2"}
+    assert output(script, MASTER_ADDR="127.0.0.1", ACCELERATE_USE_CPU="true", **launched, **mpi) == ["{1} 2"]
+
+
+@pytest.fixture
+def one_core() -> Iterator[None]:
+    if not hasattr(os, "sched_setaffinity"):
+        pytest.skip("this system has no affinity")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    yield
+    os.sched_setaffinity(0, allowed)
+
+
+def test_cores_are_those_that_this_process_may_use(one_core):
+    assert cores() == 1
+
+
+def test_processes_of_a_launcher_share_the_cores_out(monkeypatch):
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    alone = cores()
+    assert 1 <= alone <= (os.cpu_count() or 1)
+    for processes in (1, 2, 1000):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+        assert cores() == max(1, alone // processes)
