@@ -1,8 +1,11 @@
 """Our scores beside the published ones, on the published captions.
 
-usage: python benchmarks/agreement.py [lic-bow] [dbac] [matched] [t-to-a] [lic-lstm] [lic-human]   (all when none)
+usage: python benchmarks/agreement.py [lic-bow] [dbac] [matched] [t-to-a] [encoders] [encoders-race] [lic-lstm]
+                                      [lic-human] [lic-race]   (all when none)
 
-lic-bow and the last three take minutes; lic-lstm trains 9 LSTM attackers and lic-human 6, at 1 to 5 minutes each.
+lic-bow, dbac, matched and t-to-a take minutes, encoders and encoders-race half an hour each on 2 cores. The last three
+train 60, 36 and 20 LSTM attackers of LIC, at 1 to 4 minutes of a core each. What is finished is kept: a run that was
+stopped goes on.
 """
 
 from __future__ import annotations
@@ -23,10 +26,44 @@ from scipy.stats import spearmanr
 from captionbias.metrics import dbac, lic
 
 CAPTIONERS = ["nic", "sat", "fc", "att2in", "transformer", "nic_plus"]
+HUMAN, RACE = ["fc", "nic", "sat"], ["nic", "sat"]
 TABLE_9 = {"nic_official": "nic", "att2in": "att2in", "fc": "fc", "transformer": "transformer", "sat": "sat"}
 # Matched A to T of a prototype with the 80 object names and their plurals.
 MATCHED = {"nic": -0.017, "nic_plus": -0.005, "sat": -0.003, "fc": 0.009, "transformer": 0.009, "att2in": 0.017}
-CELLS = {"float": "{:.2f}", "str": "{}", "int": "{}"}
+# Nair et al. 2026, tables 10 (gender) and 13 (race): DBAC T to A; tables 11 and 14: LIC, of captioners that are here.
+ENCODERS = ["lstm", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
+PUBLISHED = {
+    "gender": {
+        "DBAC T to A": {
+            "att2in": [0.0590, 0.0778, 0.0540, 0.0620, 0.1109, 0.2669],
+            "fc": [0.0645, 0.0836, 0.0105, 0.0775, 0.1269, 0.1822],
+            "sat": [0.0761, 0.0856, 0.0830, 0.0832, 0.0717, 0.1175],
+            "nic_official": [0.2743, 0.2467, 0.1877, 0.2694, 0.1623, 0.3122],
+            "transformer": [0.1215, 0.1358, 0.1325, 0.1511, 0.1525, 0.2335],
+        },
+        "LIC": {
+            "att2in": [0.0001, 0.0064, -0.0119, -0.0294, -0.0005, 0.0004],
+            "fc": [0.0669, -0.0240, -0.0225, -0.0307, -0.0009, 0.0001],
+            "sat": [0.0405, 0.0162, 0.0099, 0.0159, -0.0001, 0.0002],
+            "nic_official": [0.0107, 0.0242, 0.0337, -0.0018, -0.0019, -0.0006],
+            "transformer": [0.0310, 0.0195, 0.0401, 0.0259, -0.0001, 0.0000],
+        },
+    },
+    "race": {
+        "DBAC T to A": {
+            "fc": [0.2754, 0.3091, 0.2207, 0.1572, 0.2689, 0.3115],
+            "sat": [0.1048, 0.1610, 0.1163, 0.1211, 0.1252, 0.0959],
+            "nic": [0.1104, 0.1140, 0.0835, 0.1753, 0.1961, 0.1677],
+            "transformer": [0.2083, 0.2046, 0.1894, 0.1905, 0.2861, 0.3129],
+        },
+        "LIC": {
+            "fc": [-0.0404, -0.0206, -0.0444, -0.0444, -0.0263, -0.0200],
+            "sat": [0.0419, 0.0391, 0.0333, 0.0111, 0.0400, 0.0581],
+            "nic": [0.0036, 0.0032, 0.0000, 0.0111, 0.0097, 0.0245],
+            "transformer": [0.0105, 0.0084, 0.0000, -0.0444, 0.0146, 0.0340],
+        },
+    },
+}
 
 app = typer.Typer(add_completion=False)
 console = Console(width=140)
@@ -39,24 +76,28 @@ class Shared:
         if not (folder / "data" / "gender").is_dir():
             sys.exit(f"no published captions at {folder}: this benchmark needs them; pass --shared FOLDER")
         self.folder = folder
-        self.people = pd.read_parquet(folder / "data" / "gender" / "people.parquet")
-        self.lic = json.loads((folder / "reference" / "lic_reproduced.json").read_text())["results"]["gender/lstm"]
+        self.lic = json.loads((folder / "reference" / "lic_reproduced.json").read_text())["results"]
         self.table_9 = json.loads((folder / "reference" / "dbac_table9.json").read_text())
 
-    def images(self, captioner: str, human: bool) -> dict[str, Any]:
+    def images(self, captioner: str, human: bool, attribute: str = "gender") -> dict[str, Any]:
         """Arguments of a metric; with `human`, the images that have human captions, and those captions."""
-        captions = pd.read_parquet(self.folder / "data" / "gender" / "predictions" / f"{captioner}.parquet")
-        table = self.people.merge(captions, on="image_id")
+        data = self.folder / "data" / attribute
+        table = pd.read_parquet(data / "people.parquet")
+        table = table.merge(pd.read_parquet(data / "predictions" / f"{captioner}.parquet"), on="image_id")
         if human:
             table = table[table.references.map(len) > 0]
-        given: dict[str, Any] = {"predictions": list(table.caption), "attributes": list(table.gender)}
+        if attribute == "race":
+            table = table[table.skin.isin(["Light", "Dark"])]
+        labels = table.skin if attribute == "race" else table.gender
+        given: dict[str, Any] = {"predictions": list(table.caption), "attributes": list(labels)}
+        given |= {"attribute_lexicon": attribute}
         return given | ({"references": [list(row) for row in table.references]} if human else {})
 
 
-def show(title: str, rows: list[dict[str, Any]], started: float) -> None:
+def show(title: str, rows: list[dict[str, Any]], started: float, digits: int = 2) -> None:
     table = Table(*rows[0], title=f"{title} ({time.perf_counter() - started:.0f} s)")
     for row in rows:
-        table.add_row(*(CELLS.get(type(value).__name__, "{}").format(value) for value in row.values()))
+        table.add_row(*(f"{value:.{digits}f}" if isinstance(value, float) else str(value) for value in row.values()))
     console.print(table)
 
 
@@ -64,7 +105,7 @@ def lic_bow(shared: Shared) -> None:
     started, rows = time.perf_counter(), []
     for name in CAPTIONERS:
         score = lic(**shared.images(name, human=False), preset="fast", trials=10, bootstrap=0)
-        published = shared.lic[name]
+        published = shared.lic["gender/lstm"][name]
         rows.append(
             {
                 "captioner": name,
@@ -80,34 +121,20 @@ def lic_bow(shared: Shared) -> None:
     console.print(f"Spearman {ranks.statistic:.2f}")
 
 
-def lic_lstm(shared: Shared) -> None:
-    for name in ("nic", "sat", "fc"):
-        started = time.perf_counter()
-        score = lic(**shared.images(name, human=False), preset="lic-2022", trials=3, bootstrap=0, progress=True)
-        published = shared.lic[name]
-        row = {
-            "captioner": name,
-            "LIC_M lstm": score["lic_m"],
-            "sd": score["lic_m_std"],
-            "LIC_M published": published["mean_LIC_M"],
-            "sd published": published["std_LIC_M"],
-            "difference": score["lic_m"] - published["mean_LIC_M"],
-        }
-        show("LIC_M, lstm, 3 trials", [row], started)
+def lic_row(shared: Shared, name: str, side: str, trials: int, attribute: str = "gender") -> dict[str, Any]:
+    """`lic-2022` with its LSTM beside the published mean; human captions are those of 7,038 images."""
+    given = shared.images(name, human=side == "D", attribute=attribute)
+    score = lic(**given, preset="lic-2022", trials=trials, bootstrap=0, progress=True)
+    published, key = shared.lic[f"{attribute}/lstm"][name], f"lic_{side.lower()}"
+    row = {"captioner": name, f"LIC_{side}": score[key], "sd": score[f"{key}_std"]}
+    row |= {"published": published[f"mean_LIC_{side}"], "sd published": published[f"std_LIC_{side}"]}
+    return row | {"difference": row[f"LIC_{side}"] - row["published"]}
 
 
-def lic_human(shared: Shared) -> None:
+def lic_table(title: str, shared: Shared, names: list[str], side: str, trials: int, attribute: str = "gender") -> None:
     started = time.perf_counter()
-    score = lic(**shared.images("fc", human=True), preset="lic-2022", trials=1, bootstrap=0, progress=True)
-    published = shared.lic["fc"]
-    row = {
-        "captioner": "fc",
-        "LIC_D lstm": score["lic_d"],
-        "LIC_D published": published["mean_LIC_D"],
-        "difference": score["lic_d"] - published["mean_LIC_D"],
-        "LIC_M here (7,038 images)": score["lic_m"],
-    }
-    show("LIC_D, lstm, 1 trial, 5 columns", [row], started)
+    rows = [lic_row(shared, name, side, trials, attribute) for name in names]
+    show(f"{title}, lic-2022, {trials} trials", rows, started)
 
 
 def published_dbac(
@@ -173,6 +200,35 @@ def dbac_t_to_a(shared: Shared, vectors: str) -> None:
     show("DBAC T to A x 100, dbac-2026-published, tasks named in the human captions, 3 trials", rows, started)
 
 
+def encoders(shared: Shared, vectors: str, attribute: str) -> None:
+    """The six encoders of DBAC's section 5.3, which takes 1 / cross-entropy as quality, beside its appendix C."""
+    started, published = time.perf_counter(), PUBLISHED[attribute]
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for name in published["LIC"]:
+        for title, values in published.items():
+            row = {"captioner": name} | dict(zip(ENCODERS, values[name], strict=True))
+            tables.setdefault(f"{title}, published", []).append(row)
+        given = shared.images(name, human=True, attribute=attribute) | {"trials": 3, "bootstrap": 0, "progress": True}
+        for encoder in ENCODERS:
+            found = {}
+            for quality in (
+                "inverse_cross_entropy",
+                "confidence",
+            ):  # of the same attackers, which the cache has by then
+                score = dbac(**given, vectors=vectors, directions=["t_to_a"], encoder=encoder, quality=quality)
+                found[f"DBAC T to A, {quality}"] = score["dbac_t_to_a"]
+                found[f"DBAC T to A matched, {quality}"] = score["dbac_t_to_a_matched"]
+            own = "lstm-dbac" if encoder == "lstm" else encoder
+            found["LIC"] = lic(**given, encoder=own)["lic"] / 100
+            for title, value in found.items():
+                rows = tables.setdefault(f"{title}, here", [])
+                if encoder == ENCODERS[0]:
+                    rows.append({"captioner": name})
+                rows[-1][encoder] = value
+    for title in sorted(tables):
+        show(f"{attribute}: {title}, 3 trials", tables[title], started, digits=3)
+
+
 @app.command()
 def main(
     parts: Annotated[list[str] | None, typer.Argument(help="which tables; all when none is named")] = None,
@@ -189,8 +245,11 @@ def main(
         "dbac": lambda: dbac_a_to_t(data, vectors),
         "matched": lambda: matched(data),
         "t-to-a": lambda: dbac_t_to_a(data, vectors),
-        "lic-lstm": lambda: lic_lstm(data),
-        "lic-human": lambda: lic_human(data),
+        "encoders": lambda: encoders(data, vectors, "gender"),
+        "encoders-race": lambda: encoders(data, vectors, "race"),
+        "lic-lstm": lambda: lic_table("LIC_M, gender", data, CAPTIONERS, "M", trials=10),
+        "lic-human": lambda: lic_table("LIC_D, gender, 5 columns", data, HUMAN, "D", trials=2),
+        "lic-race": lambda: lic_table("LIC_M, race", data, RACE, "M", 10, "race"),
     }
     for part in parts or tables:
         if part not in tables:
