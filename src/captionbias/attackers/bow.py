@@ -26,6 +26,7 @@ Matrix = npt.NDArray[np.float32]
 L2 = 1.0
 TASK_STEPS = 15
 TASK_NGRAM_COUNT = 5
+NO_PAIR = -1
 _features: WeakKeyDictionary[Examples, csr_array] = WeakKeyDictionary()
 _counting = Lock()
 
@@ -54,16 +55,22 @@ def bow(trial: Trial) -> TrialScores:
 
 def ngrams(tokens: Tokens) -> csr_array:
     """Which words and pairs of neighbouring words each caption has: 0/1, of shape `(n captions, n-grams)`."""
-    from scipy.sparse import csr_array
+    from pandas import factorize
+    from scipy.sparse import csr_array, get_index_dtype
 
-    rows, ids = tokens.rows, tokens.ids.astype(np.int64)
-    neighbours = rows[1:] == rows[:-1]
-    pairs = (ids[:-1] + 1) * len(tokens.words) + ids[1:]
-    keys = np.concatenate((ids, pairs[neighbours]))
-    _, columns = np.unique(keys, return_inverse=True)
-    shape = (len(tokens), int(columns.max(initial=-1)) + 1)
-    places = (np.concatenate((rows, rows[1:][neighbours])), columns)
-    counts = csr_array((np.ones(len(keys), np.float32), places), shape=shape)
+    ids, words = tokens.ids, len(tokens.words)
+    begins_pair = np.ones(len(ids), bool)
+    begins_pair[tokens.offsets[1:][tokens.lengths > 0] - 1] = False
+    firsts = np.flatnonzero(begins_pair)
+    pairs, distinct = factorize(ids[firsts].astype(np.int64) * words + ids[firsts + 1], sort=True)
+    # Two places a token, the second for the pair that it begins: in the order of the captions, so there is no sorting.
+    columns = np.full((len(ids), 2), NO_PAIR, np.int32)
+    columns[:, 0], columns[firsts, 1] = ids, words + pairs
+    columns = columns[columns != NO_PAIR]
+    starts = 2 * tokens.offsets - np.concatenate(([0], np.cumsum(tokens.lengths > 0)))
+    starts = starts.astype(get_index_dtype(maxval=len(columns)))
+    shape = (len(tokens), words + len(distinct))
+    counts = csr_array((np.ones(len(columns), np.float32), columns, starts), shape=shape)
     counts.sum_duplicates()
     counts.data[:] = 1
     return counts

@@ -292,10 +292,10 @@ def _digest(*parts: str | npt.NDArray[Any]) -> str:
     digest = sha256()
     for part in parts:
         if isinstance(part, str):
-            content = part.encode()
+            content = memoryview(part.encode())
         else:
-            content = part.astype(np.bool_ if part.dtype == bool else "<i8").tobytes()
-        digest.update(len(content).to_bytes(8, "little"))  # or the end of one part could be the start of the next
+            content = np.ascontiguousarray(part, np.bool_ if part.dtype == bool else "<i8").data
+        digest.update(content.nbytes.to_bytes(8, "little"))  # or the end of one part could be the start of the next
         digest.update(content)
     return digest.hexdigest()
 

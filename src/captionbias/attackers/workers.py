@@ -17,6 +17,8 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from functools import cache
+from multiprocessing.util import Finalize
 from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item")
@@ -116,6 +118,7 @@ def _in_this_process(task: Callable[[Item], Result], items: Sequence[Item]) -> I
 def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[tuple[int, Result]]:
     from joblib import Parallel, delayed, parallel_config
 
+    _end_workers_in_time(os.getpid())
     with parallel_config("loky", inner_max_num_threads=1, initializer=_begin_worker, initargs=(os.getpid(),)):
         parallel = Parallel(
             workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs", max_nbytes=None
@@ -143,6 +146,19 @@ def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int
     finally:
         if results is not None:
             _stop(results)
+
+
+@cache
+def _end_workers_in_time(pid: int) -> None:
+    """A process that multiprocessing started joins its children at its end, before joblib tells them to end."""
+    if multiprocessing.parent_process() is not None:
+        Finalize(None, _end_workers, exitpriority=100)  # the queue to the workers is closed at 10
+
+
+def _end_workers() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True).shutdown()
 
 
 def _stop(results: Generator[object, None, None]) -> None:

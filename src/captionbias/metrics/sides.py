@@ -33,11 +33,11 @@ class Sides:
 
     @property
     def model(self) -> Tokens:
-        return self.tokens.select(np.arange(self.model_rows))
+        return self.tokens.between(0, self.model_rows)
 
     @property
     def human(self) -> Tokens:
-        return self.tokens.select(np.arange(self.model_rows, len(self.tokens)))
+        return self.tokens.between(self.model_rows, len(self.tokens))
 
     def mask(self, mentions: Mentions, mask: str) -> Sides:
         return replace(self, tokens=mask_mentions(self.tokens, mentions, mask))

@@ -27,13 +27,13 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
     The lexicon's own words are split by the tokenizer `split`, as the captions were.
     """
     nodes = _Trie(tokens, lexicon, split)
-    starts = np.flatnonzero(nodes.root[tokens.ids] > 0)
+    starts = np.flatnonzero((nodes.root > 0)[tokens.ids])
     state = nodes.root[tokens.ids[starts]]
-    ends = np.repeat(tokens.offsets[1:], tokens.lengths)
+    ends = tokens.offsets[np.searchsorted(tokens.offsets, starts, side="right")]
     best_label, best_length = nodes.label[state].copy(), np.where(nodes.label[state] != nodes.NOTHING, 1, 0)
     alive, depth = np.arange(len(starts)), 1
     while len(alive):
-        alive = alive[starts[alive] + depth < ends[starts[alive]]]
+        alive = alive[starts[alive] + depth < ends[alive]]
         following = nodes.step(state[alive], tokens.ids[starts[alive] + depth])
         alive, following, depth = alive[following > 0], following[following > 0], depth + 1
         state[alive] = following
@@ -100,11 +100,11 @@ def mask_mentions(tokens: Tokens, mentions: Mentions, mask: str) -> Tokens:
     words = tokens.words if mask in tokens.words else (*tokens.words, mask)
     ids = tokens.ids.copy()
     ids[mentions.starts] = words.index(mask)
-    keep = np.ones(len(ids), bool)
-    for further in range(1, int(mentions.lengths.max(initial=1))):
-        keep[mentions.starts[mentions.lengths > further] + further] = False
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    return Tokens(ids[keep], kept_before[tokens.offsets], words)
+    further = [
+        mentions.starts[mentions.lengths > place] + place for place in range(1, int(mentions.lengths.max(initial=1)))
+    ]
+    dropped = np.sort(np.concatenate([*further, np.zeros(0, np.int64)]))
+    return Tokens(np.delete(ids, dropped), tokens.offsets - np.searchsorted(dropped, tokens.offsets), words)
 
 
 def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import unicodedata
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +22,7 @@ Flags = npt.NDArray[np.bool_]
 UNKNOWN = "<unk>"
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
 _WORDS = regex.compile(r"\w+|[^\w\s]")
+_ASCII_WORDS = re.compile(r"\w+|[^\w\s]", re.ASCII)  # the same words, in half the time
 
 
 def split_words(caption: str) -> list[str]:
@@ -26,6 +31,8 @@ def split_words(caption: str) -> list[str]:
     >>> split_words("On her cell phone.")
     ['on', 'her', 'cell', 'phone', '.']
     """
+    if caption.isascii():
+        return _ASCII_WORDS.findall(caption.lower())
     words: list[str] = _WORDS.findall(_folded(caption))
     return words
 
@@ -82,6 +89,11 @@ class Tokens:
         positions = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return replace(self, ids=self.ids[positions], offsets=offsets)
 
+    def between(self, start: int, end: int) -> Tokens:
+        """The captions from `start` up to `end`; the word numbers are not copied."""
+        first, last = self.offsets[start], self.offsets[end]
+        return replace(self, ids=self.ids[first:last], offsets=self.offsets[start : end + 1] - first)
+
     def present(self) -> Flags:
         """Which words occur at all: flags of shape `(len(words),)`."""
         return np.bincount(self.ids, minlength=len(self.words)) > 0
@@ -113,8 +125,9 @@ def tokenize(captions: Sequence[str], name: str = "words") -> Tokens:
     ['a man .', 'a dog']
     """
     split = tokenizer(name)
-    numbers: dict[str, int] = {}
-    rows = [[numbers.setdefault(word, len(numbers)) for word in split(caption)] for caption in captions]
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    ids = np.fromiter((number for row in rows for number in row), np.int32, int(lengths.sum()))
-    return Tokens(ids, np.concatenate(([0], np.cumsum(lengths))), tuple(numbers))
+    numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    ids, offsets = array("i"), array("q", [0])
+    for caption in captions:
+        ids.extend(map(numbers.__getitem__, split(caption)))
+        offsets.append(len(ids))
+    return Tokens(np.asarray(ids, np.int32), np.asarray(offsets, np.int64), tuple(numbers))
