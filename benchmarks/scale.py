@@ -1,0 +1,203 @@
+"""How time and memory grow with the number of captions, and with the number of trials.
+
+usage: python benchmarks/scale.py captions [--sizes 10000,30000,100000,300000,1000000]
+       python benchmarks/scale.py trials [--captions 30000]
+
+Memory is that of a process and its children, pages that they share counted once. Each size, each training and each
+number of trials has a process of its own, so that one's peak is not another's.
+"""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from rich.progress import track
+from speed import (
+    end_workers,
+    held_memory,
+    peak_memory,
+    planted_questions,
+    processor_seconds,
+    show,
+    start,
+    timed,
+    train,
+    trials_of,
+    with_epochs,
+)
+
+from captionbias.attackers.attacker import Attacker, find_attacker
+from captionbias.attackers.cache import trial_key
+from captionbias.attackers.tables import open_table, write_table
+from captionbias.attackers.trials import Examples
+from captionbias.captions import check_captions
+from captionbias.metrics.sides import align_human, mentions_of, split_into_words
+from captionbias.planted import plant
+from captionbias.text import load_lexicon, named_labels
+from captionbias.vectors import load_vectors
+
+ATTACKERS = ("bow", "lstm")
+CAPTIONS_AN_IMAGE = 6  # one of the model, five human ones
+SMALL = 600
+PLANTED = "planted captions, five in six of them human; a training on four fifths of the human ones, lstm 1 epoch"
+# Digits, and the least value that counts for an exponent: below it, what does not grow stands out.
+SHOWN = {"seconds": (2, 0.05), "memory": (0, 8), "own_memory": (0, 8)}
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+class Cost(NamedTuple):
+    """Seconds; those of processors; MB at the peak above what was held before; the same without mapped files."""
+
+    seconds: float
+    computed: float
+    memory: float
+    own_memory: float
+
+
+def cost(work: Callable[..., Any], *given: Any) -> tuple[Cost, Any]:
+    gc.collect()
+    before, computed = held_memory(), processor_seconds()
+    with peak_memory() as peak:
+        seconds, result = timed(work, *given)
+    computed = processor_seconds() - computed
+    return Cost(seconds, computed, *(peak[name] - before[name] for name in ("Pss", "Pss_Anon"))), result
+
+
+def alone(work: Callable[..., Any], *given: Any) -> Any:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *given).result()
+
+
+def attacker_of_one_epoch(name: str) -> Attacker:
+    attacker = find_attacker(name)
+    return attacker if name == "bow" else with_epochs(attacker, 1)
+
+
+# Captions
+
+
+@app.command()
+def captions(
+    sizes: Annotated[str, typer.Option(help="numbers of captions")] = "10000,30000,100000,300000,1000000",
+) -> None:
+    """From captions to a trained attacker, step by step."""
+    costs: dict[int, dict[str, Cost]] = {}
+    with TemporaryDirectory(prefix="captionbias-") as folder:
+        for size in track([int(size) for size in sizes.split(",")], "measuring", transient=True):
+            costs[size], table = alone(prepare, size, Path(folder))
+            costs[size] |= {f"train {name}": alone(train_on, table, name) for name in ATTACKERS}
+            table.unlink()
+    precision = find_attacker("lstm").precision
+    steps = list(next(iter(costs.values())))
+    show(f"seconds; {PLANTED}", [growth(costs, step, "seconds") for step in steps], precision)
+    show(f"MB added to what was held before; {PLANTED}", [growth(costs, step, "memory") for step in steps], precision)
+    rows = [growth(costs, f"train {name}", "own_memory") for name in ATTACKERS]
+    show("MB added, without pages of mapped files", rows, precision)
+
+
+def growth(costs: dict[int, dict[str, Cost]], step: str, quantity: str) -> dict[str, str]:
+    """One row; its `exponent` is the slope of log(value) over log(size), 1 for what doubles with the captions."""
+    digits, least = SHOWN[quantity]
+    values = np.array([max(0.0, getattr(found[step], quantity)) for found in costs.values()])
+    cells = {f"{size:,}": f"{value:.{digits}f}" for size, value in zip(costs, values, strict=True)}
+    return {"step": step} | cells | {"exponent": exponent(list(costs), values, least)}
+
+
+def exponent(sizes: Sequence[int], values: Any, least: float) -> str:
+    grown = np.flatnonzero(values >= least)
+    if len(grown) < 2:
+        return "-"
+    return f"{np.polyfit(np.log(np.array(sizes)[grown]), np.log(values[grown]), 1)[0]:.2f}"
+
+
+def prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
+    """What each step costs that comes before training, and the table that it ends with."""
+    _prepare(SMALL, folder)  # imports
+    together, (costs, table) = cost(_prepare, size, folder)
+    seconds = sum(step.seconds for step in costs.values())  # without the measuring of memory between them
+    return costs | {"all before training": together._replace(seconds=seconds)}, table
+
+
+def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
+    costs: dict[str, Cost] = {}
+
+    def step(name: str, work: Callable[..., Any], *given: Any) -> Any:
+        costs[name], result = cost(work, *given)
+        return result
+
+    attribute, task = load_lexicon("gender"), load_lexicon("coco_objects")
+    planted = step("plant", plant, size // CAPTIONS_AN_IMAGE)
+    checked = step("check", partial(check_captions, **vars(planted)))
+    sides = step("split into words", split_into_words, checked, "words")
+    mentions = step("find attribute words", mentions_of, sides, attribute, "words")
+    tasks = step("find tasks", mentions_of, sides, task, "words")
+    step("tasks of each caption", named_labels, sides.tokens, tasks, len(task.labels))
+    hidden = step("mask attribute words", sides.mask, mentions, attribute.mask)
+    step("train word vectors", load_vectors, "captions", sides.tokens)
+    human, _ = step("align", align_human, hidden, attribute.mask, {"delta": 0.4}, None)
+    classes = np.arange(len(checked)) % 2
+    examples = Examples(human, classes[sides.human_image], 2)
+    step("key of a trial", trial_key, trials_of(examples, 1)[0], "")
+    table = step("write table", write_table, examples, folder)
+    step("open table", open_table, table)
+    return costs, table
+
+
+def train_on(table: Path, name: str) -> Cost:
+    attacker = attacker_of_one_epoch(name)
+    start(attacker, "plain")
+    found, _ = cost(attacker.train, trials_of(open_table(table), 1))
+    return found
+
+
+# Trials
+
+
+@app.command()
+def trials(
+    numbers: Annotated[str, typer.Option(help="numbers of trials")] = "2,4,8,16",
+    captions: Annotated[int, typer.Option(help="planted captions, four fifths to train on")] = 30_000,
+) -> None:
+    """Many trials of one table, each attacker in its own placement."""
+    rows = []
+    for name in ATTACKERS:
+        for number in map(int, numbers.split(",")):
+            found = alone(train_many, captions, name, number)
+            rows.append(
+                {
+                    "encoder": name,
+                    "placement": find_attacker(name).placement,
+                    "trials": str(number),
+                    "seconds": f"{found.seconds:.1f}",
+                    "a trial": f"{found.seconds / number:.2f}",
+                    "processor s a trial": f"{found.computed / number:.2f}",
+                    "MB added": f"{found.memory:.0f}",
+                    "no mapped file": f"{found.own_memory:.0f}",
+                }
+            )
+    show(f"{captions:,} planted captions, lstm 1 epoch", rows, find_attacker("lstm").precision)
+
+
+def train_many(captions: int, name: str, number: int) -> Cost:
+    attacker = attacker_of_one_epoch(name)
+    start(attacker)
+    plan = trials_of(planted_questions(captions)["attribute"], number)
+    found, _ = cost(train, plan, attacker)
+    end_workers()  # or this process would wait for them at its end
+    return found
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    app()
