@@ -51,13 +51,13 @@ def study(cache, attacker):
         references=list(map(list, zip(*columns))),
         attributes=captions.attributes,
         encoder=attacker,
-        trials=8,
+        trials=12,
         bootstrap=20,
         cache=cache,
     )
 
 def wait(seed):
-    time.sleep(0.2)
+    time.sleep(0.15)
     while gate and not os.path.exists(gate):
         time.sleep(0.02)
 
@@ -182,13 +182,13 @@ def study(counting, tmp_path_factory) -> Study:
         for trial, attacker in asked
     }
     study = Study(script, result, keys)
-    assert len(keys) == 24, "a seed and a number of words tell the trainings apart"
+    assert len(keys) == 36, "a seed and a number of words tell the trainings apart"
     assert Counter(counting.trained(folder / "log")) == Counter(dict.fromkeys(keys, 1))
     assert study.finished(folder) == set(keys.values())
     return study
 
 
-# How many trainings of a run have begun, and how many are finished, when it is killed, up to 0.4 s later.
+# How many trainings of a run have begun, and how many are finished, when it is killed, up to 0.3 s later.
 MOMENTS = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 4)]
 
 
@@ -207,7 +207,7 @@ def test_a_run_that_is_killed_five_times_ends_with_the_same_numbers_and_trains_n
         one.begin()
         one.wait_for(lambda wanted=wanted: len(counting.trained(log)) >= wanted[0])
         one.wait_for(lambda wanted=wanted: len(study.finished(tmp_path)) >= wanted[1])
-        time.sleep(random.uniform(0, 0.4))
+        time.sleep(random.uniform(0, 0.3))
         assert one.process.poll() is None, "it ended before it was killed"
         one.kill(group=number in (1, 2))
         trainings = counting.trained(log)[known:]
@@ -252,7 +252,7 @@ from captionbias import metrics
 from captionbias.planted import plant
 
 def measured(own, lic, dbac):
-    "An own attacker, a network and the convex one; on both sides, in both directions; fewer trials than processes."
+    "An own attacker, a network and the convex one; on both sides, in both directions; and fewer trials than processes."
     captions, quick = vars(plant(100, captions=2)), {"cache": False, "bootstrap": 20}
     return {
         "own": lic(**captions, **quick, encoder=own, trials=3),
@@ -301,10 +301,8 @@ def launched(shared, run, tmp_path):
     def launch(*options: str, modules: str = "", **environment: str) -> list[dict[str, Any]]:
         command = ["-m", "accelerate.commands.accelerate_cli", "launch", *options, "--num_processes", "2"]
         command += [str(shared.script), str(tmp_path), modules]
-        environment |= {
-            "LOKY_MAX_CPU_COUNT": "1",
-            "HF_HOME": str(tmp_path / "huggingface"),
-        }  # without the settings of whoever runs this
+        # Without the settings of whoever runs this.
+        environment |= {"HF_HOME": str(tmp_path / "huggingface"), "HF_HUB_OFFLINE": "1", "LOKY_MAX_CPU_COUNT": "1"}
         run(command, tmp_path, **environment).printed()
         return [json.loads(path.read_text()) for path in sorted(tmp_path.glob("*.json"))]
 
