@@ -109,6 +109,8 @@ class Cache:
             warnings.warn(
                 f"{path} cannot be used ({reason}): its trial is computed anew", CaptionBiasWarning, stacklevel=2
             )
+            if not isinstance(error, OSError):
+                _remove(path)  # or whoever looks next would be warned as well
             return None
         with suppress(OSError):  # a cache that is only read from
             os.utime(path)

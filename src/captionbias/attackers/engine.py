@@ -79,6 +79,7 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, plac
             CaptionBiasWarning,
             stacklevel=2,
         )
+        missing.reverse()  # the other run comes from the front: meet in the middle
     from threadpoolctl import threadpool_limits
 
     # The products are small: threads would fight over them, and add up in another order on another machine.
