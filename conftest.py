@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -21,6 +22,8 @@ def shared_cache(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def own_cache(shared_cache, tmp_path_factory, monkeypatch):
-    """No test finds what another trained."""
-    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path_factory.mktemp("cache")))
+def own_cache(shared_cache, tmp_path_factory, monkeypatch) -> Path:
+    """The usual cache folder, not yet made: no test finds what another trained."""
+    folder = tmp_path_factory.mktemp("cache") / "trials"
+    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(folder))
+    return folder

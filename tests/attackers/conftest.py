@@ -58,14 +58,6 @@ def task_trial():
     return _task_trial
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch) -> Path:
-    """The usual cache folder, not yet made: no test finds what another trained, nor fills the developer's cache."""
-    folder = tmp_path_factory.mktemp("cache") / "trials"
-    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(folder))
-    return folder
-
-
 @pytest.fixture
 def two_workers(monkeypatch) -> None:
     """As on a machine of two cores, which every machine can play."""
