@@ -101,31 +101,39 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _csv(path: Path) -> Table:
-    # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
-    rows: list[list[str]] = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
-        try:
-            for row in filter(None, reader):
-                if rows and len(row) != len(rows[0]):
-                    raise _Malformed(
-                        f"has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
-                        "put a cell that contains the separator in double quotes"
-                    )
-                rows.append(row)
-        except csv.Error as error:
-            raise _Malformed(
-                f"is broken at line {reader.line_num} ({error}): close every quote, and double the quotes inside a cell"
-            ) from error
-    if not rows:
-        raise _Malformed("has only blank lines: give a file with column names and rows")
-    header, *body = rows
+    header, *body = csv_rows(path)
 
     def read(column: str) -> list[str | None]:
         position = header.index(column)
         return [row[position] or None for row in body]
 
     return Table(str(path), tuple(header), read)
+
+
+def csv_rows(path: Path) -> Iterator[list[str]]:
+    """The rows of a CSV or TSV file, its header first, read as they are asked for.
+
+    Raises ValueError, which names the file and the line, where a row is cut off or longer or shorter than the header.
+    """
+    # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
+    columns = 0
+    with _explained(path), path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+        try:
+            for row in filter(None, reader):
+                columns = columns or len(row)
+                if len(row) != columns:
+                    raise _Malformed(
+                        f"has {columns} columns, but line {reader.line_num} has {len(row)}: "
+                        "put a cell that contains the separator in double quotes"
+                    )
+                yield row
+        except csv.Error as error:
+            raise _Malformed(
+                f"is broken at line {reader.line_num} ({error}): close every quote, and double the quotes inside a cell"
+            ) from error
+        if not columns:
+            raise _Malformed("has only blank lines: give a file with column names and rows")
 
 
 def _json(path: Path) -> Table:

@@ -8,6 +8,7 @@ import typer
 
 from captionbias import __version__
 from captionbias.cli.consistency import consistency
+from captionbias.cli.data import data
 from captionbias.cli.demo import demo
 from captionbias.cli.machine import cache, install_metrics
 from captionbias.cli.measure import measure
@@ -23,6 +24,7 @@ app = typer.Typer(
 add_label_metrics(measure)
 app.add_typer(measure, name="measure")
 app.command()(consistency)
+app.add_typer(data, name="data")
 app.command("install-metrics")(install_metrics)
 app.command()(cache)
 app.command()(demo)

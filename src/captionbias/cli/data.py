@@ -1,0 +1,59 @@
+"""`captionbias data`: datasets from the original files of the studies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from captionbias.cli.shell import complaints, console, plain_errors
+
+data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
+
+
+@data.callback()
+def main() -> None:
+    """Datasets from the original files of the studies."""
+
+
+@data.command()
+def build(
+    name: Annotated[
+        str,
+        typer.Argument(help="coco_caption_bias, lic_captions, artemis_emotions or controlled_verbs."),
+    ],
+    source: Annotated[Path, typer.Option("--from", help="The folder with the original files.")],
+    to: Annotated[Path, typer.Option("--to", help="The folder to write; an earlier build there is replaced.")],
+    configurations: Annotated[
+        list[str] | None,
+        typer.Option("--config", help="A configuration to write; repeat it for several. Default: all."),
+    ] = None,
+) -> None:
+    """Write a dataset as Parquet files with its card, ready for load_dataset(FOLDER) and for the Hub.
+
+    The original files of each dataset, and where they come from, stand in its card, datasets_scripts/NAME/README.md.
+
+    Example: captionbias data build coco_caption_bias --from coco --to coco-caption-bias
+    """
+    with plain_errors():
+        try:
+            from datasets import disable_progress_bars
+
+            from captionbias.data import build_dataset
+        except ModuleNotFoundError as error:
+            raise ValueError(f"{error}: pip install 'captionbias[data]' first") from error
+        from captionbias.data.source import reasons
+
+        if not complaints.is_terminal:
+            disable_progress_bars()
+        built = build_dataset(name, source, to, configurations)
+        for configuration, rows in built.rows.items():
+            left_out = reasons(built.left_out[configuration])
+            console.print(
+                f"{configuration}: {rows:,} rows; left out: {left_out}", highlight=False, markup=False, soft_wrap=True
+            )
+        first = next(iter(built.rows))
+        console.print(
+            f"load_dataset({str(built.folder)!r}, {first!r}) reads it", highlight=False, markup=False, soft_wrap=True
+        )

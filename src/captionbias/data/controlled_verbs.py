@@ -1,0 +1,147 @@
+"""The controlled captions C1 to C4 of DBAC's section 5.1: gender and task balanced, verbs more and more one-sided."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from captionbias.data.coco import read_captions, read_images
+from captionbias.data.coco_caption_bias import COCO
+from captionbias.data.source import BLOCK, find_file
+from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
+from captionbias.text.tokens import Flags
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# Table 2: each subset's task, and the verb that its captions of men have more often, and the one of women.
+SUBSETS = {"bed": ("lay", "sit"), "frisbee": ("throw", "play"), "umbrella": ("hold", "walk")}
+FORMS = {
+    "lay": ("lay", "lays", "laying", "laid", "lie", "lies", "lying"),
+    "sit": ("sit", "sits", "sitting", "sat"),
+    "throw": ("throw", "throws", "throwing", "threw", "thrown"),
+    "play": ("play", "plays", "playing", "played"),
+    "hold": ("hold", "holds", "holding", "held"),
+    "walk": ("walk", "walks", "walking", "walked"),
+}
+COUNTS = {"C1": (30, 20), "C2": (35, 15), "C3": (40, 10), "C4": (45, 5)}  # of 50 captions of each gender and task
+GENDERS = ("male", "female")
+_FILES = ("captions_train2014.json", "captions_val2014.json")
+
+
+class ControlledVerbs:
+    """Reads COCO's captions, of train2014, val2014 or both; they come from COCO's annotations.
+
+    A caption qualifies for a subset if it names one gender (lexicon `gender`), the subset's task, and just one of its
+    verbs. Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
+    """
+
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
+    SPLIT: ClassVar[str] = "train"
+    captioners: tuple[str, ...] = ()
+
+    def __init__(self, folder: Path) -> None:
+        self.files = tuple(path for name in _FILES if (path := find_file(folder, name)))
+        if not self.files:
+            raise ValueError(f"{folder} has neither {' nor '.join(_FILES)}: put one there; they come from {COCO}")
+        self.left_out: dict[str, dict[str, int]] = {}
+
+    def schema(self, configuration: str) -> pa.Schema:
+        import pyarrow as pa
+
+        word, words = pa.string(), pa.list_(pa.string())
+        ids = {"caption_id": pa.int64(), "image_id": pa.int64()}
+        return pa.schema({**ids, "references": words, "attribute": word, "tasks": words, "verb": word})
+
+    def tables(self, configuration: str) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        rows = []
+        for task, verbs in SUBSETS.items():
+            for gender in GENDERS:
+                counts = COUNTS[configuration] if gender == "male" else COUNTS[configuration][::-1]
+                for verb, count in zip(verbs, counts, strict=True):
+                    rows += self._drawn(task, gender, verb, count)
+        self.left_out[configuration] = {"not drawn": self._read.captions - len(rows)}
+        yield pa.Table.from_pylist(rows, schema=self.schema(configuration))
+
+    def _drawn(self, task: str, gender: str, verb: str, count: int) -> list[dict[str, Any]]:
+        found = self._read.candidates[task, gender, verb]
+        if len(found) < count:
+            files = " and ".join(path.name for path in self.files)
+            raise ValueError(
+                f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a {gender} person, "
+                f"and {count} are needed: put the other of {' and '.join(_FILES)} there too"
+            )
+        own = {"attribute": gender, "tasks": [task], "verb": verb}
+        return [
+            {"caption_id": key, "image_id": image, "references": [said], **own} for key, image, said in found[:count]
+        ]
+
+    @cached_property
+    def _read(self) -> _Candidates:
+        return _Candidates(self.files)
+
+
+class _Candidates:
+    """Captions that qualify, by task, gender and verb, in the order in which they are drawn; one an image at most.
+
+    Attributes:
+        candidates: for each task, gender and verb the ids of captions and their images, and the captions.
+        captions: how many captions the files have.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        found: list[tuple[bytes, tuple[str, str, str], tuple[int, int, str]]] = []
+        self.captions = 0
+        for path in files:
+            with tempfile.TemporaryDirectory(prefix="captionbias-") as scratch:
+                images = read_images(path).ids
+                captions, empty = read_captions(path, images, Path(scratch))
+                self.captions += empty
+                for start in range(0, len(images), BLOCK):
+                    offsets, rows = captions.of(images[start : start + BLOCK])
+                    owners = np.repeat(images[start : start + BLOCK], np.diff(offsets))
+                    found += _qualified(rows["id"].to_pylist(), owners.tolist(), rows["caption"].to_pylist())
+                    self.captions += len(rows)
+                del captions  # lets go of its file before the folder goes
+        self.candidates: dict[tuple[str, str, str], list[tuple[int, int, str]]] = defaultdict(list)
+        drawn: set[int] = set()
+        for _, cell, caption in sorted(found):
+            if caption[1] not in drawn:
+                self.candidates[cell].append(caption)
+                drawn.add(caption[1])
+
+
+def _qualified(
+    ids: Sequence[int], images: Sequence[int], captions: Sequence[str]
+) -> list[tuple[bytes, tuple[str, str, str], tuple[int, int, str]]]:
+    """The captions of one gender, one of the tasks and one of its verbs: a key to sort by, the cell, the caption."""
+    tokens = tokenize(captions)
+
+    def named(words: Mapping[str, Sequence[str]]) -> Flags:
+        lexicon = load_lexicon(words)
+        return named_labels(tokens, find_mentions(tokens, lexicon), len(lexicon.labels))
+
+    lexicon = load_lexicon("gender")
+    genders = named({gender: lexicon.groups[gender] for gender in GENDERS})
+    tasks = named({task: (task, f"{task}s") for task in SUBSETS})
+    verbs = named(FORMS)
+    found = []
+    for number, (task, pair) in enumerate(SUBSETS.items()):
+        said = verbs[:, [list(FORMS).index(verb) for verb in pair]]
+        fits = tasks[:, number] & (genders.sum(1) == 1) & (said.sum(1) == 1)
+        for row in np.flatnonzero(fits).tolist():
+            cell = (task, GENDERS[genders[row].argmax()], pair[said[row].argmax()])
+            found.append(
+                (hashlib.sha256(str(ids[row]).encode()).digest(), cell, (ids[row], images[row], captions[row]))
+            )
+    return found

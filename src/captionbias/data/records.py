@@ -1,0 +1,177 @@
+"""Records of a JSON file, one block after another, so that memory does not grow with the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Columns: TypeAlias = dict[str, list[Any]]
+Check: TypeAlias = Callable[[Any], str | None]  # what is wrong with a value, or None
+
+BLOCK = 8192
+_MISSING = object()
+
+
+def read_records(
+    path: Path, key: str, checks: Mapping[str, Check], optional: Collection[str] = ()
+) -> Iterator[Columns]:
+    """Blocks of the records `{key: [record, ...]}` of a JSON file, or of its array of records when `key` is "".
+
+    Args:
+        path: the file.
+        key: the member of the file's object that holds the records.
+        checks: the fields to read, each with the check that its values pass.
+        optional: fields that a record may lack; they are then None.
+
+    Raises:
+        ValueError: the file is missing, no JSON or cut off, has no such member, or a record lacks a field or has a bad
+            value; names the file, the first bad record and the way out.
+    """
+    import ijson
+    from datasets.utils import tqdm
+
+    where = f"{path.name}: {key}" if key else path.name
+    first, found = 0, False
+    try:
+        bar = {"desc": where, "unit": "B", "unit_scale": True, "leave": False}
+        with path.open("rb") as plain, tqdm.wrapattr(plain, "read", total=path.stat().st_size, **bar) as file:
+            records = ijson.items(file, f"{key}.item" if key else "item", use_float=True)
+            while block := list(islice(records, BLOCK)):
+                found = True
+                yield columns_of(block, where, checks, optional, first)
+                first += len(block)
+        if not found and not _holds(path, key):
+            wanted = f'an object with "{key}": [...]' if key else "an array of records"
+            raise ValueError(f"{path.name} has no list of records there: it must be {wanted}; is it the right file?")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror or error}): put the file there") from error
+    except (ijson.JSONError, UnicodeDecodeError) as error:
+        what = str(error).splitlines()[0].strip()
+        raise ValueError(
+            f"{path.name} is not whole JSON ({what}), after {first:,} records: fetch the file again"
+        ) from error
+
+
+def _holds(path: Path, key: str) -> bool:
+    """Whether an empty list stands where the records should."""
+    import ijson
+
+    with path.open("rb") as file:
+        return any(prefix == key and event == "start_array" for prefix, event, _ in ijson.parse(file))
+
+
+def columns_of(
+    block: Sequence[Any], where: str, checks: Mapping[str, Check], optional: Collection[str] = (), first: int = 0
+) -> Columns:
+    """The fields of records, checked; `first` is the number of the first record, for messages.
+
+    Raises:
+        ValueError: as `read_records`.
+    """
+    if set(map(type, block)) != {dict}:
+        row = next(row for row, record in enumerate(block) if type(record) is not dict)
+        raise ValueError(f"{where}[{first + row}] is no object: every record is one, with {', '.join(checks)}")
+    columns = {}
+    for field, check in checks.items():
+        values = [record.get(field, _MISSING) for record in block]
+        if _MISSING in values:
+            if field not in optional:
+                raise ValueError(f'{where}[{first + values.index(_MISSING)}] has no "{field}": every record needs one')
+            values = [None if value is _MISSING else value for value in values]
+        for row, value in enumerate(values):
+            if value is None and field in optional:
+                continue
+            if fault := check(value):
+                raise ValueError(f'{where}[{first + row}]: "{field}" {fault}')
+        columns[field] = values
+    return columns
+
+
+def check_unique(where: str, field: str, values: npt.NDArray[Any]) -> None:
+    """Raise for the first value that stands twice."""
+    _, firsts = np.unique(values, return_index=True)
+    if len(firsts) < len(values):
+        row = int(np.setdiff1d(np.arange(len(values)), firsts)[0])
+        earlier = int(np.flatnonzero(values == values[row])[0])
+        raise ValueError(f'{where}[{row}]: "{field}" {values[row]} stands at [{earlier}] already: drop one of the two')
+
+
+def check_known(
+    where: str, field: str, values: npt.NDArray[np.int64], known: npt.NDArray[np.int64], first: int = 0
+) -> None:
+    """Raise for the first value that is none of the ascending `known` ones."""
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    strange = np.flatnonzero(known[place] != values)
+    if len(strange):
+        row = int(strange[0])
+        raise ValueError(
+            f'{where}[{first + row}]: "{field}" {values[row]} is unknown: it must be one that its COCO file lists'
+        )
+
+
+def whole(value: Any) -> str | None:
+    """A whole number that fits in 64 bits, 0 or above.
+
+    >>> whole(42), whole(-1)
+    (None, 'is -1: it must be a whole number, 0 or above')
+    """
+    if type(value) is int and 0 <= value < 2**63:
+        return None
+    return f"is {_short(value)}: it must be a whole number, 0 or above"
+
+
+def image(value: Any) -> str | None:
+    """An image id: a whole number, or one as a string.
+
+    >>> image(42), image("42"), image("a")
+    (None, None, "is 'a': it must be a whole number, 0 or above")
+    """
+    digits = type(value) is str and value.isascii() and value.isdigit() and len(value) < 19
+    return whole(int(value)) if digits else whole(value)
+
+
+def text(value: Any) -> str | None:
+    """A string, empty or not."""
+    return None if type(value) is str else f"is {_short(value)}: it must be a string"
+
+
+def flag(value: Any) -> str | None:
+    """0 or 1, as COCO writes `iscrowd`."""
+    return None if value in (0, 1) else f"is {_short(value)}: it must be 0 or 1"
+
+
+def number(value: Any) -> str | None:
+    """A finite number."""
+    if type(value) in (int, float) and math.isfinite(value):
+        return None
+    return f"is {_short(value)}: it must be a finite number"
+
+
+def box(value: Any) -> str | None:
+    """`[x, y, width, height]`, four finite numbers."""
+    if type(value) is list and len(value) == 4 and not any(map(number, value)):
+        return None
+    return f"is {_short(value)}: it must be [x, y, width, height]"
+
+
+def file_name(value: Any) -> str | None:
+    """The name of a file, without folders.
+
+    >>> file_name("COCO_val2014_000000000042.jpg")
+    >>> file_name("../secret.jpg")
+    "is '../secret.jpg': it must be the plain name of a file, without folders"
+    """
+    if type(value) is str and value.isprintable() and value.strip(". ") and not set(value) & set("/\\"):
+        return None
+    return f"is {_short(value)}: it must be the plain name of a file, without folders"
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
