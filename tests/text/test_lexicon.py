@@ -35,6 +35,7 @@ MASKS = {
     "coco_names": "<object>",
     "coco_objects": "<object>",
     "coco_objects_published": "<object>",
+    "emotion": "<emotion>",
     "gender": "<gender>",
     "race": "<race>",
 }

@@ -33,7 +33,7 @@ Tasks = Annotated[
 Attribute = Annotated[
     str,
     typer.Option(
-        help="What is measured: gender, race, age, or a JSON file with your own words.", rich_help_panel=INPUT
+        help="What is measured: gender, race, age, emotion, or a JSON file with your own words.", rich_help_panel=INPUT
     ),
 ]
 Keep = Annotated[
