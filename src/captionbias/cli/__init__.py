@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
+from captionbias.cli.card import card
 from captionbias.cli.consistency import consistency
 from captionbias.cli.data import data
 from captionbias.cli.demo import demo
 from captionbias.cli.machine import cache, install_metrics
 from captionbias.cli.measure import measure
 from captionbias.cli.measure_labels import add_label_metrics
+from captionbias.cli.publish import publish
 from captionbias.cli.shell import console
 
 app = typer.Typer(
@@ -25,6 +27,8 @@ add_label_metrics(measure)
 app.add_typer(measure, name="measure")
 app.command()(consistency)
 app.add_typer(data, name="data")
+app.add_typer(card, name="card")
+app.add_typer(publish, name="publish")
 app.command("install-metrics")(install_metrics)
 app.command()(cache)
 app.command()(demo)

@@ -191,15 +191,10 @@ def install_metrics(names: Sequence[str] | None = None, cache: Path | None = Non
         ...     [file.name for file in install_metrics(["lic"], cache=Path(cache))]
         ['lic.py']
     """
-    source = _metrics_folder()
-    available = sorted(folder.name for folder in source.iterdir() if (folder / f"{folder.name}.py").is_file())
-    wanted = available if names is None else names
-    for row, name in enumerate(wanted):
-        if name not in available:
-            raise ValueError(f"names[{row}] is {name!r}, which is no metric here: choose from {', '.join(available)}")
+    folders = metric_folders(names)
     root = Path(evaluate.config.HF_MODULES_CACHE if cache is None else cache)
     try:
-        return [_install(source / name / f"{name}.py", root) for name in wanted]
+        return [_install(folder / f"{folder.name}.py", root) for folder in folders]
     except OSError as error:
         raise ValueError(
             f"metric modules cannot be written to {root} ({error}): make that folder writable, "
@@ -207,10 +202,25 @@ def install_metrics(names: Sequence[str] | None = None, cache: Path | None = Non
         ) from error
 
 
-def _metrics_folder() -> Path:
+def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
+    """The folders of these metrics, each ready to be a Space: of all of this package's when None.
+
+    Raises:
+        ValueError: for a name that this package does not have.
+
+    Example:
+        >>> [folder.name for folder in metric_folders(["lic"])]
+        ['lic']
+    """
     package = Path(captionbias.__file__).parent
     in_wheel = package / "_metrics"
-    return in_wheel if in_wheel.is_dir() else package.parents[1] / "metrics"
+    source = in_wheel if in_wheel.is_dir() else package.parents[1] / "metrics"
+    available = sorted(folder.name for folder in source.iterdir() if (folder / f"{folder.name}.py").is_file())
+    wanted = available if names is None else names
+    for row, name in enumerate(wanted):
+        if name not in available:
+            raise ValueError(f"names[{row}] is {name!r}, which is no metric here: choose from {', '.join(available)}")
+    return [source / name for name in wanted]
 
 
 def _install(script: Path, root: Path) -> Path:

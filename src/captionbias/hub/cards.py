@@ -1,0 +1,212 @@
+"""Measured bias in the card of a dataset or of a model: a section of its text, and results that the Hub reads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from captionbias.hub.eval_results import (
+    check_dataset,
+    checked_date,
+    checked_source,
+    dated_as_before,
+    entries_of,
+    index_result,
+)
+from captionbias.hub.front_matter import after_front_matter, put_result
+from captionbias.hub.markdown import dataset_section, model_section, put_section
+from captionbias.hub.scores import Results, check_results, read_results, scores_in
+
+__all__ = ["read_results", "update_dataset_card", "update_model_card"]
+
+CARD = "README.md"
+EVAL_RESULTS = Path(".eval_results") / "captionbias.yaml"
+NEW_DATASET_CARD = "---\ntask_categories:\n- image-to-text\n---\n"
+NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
+
+
+def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
+    """Put the bias of a dataset's human captions into its card.
+
+    The section stands between two comments, where an earlier one stood or at the end; the rest of the file stays as it
+    is, byte for byte. The same results again change nothing.
+
+    Args:
+        path: a README.md, or the folder that holds it or shall hold it.
+        results: by the name of its metric what the metric returns with `details=True`, of human captions alone or
+            beside a captioner's; or what `read_results` returns.
+
+    Returns:
+        The files that were changed: the card, or none.
+
+    Raises:
+        ValueError: results without a score of human captions, or with an entry that cannot stand on a card; a card that
+            cannot be read or written, or whose markers are not one pair in order. Nothing is then changed.
+
+    Example:
+        >>> import tempfile
+        >>> from captionbias.metrics import lic
+        >>> from captionbias.planted import plant
+        >>> captions = plant(200)
+        >>> human = lic(
+        ...     references=captions.references, attributes=captions.attributes, preset="fast", trials=2, bootstrap=0,
+        ...     details=True,
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     changed = update_dataset_card(folder, {"lic": human})
+        ...     [file.name for file in changed], update_dataset_card(folder, {"lic": human})
+        (['README.md'], [])
+    """
+    check_results(results)
+    if not scores_in(results, human=True):
+        raise ValueError("results have no score of human captions: measure lic or dbac with references")
+    card = _card_at(path)
+    before = _read(card)
+    after = NEW_DATASET_CARD if before is None else before
+    after = _with_section(after, dataset_section(results), card)
+    return _write({card: (before, after)})
+
+
+def update_model_card(
+    path: str | Path,
+    results: Results,
+    *,
+    dataset: str,
+    dataset_revision: str | None = None,
+    model_name: str | None = None,
+    date: str | None = None,
+    source_url: str | None = None,
+    source_name: str | None = None,
+    source_user: str | None = None,
+) -> list[Path]:
+    """Put a captioner's bias amplification into its card: text, `model-index`, and `.eval_results/captionbias.yaml`.
+
+    The section stands between two comments, and one result in the `model-index` is ours, by the name of its task; each
+    is put where an earlier one stood, else at the end. The rest of the card stays as it is, byte for byte. The same
+    results again change nothing. A card holds the results on one dataset.
+
+    Args:
+        path: a README.md, or the folder that holds it or shall hold it.
+        results: by the name of its metric what the metric returns with `details=True`, measured with predictions; or
+            what `read_results` returns.
+        dataset: the benchmark dataset's OWNER/NAME on the Hub.
+        dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
+        model_name: what a new `model-index` calls the model; the card's folder when None. One that is there keeps its.
+        date: when it was measured, ISO 8601; when None today in UTC, or for results that are there already their date.
+        source_url: a link to how it was measured.
+        source_name: what the link is called; captionbias when None.
+        source_user: whose it is on the Hub.
+
+    Returns:
+        The files that were changed, in the order written; none if all is there already.
+
+    Raises:
+        ValueError: results without a score of a captioner, or with an entry that cannot stand on a card; an option that
+            the Hub would not take; a card that cannot be read or written, whose markers are not one pair in order, or
+            whose front matter cannot take a result. Nothing is then changed.
+
+    Example:
+        >>> import tempfile
+        >>> from captionbias.metrics import gender_error
+        >>> captions = ["a woman", "a man", "a dog", "a dog"] * 10
+        >>> labels = ["female", "male", "female", "male"] * 10
+        >>> result = gender_error(predictions=captions, attributes=labels, details=True)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     changed = update_model_card(folder, {"gender_error": result}, dataset="someone/captions")
+        ...     [file.name for file in changed]
+        ['README.md', 'captionbias.yaml']
+    """
+    check_results(results)
+    check_dataset(dataset, dataset_revision)
+    source = checked_source(source_url, source_name, source_user)
+    today = checked_date(date)
+    if not any(score.task for score in scores_in(results)):
+        raise ValueError(
+            "results have no score of a captioner beside its data: measure with predictions and references"
+        )
+    card = _card_at(path)
+    name = card.parent.name if model_name is None else model_name
+    if not name.strip():
+        raise ValueError("model_name is empty: give the model's name")
+
+    before = _read(card)
+    after = NEW_MODEL_CARD if before is None else before
+    try:
+        after = put_result(after, index_result(results, dataset, dataset_revision, source), name)
+    except ValueError as error:
+        raise ValueError(f"{card}: {error}") from error
+    after = _with_section(after, model_section(results, dataset, dataset_revision), card)
+
+    entries = card.parent / EVAL_RESULTS
+    entries_before = _read(entries)
+    entries_after = entries_of(results, dataset, dataset_revision, today, source)
+    if date is None and entries_before is not None:
+        entries_after = dated_as_before(entries_after, entries_before)
+    return _write({card: (before, after), entries: (entries_before, entries_after)})
+
+
+def _card_at(path: str | Path) -> Path:
+    path = Path(path)
+    card = path / CARD if path.is_dir() else path
+    if card.suffix.lower() != ".md" or not card.parent.is_dir():
+        raise ValueError(f"path is {str(path)!r}: give a {CARD}, or the folder that holds it")
+    return card.parent.resolve() / card.name
+
+
+def _read(path: Path) -> str | None:
+    """The text of a file, line breaks and all; None if there is none.
+
+    A link is refused: the file behind it, in a cache for example, may be others' too.
+    """
+    for place in (path, path.parent):
+        if place.is_symlink():
+            raise ValueError(f"{place} is a link to {os.readlink(place)}: give the file itself, or put a copy here")
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror or error}): make it a readable file") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8, from byte {error.start} on: save it as UTF-8 first") from error
+
+
+def _with_section(card: str, section: str, path: Path) -> str:
+    try:
+        return put_section(card, section, after_front_matter(card))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _write(files: Mapping[Path, tuple[str | None, str]]) -> list[Path]:
+    """Write those whose text after is another than before, each whole or not at all, with the mode that it has."""
+    changed = {path: after for path, (before, after) in files.items() if after != before}
+    parts = {path: path.with_name(f".captionbias-{os.getpid()}.part") for path in changed}
+    try:
+        for path, part in parts.items():
+            with _explained(path):
+                path.parent.mkdir(exist_ok=True)
+                part.write_bytes(changed[path].encode("utf-8"))
+                with suppress(FileNotFoundError):
+                    shutil.copymode(path, part)
+        for path, part in parts.items():
+            with _explained(path):
+                part.replace(path)
+    finally:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink()
+    return list(changed)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written ({error.strerror or error}): make its folder writable to you"
+        ) from error

@@ -1,0 +1,158 @@
+"""The section of a card with the scores, and its place in the card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from captionbias.hub.scores import Results, Score, scores_in
+
+BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
+NOTHING = "-"
+_MARKER = re.compile(r"<!--\s*captionbias:\s*(begin|end)\s*-->")
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&:@$])")
+
+
+def line_break(text: str) -> str:
+    r"""How this text breaks its lines: as it breaks the first.
+
+    >>> line_break("one\r\ntwo\n")
+    '\r\n'
+    """
+    found = _LINE_BREAK.search(text)
+    return found[0] if found else "\n"
+
+
+def one_line(text: str) -> str:
+    r"""Somebody's words without line breaks or anything else that does not print.
+
+    >>> one_line("a\nlabel\x00")
+    'a label\ufffd'
+    """
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
+
+
+def escaped(text: str) -> str:
+    r"""Somebody's words as one line of Markdown that shows them and does nothing else.
+
+    >>> escaped("young | <b>")
+    'young \\| \\<b\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def code(text: str) -> str:
+    r"""Somebody's words as code, where they cannot end it.
+
+    >>> code("trials:10|seed:0"), code("a`b")
+    ('`trials:10|seed:0`', 'a\\`b')
+    """
+    return escaped(text) if {"`", "<"} & set(text) else f"`{one_line(text)}`"
+
+
+def dataset_section(results: Results) -> str:
+    """The section of a dataset card: what the human captions tell, without the markers; lines end in line feeds."""
+    about = "How much the human captions tell of a protected attribute beyond the words that name it."
+    return _section(about, results, scores_in(results, human=True))
+
+
+def model_section(results: Results, dataset: str, revision: str | None) -> str:
+    """The section of a model card, as `dataset_section`: how the captioner changes the bias of its data."""
+    place = f"https://huggingface.co/datasets/{dataset}" + (f"/tree/{revision}" if revision else "")
+    about = (
+        "Does this captioner make the bias of its data worse, and in which direction? "
+        f"Measured on [{escaped(dataset)}]({place})."
+    )
+    return _section(about, results, scores_in(results))
+
+
+def _section(about: str, results: Results, scores: list[Score]) -> str:
+    names = dict.fromkeys(score.metric for score in scores)
+    meanings: dict[str, list[str]] = {}
+    for score in scores:
+        meanings.setdefault(score.meaning, []).append(score.label)
+    versions = sorted({results[name]["signature"].rpartition("|v:")[2] for name in names})
+    lines = [
+        "## Societal bias of the captions",
+        "",
+        about,
+        "",
+        "| score | value | 95% interval |",
+        "| :--- | ---: | :--- |",
+        *(f"| {score.label} | {_value(results[score.metric], score)} |" for score in scores),
+        "",
+        "What the scores say:",
+        "",
+        *(f"- {'; '.join(labels)}: {meaning}" for meaning, labels in meanings.items()),
+        "",
+        "How they were measured:",
+        "",
+        *(f"- {name}: {_measured(results[name], human=all(s.human for s in scores))}" for name in names),
+        "",
+        f"Measured with captionbias {', '.join(map(escaped, versions))}.",
+    ]
+    return "\n".join(lines)
+
+
+def _value(result: Mapping[str, Any], score: Score) -> str:
+    """The cells behind the label."""
+    if score.key not in result:
+        return f"undefined | {NOTHING}"
+    bounds = [f"{score.key}_ci_{end}" for end in ("low", "high")]
+    interval = f"[{', '.join(fixed(result[key], score.digits) for key in bounds)}]" if bounds[0] in result else NOTHING
+    return f"{fixed(result[score.key], score.digits)} | {interval}"
+
+
+def fixed(number: float, digits: int) -> str:
+    """A number with so many digits behind the point.
+
+    >>> fixed(-0.0001, 3)
+    '0.000'
+    """
+    return f"{round(number, digits) + 0.0:.{digits}f}"  # adding 0 takes the sign off -0
+
+
+def _measured(result: Mapping[str, Any], human: bool) -> str:
+    details = result["details"]
+    counts = ", ".join(f"{count:,} {escaped(label)}" for label, count in details["attribute_counts"].items())
+    beside = any(key.startswith(("lic_m", "omega_m_")) for key in result)
+    aligned = (
+        "; beside a captioner's captions: words that it never uses were replaced first" if human and beside else ""
+    )
+    return f"{details['images']:,} images ({counts}){aligned}; signature {code(result['signature'])}"
+
+
+def put_section(card: str, section: str, start: int = 0) -> str:
+    r"""A card with this section between its markers: where it stood, else at the end.
+
+    Args:
+        card: the whole text.
+        section: lines that end in line feeds; the card gets them with its own line breaks.
+        start: where the text behind the front matter begins.
+
+    Raises:
+        ValueError: the markers behind `start` are not one pair in order.
+
+    >>> put_section("# Card", "Bias.")
+    '# Card\n\n<!-- captionbias: begin -->\nBias.\n<!-- captionbias: end -->\n'
+    """
+    newline = line_break(card)
+    text = newline.join([BEGIN, *section.split("\n"), END])
+    markers = list(_MARKER.finditer(card, start))
+    if not markers:
+        return card + _gap(card, newline) + text + newline
+    if [marker[1] for marker in markers] != ["begin", "end"]:
+        lines = ", ".join(
+            f"{marker[1]} in line {len(_LINE_BREAK.findall(card, 0, marker.start())) + 1}" for marker in markers
+        )
+        raise ValueError(f"the markers of captionbias are {lines}: keep one {BEGIN} and one {END} after it, or none")
+    begin, end = markers
+    return card[: begin.start()] + text + card[end.end() :]
+
+
+def _gap(card: str, newline: str) -> str:
+    """What makes an empty line between this text and what follows."""
+    ended = len(_LINE_BREAK.findall(card, len(card.rstrip("\r\n"))))
+    return newline * (2 - min(ended, 2)) if card else ""

@@ -1,0 +1,123 @@
+"""A section between markers: nothing else moves, and nobody's words get out of their place."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.hub.markdown import BEGIN, END, dataset_section, escaped, model_section, put_section
+
+SEARCH = settings(deadline=None, max_examples=200)
+PIECES = st.sampled_from(["\n", "\r\n", "\r", "# Card", "```", "<!--", "-->", "| a |", "é😀", " ", "\ufeff", "---"])
+TEXT = st.lists(PIECES | st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=8).map("".join)
+HOSTILE = st.text(st.sampled_from("|\n\r`<>!-_*[]()\\& ab") | st.characters(), max_size=12) | st.sampled_from(
+    [END, BEGIN, "| a |\n| b |", "<script>", "--> <b>", "`|`", "[x](javascript:y)", "a\n# b"]
+)
+
+
+def result(label="female", signature="metric:lic|v:0.1.0"):
+    return {
+        "lic": 1.25,
+        "lic_ci_low": -1.0,
+        "lic_ci_high": 3.5,
+        "lic_m": 47.0,
+        "lic_d": 45.75,
+        "signature": signature,
+        "details": {"images": 1200, "attribute_counts": {label: 1200}},
+    }
+
+
+def cells(section):
+    return [line.split(" | ") for line in section.splitlines() if line.startswith("| ")]
+
+
+def test_a_row_has_a_score_its_value_and_its_interval():
+    rows = cells(model_section({"lic": result()}, "a/b", None))
+    assert rows[0] == ["| score", "value", "95% interval |"]
+    assert rows[2:] == [
+        ["| LIC x 100", "1.2", "[-1.0, 3.5] |"],
+        ["| LIC x 100, captioner", "47.0", "- |"],
+        ["| LIC x 100, human captions", "45.8", "- |"],
+    ]
+
+
+def test_a_dataset_has_the_human_scores_alone_and_says_what_was_beside_them():
+    section = dataset_section({"lic": result()})
+    assert [row[0] for row in cells(section)[2:]] == ["| LIC x 100, human captions"]
+    assert "beside a captioner's captions" in section
+    alone = {key: value for key, value in result().items() if key not in ("lic", "lic_m")}
+    assert "beside" not in dataset_section({"lic": alone})
+
+
+def test_images_labels_signature_and_version_are_shown():
+    section = model_section({"lic": result()}, "a/b", "0" * 40)
+    assert "- lic: 1,200 images (1,200 female); signature `metric:lic|v:0.1.0`" in section
+    assert "captionbias 0.1.0." in section
+    assert f"https://huggingface.co/datasets/a/b/tree/{'0' * 40}" in section
+
+
+def test_an_undefined_matched_score_is_shown_as_undefined():
+    section = model_section({"dbac": {**result(), "dbac_a_to_t": 0.1}}, "a/b", None)
+    assert ["| DBAC A to T, matched", "undefined", "- |"] in cells(section)
+
+
+@SEARCH
+@given(label=HOSTILE, words=HOSTILE, version=HOSTILE)
+def test_no_label_or_signature_gets_out_of_its_place(label, words, version):
+    plain = put_section("", model_section({"lic": result()}, "a/b", None))
+    card = put_section("", model_section({"lic": result(label, f"metric:{words}|v:{version}")}, "a/b", None))
+    assert len(re.split(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", card)) == plain.count("\n") + 1
+    assert (card.count(BEGIN), card.count(END)) == (1, 1)
+    assert not re.search(r"(?<!\\)<(?!!-- captionbias: (begin|end) -->)", card)
+    card.encode("utf-8")
+
+
+@SEARCH
+@given(HOSTILE)
+def test_escaped_words_are_those_words(words):
+    plain = re.sub(r"\\(.)", r"\1", escaped(words))
+    assert plain == "".join(c if c.isprintable() else "\ufffd" for c in " ".join(words.split()))
+
+
+@SEARCH
+@given(TEXT, TEXT)
+def test_any_text_stays_and_the_second_time_nothing_changes(before, behind):
+    new = put_section(before, "Bias.\n\nIt is 3.")
+    assert new.startswith(before)
+    assert put_section(new, "Bias.\n\nIt is 3.") == new
+    moved = put_section(new + behind, "Other.")
+    assert moved.endswith(END + new.rpartition(END)[2] + behind)
+    assert moved.startswith(new.partition(BEGIN)[0] + BEGIN)
+    assert put_section(moved, "Other.") == moved
+    assert put_section(moved, "Bias.\n\nIt is 3.") == new + behind
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("# Card", "# Card\n\n"),
+        ("# Card\n", "# Card\n\n"),
+        ("# Card\n\n\n", "# Card\n\n\n"),
+        ("", ""),
+        ("a\r\n", "a\r\n\r\n"),
+    ],
+)
+def test_a_new_section_stands_behind_an_empty_line(text, start):
+    assert put_section(text, "Bias.").startswith(start + BEGIN)
+
+
+@pytest.mark.parametrize(
+    "order", [[BEGIN], [END], [END, BEGIN], [BEGIN, END, BEGIN, END], [BEGIN, BEGIN, END], [BEGIN, END, END]]
+)
+def test_markers_that_are_not_one_pair_are_refused_by_line(order):
+    lines = [f"{'begin' if marker == BEGIN else 'end'} in line {row}" for row, marker in enumerate(order, start=2)]
+    with pytest.raises(ValueError, match=", ".join(lines)):
+        put_section("# Card\n" + "\n".join(order), "Bias.")
+
+
+def test_markers_in_the_front_matter_are_no_markers():
+    front = f"---\n# {BEGIN}\n---\n"
+    assert put_section(front, "Bias.", len(front)).startswith(front + "\n" + BEGIN)
