@@ -1,0 +1,133 @@
+"""Bias in the log of a `transformers.Trainer`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from captionbias.metrics.presets import whole_number
+from captionbias.text import LexiconSource
+from captionbias.training.captioning import caption_images, check_images
+from captionbias.training.processes import on_main_process
+from captionbias.training.scores import SCORES, bias_scores, check_human, needed_vectors
+
+
+class BiasCallback(TrainerCallback):
+    """Captions images at each evaluation of a `Trainer` and logs how biased the captions are.
+
+    The scores of `bias_scores` are logged under `eval_dbac_a_to_t_matched` and so on, go to every logger of the
+    Trainer, and can be its `metric_for_best_model`: where that one is undefined or not measured, no model counts as
+    better. The training stays as it would be without: see `caption_images`.
+
+    With several processes each captions its share, the main one measures, and the log is written once.
+
+    Args:
+        trainer: the Trainer that this callback is then added to. Add an `EarlyStoppingCallback` on these scores later.
+        images: the images to caption, see `caption_images`.
+        references, attributes, tasks: of these images, in their order; see `bias_scores`.
+        processor: see `caption_images`; the Trainer's `processing_class` when None.
+        tokenizer: likewise; the processor, when None.
+        every: measure at every so many-th evaluation. With several evaluation datasets, as many as those are.
+        batch_size, max_new_tokens, num_beams, generation: see `caption_images`.
+        metrics, preset, trials, seed, attribute_lexicon, task_lexicon, cache: see `bias_scores`.
+        prefix: what the keys begin with, before an underscore.
+
+    Raises:
+        ValueError: what is wrong with the arguments, before the training: the human captions are measured once, here.
+
+    Example:
+        trainer = Trainer(model, args, train_dataset=train, eval_dataset=validation, processing_class=processor)
+        trainer.add_callback(BiasCallback(trainer, validation["image"], references, attributes, tasks=tasks))
+        trainer.train()
+    """
+
+    def __init__(
+        self,
+        trainer: Any,
+        images: Any,
+        references: Collection[Any],
+        attributes: Collection[Any],
+        *,
+        tasks: Collection[Any] | None = None,
+        processor: Any = None,
+        tokenizer: Any = None,
+        every: int = 1,
+        batch_size: int = 32,
+        max_new_tokens: int = 30,
+        num_beams: int = 1,
+        generation: Mapping[str, Any] | None = None,
+        metrics: Sequence[str] = ("dbac", "lic"),
+        preset: str = "fast",
+        trials: int = 3,
+        seed: int = 0,
+        attribute_lexicon: LexiconSource | None = None,
+        task_lexicon: LexiconSource | None = None,
+        cache: bool | str | Path = True,
+        prefix: str = "eval",
+    ) -> None:
+        _check_whole(trainer)
+        check_images(images)
+        options: dict[str, Any] = {
+            "metrics": metrics,
+            "preset": preset,
+            "trials": trials,
+            "seed": seed,
+            "attribute_lexicon": attribute_lexicon,
+            "task_lexicon": task_lexicon,
+            "cache": cache,
+        }
+        human = check_human(references, attributes, tasks=tasks, **options)
+        options["vectors"] = needed_vectors(human, metrics, preset)
+        if not callable(images) and len(images) != len(human):
+            raise ValueError(
+                f"images has length {len(images):,} and references has length {len(human):,}: "
+                "entry i of each belongs to image i, so give as many of one as of the other"
+            )
+        self.trainer = trainer
+        self.every = whole_number("every", every, least=1)
+        self.evaluations = 0
+        self.prefix = prefix
+        self.names = ["empty_captions", *(score for name in metrics for score in SCORES[name])]
+        self._caption = partial(
+            caption_images,
+            processor=trainer.processing_class if processor is None else processor,
+            images=images,
+            tokenizer=tokenizer,
+            batch_size=whole_number("batch_size", batch_size, least=1),
+            max_new_tokens=max_new_tokens,
+            num_beams=num_beams,
+            generation=generation,
+            seed=seed,
+        )
+        self._measure = partial(
+            bias_scores, references=human.references or (), attributes=human.attributes, tasks=human.tasks, **options
+        )
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Caption, measure and log; `metrics`, what `Trainer.evaluate` returns, gets the scores too."""
+        metrics = kwargs["metrics"]
+        self.evaluations += 1
+        if self.evaluations % self.every == 0:
+            captions = self._caption(self.trainer.model)
+            found = on_main_process(partial(self._measure, captions))
+            scores = {f"{self.prefix}_{name}": value for name, value in found.items()}
+            metrics.update(scores)
+            self.trainer.log(scores)
+        # The Trainer ends a training whose metric_for_best_model is missing. No number is better than nan, nor worse.
+        best = f"eval_{str(args.metric_for_best_model).removeprefix('eval_')}"
+        if best in {f"{self.prefix}_{name}" for name in self.names}:
+            metrics.setdefault(best, math.nan)
+
+
+def _check_whole(trainer: Any) -> None:
+    deepspeed = trainer.accelerator.state.deepspeed_plugin if trainer.is_deepspeed_enabled else None
+    if trainer.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3):
+        raise ValueError(
+            "trainer: each process holds a part of the model (FSDP or DeepSpeed ZeRO-3), and none can caption alone; "
+            "use bias_metrics with Seq2SeqTrainer and predict_with_generate=True"
+        )

@@ -1,0 +1,151 @@
+"""Captions of images from a captioner that is being trained, which goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from captionbias.captions.values import is_column
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+GPUS = ("cuda", "xpu")
+
+
+def caption_images(
+    model: nn.Module,
+    processor: Any,
+    images: Any,
+    *,
+    tokenizer: Any = None,
+    batch_size: int = 32,
+    max_new_tokens: int = 30,
+    num_beams: int = 1,
+    generation: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    distributed: bool = True,
+) -> list[str]:
+    """Caption images with a model in training, and leave the training untouched.
+
+    Each module's train or eval mode, gradients, the generation config and all random generators are afterwards what
+    they were before. Several processes of `accelerate launch` share the batches out; each of them must make the same
+    call, and gets all captions. A batch holds the same images however many processes there are.
+
+    Args:
+        model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. Not one of which each
+            process holds a part (FSDP, DeepSpeed ZeRO-3).
+        processor: called with `images=` (a list of as many as a batch holds) and `return_tensors="pt"`, it gives what
+            `generate` takes; not called if `images` is a function.
+        images: what the processor takes: a list, an array, or a column of a dataset, of which no more than a batch is
+            decoded at a time. Or a function that gives an iterable of batches: `pixel_values`, or a mapping that
+            `generate` takes as keyword arguments.
+        tokenizer: turns tokens into text, by its `batch_decode`; the processor, when None.
+        batch_size: images a batch, on each process.
+        max_new_tokens: longest caption, in tokens.
+        num_beams: beams of the search.
+        generation: more arguments for `generate`, such as `{"do_sample": True}`; greedy search without.
+        seed: of captions that are drawn; each batch has a seed of its own.
+        distributed: False when one process captions alone.
+
+    Returns:
+        One caption for each image, in their order, without surrounding blanks; some may be empty.
+
+    Raises:
+        ValueError: `images` is no column and no function, or nothing can turn tokens into text.
+    """
+    import torch
+    from accelerate import PartialState
+    from accelerate.utils import extract_model_from_parallel, gather_object
+
+    decoder = processor if tokenizer is None else tokenizer
+    if not hasattr(decoder, "batch_decode"):
+        raise ValueError(f"tokenizer: {type(decoder).__name__} has no batch_decode; give the captioner's tokenizer")
+    rank, size = (PartialState().process_index, PartialState().num_processes) if distributed else (0, 1)
+    arguments = {
+        "max_new_tokens": max_new_tokens,
+        "num_beams": num_beams,
+        "do_sample": False,
+        **(generation or {}),
+    }
+    captioner = extract_model_from_parallel(model)
+    weights = next(captioner.parameters())
+    done = []
+    # `inference_mode` would leave tensors behind, in a model's buffers, that no gradient can flow through.
+    with _untouched(captioner, weights.device), torch.no_grad():
+        for number, batch in _own_batches(images, processor, batch_size, rank, size):
+            _seed(weights.device, seed + number)
+            inputs = {name: _moved(value, weights) for name, value in batch.items()}
+            tokens = captioner.generate(**inputs, **arguments)
+            texts = decoder.batch_decode(getattr(tokens, "sequences", tokens), skip_special_tokens=True)
+            done.append((number, [text.strip() for text in texts]))
+    if size > 1:
+        done = gather_object(done)
+    return list(chain.from_iterable(texts for _, texts in sorted(done)))
+
+
+def _own_batches(
+    images: Any, processor: Any, batch_size: int, rank: int, size: int
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Every `size`-th batch, with its number."""
+    if callable(images):
+        for number, batch in enumerate(images()):
+            if number % size == rank:
+                yield number, batch if isinstance(batch, Mapping) else {"pixel_values": batch}
+        return
+    check_images(images)
+    starts = range(0, len(images), batch_size)
+    for number in range(rank, len(starts), size):
+        batch = list(images[starts[number] : starts[number] + batch_size])
+        yield number, processor(images=batch, return_tensors="pt")
+
+
+def check_images(images: Any) -> None:
+    """Raise a ValueError if these can be no images of `caption_images`."""
+    if not callable(images) and not is_column(images):
+        raise ValueError(
+            f"images is of type {type(images).__name__}: give a list of images, a column such as dataset['image'], "
+            "or a function that gives batches"
+        )
+
+
+def _moved(value: Any, weights: torch.Tensor) -> Any:
+    """To the model's device, numbers with a fraction in the model's precision."""
+    if not hasattr(value, "is_floating_point"):
+        return value
+    return value.to(weights.device, weights.dtype if value.is_floating_point() else value.dtype)
+
+
+@contextmanager
+def _untouched(model: nn.Module, device: torch.device) -> Iterator[None]:
+    import torch
+
+    modes = [(module, module.training) for module in model.modules()]
+    drawn = random.getstate(), np.random.get_state()
+    gpu = device.type in GPUS
+    with torch.random.fork_rng([device] if gpu else [], device_type=device.type if gpu else "cuda"):
+        model.eval()
+        try:
+            yield
+        finally:
+            for module, mode in modes:
+                module.training = mode
+            random.setstate(drawn[0])
+            np.random.set_state(drawn[1])
+
+
+def _seed(device: torch.device, seed: int) -> None:
+    """Seed the generators that `_untouched` puts back, and no others as `torch.manual_seed` would."""
+    import torch
+
+    torch.default_generator.manual_seed(seed)
+    if device.type in GPUS:
+        module = torch.get_device_module(device.type)
+        with module.device(device):
+            module.manual_seed(seed)

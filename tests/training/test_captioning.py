@@ -1,0 +1,153 @@
+"""Captions come in order and the training never notices."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from captionbias.training import caption_images
+
+OPTIONS = {"max_new_tokens": 8, "batch_size": 32}
+
+
+def batch_of(learner, tokenizer, images, captions):
+    tokens = tokenizer(captions, padding=True, return_tensors="pt")
+    labels = tokens.input_ids.masked_fill(tokens.attention_mask == 0, -100)
+    return {"pixel_values": torch.tensor(np.stack(images), dtype=torch.float32), "labels": labels}
+
+
+def trained(learner, tokenizer, images, planted, steps=3, between=lambda: None):
+    """Losses of a few steps with dropout, something done between them."""
+    optimizer = torch.optim.SGD(learner.parameters(), lr=0.1)
+    losses = []
+    learner.train()
+    torch.manual_seed(1)
+    for step in range(steps):
+        rows = slice(8 * step, 8 * step + 8)
+        loss = learner(**batch_of(learner, tokenizer, images[rows], planted.predictions[rows])).loss
+        loss.backward()
+        between()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses
+
+
+def test_captions_come_in_the_order_of_the_images(parrot, planted, tokenizer, numbered, processor):
+    said = [text.removesuffix(".") + " ." for text in planted.predictions]
+    found = caption_images(parrot(said), processor, numbered, tokenizer=tokenizer, batch_size=77)
+    assert found == said
+    assert processor.batches == [77, 77, 77, 69]
+
+
+def test_an_empty_caption_is_an_empty_string(parrot, tokenizer, numbered, processor):
+    said = ["", "a man"] * 150
+    assert caption_images(parrot(said), processor, numbered, tokenizer=tokenizer) == said
+
+
+def test_images_as_column_array_or_function_give_the_same(parrot, planted, tokenizer, numbered, processor):
+    from datasets import Array3D, Dataset, Features
+
+    said = [text.removesuffix(".") + " ." for text in planted.predictions][:50]
+    features = Features({"image": Array3D((3, 1, 1), "float32")})
+    column = Dataset.from_dict({"image": numbered[:50]}, features=features).with_format("numpy")["image"]
+    pixels = torch.tensor(np.stack(numbered[:50]))
+    forms = [
+        column,
+        np.stack(numbered[:50]),
+        lambda: pixels.split(7),
+        lambda: [{"pixel_values": part} for part in pixels.split(7)],
+    ]
+    for form in forms:
+        assert caption_images(parrot(said), processor, form, tokenizer=tokenizer, batch_size=20) == said
+
+
+def test_no_image_gives_no_caption(parrot, tokenizer, processor):
+    assert caption_images(parrot(["a man"]), processor, [], tokenizer=tokenizer) == []
+
+
+@pytest.mark.parametrize("generation", [None, {"do_sample": True, "num_beams": 2}])
+def test_nothing_of_the_training_is_changed(learner, tokenizer, images, planted, processor, generation):
+    learner.train()
+    learner.encoder.eval()  # a frozen part
+    learner.config.use_cache = False  # as gradient checkpointing wants it
+    learner(**batch_of(learner, tokenizer, images[:4], planted.predictions[:4])).loss.backward()
+    random.seed(3), np.random.seed(3), torch.manual_seed(3)
+
+    def state():
+        return {
+            "modes": [module.training for module in learner.modules()],
+            "gradients": [None if one.grad is None else one.grad.clone() for one in learner.parameters()],
+            "needed": [one.requires_grad for one in learner.parameters()],
+            "weights": [one.detach().clone() for one in learner.parameters()],
+            "configs": [learner.generation_config.to_dict(), learner.config.to_dict()],
+            "numpy": np.random.get_state()[1].copy(),
+            "python": random.getstate(),
+            "torch": torch.get_rng_state(),
+            "grad": torch.is_grad_enabled(),
+        }
+
+    before = copy.deepcopy(state())
+    caption_images(learner, processor, images[:40], tokenizer=tokenizer, generation=generation, **OPTIONS)
+    after = state()
+    assert set(before["modes"]) == {True, False}
+    for name in ("modes", "needed", "configs", "python", "grad"):
+        assert after[name] == before[name], name
+    for name in ("gradients", "weights", "numpy", "torch"):
+        torch.testing.assert_close(after[name], before[name], rtol=0, atol=0)
+
+
+def test_a_failure_leaves_the_training_as_it_was_too(learner, tokenizer, images):
+    learner.train()
+    before = torch.get_rng_state()
+
+    def batches():
+        torch.rand(1)
+        raise OSError("no such image")
+        yield
+
+    with pytest.raises(OSError, match="no such image"):
+        caption_images(learner, None, batches, tokenizer=tokenizer)
+    assert learner.training
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_losses_are_the_same_bit_for_bit_with_and_without(learner, tokenizer, images, planted, processor):
+    twin = copy.deepcopy(learner)
+
+    def caption():
+        caption_images(learner, processor, images[:20], tokenizer=tokenizer, generation={"do_sample": True}, **OPTIONS)
+
+    without = trained(twin, tokenizer, images, planted)
+    assert trained(learner, tokenizer, images, planted, between=caption) == without
+    assert len(set(without)) == 3
+
+
+def test_drawn_captions_repeat_with_their_seed_only(learner, tokenizer, images, processor):
+    def drawn(seed):
+        return caption_images(
+            learner, processor, images[:64], tokenizer=tokenizer, generation={"do_sample": True}, seed=seed, **OPTIONS
+        )
+
+    assert drawn(0) == drawn(0)
+    assert drawn(0) != drawn(1)
+
+
+def test_images_take_the_precision_of_the_model(learner, tokenizer, images, processor):
+    found = caption_images(learner.to(torch.bfloat16), processor, images[:4], tokenizer=tokenizer, **OPTIONS)
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("wrong", [3, {"image": []}, "photos", (image for image in ())])
+def test_what_is_no_column_of_images_is_refused(parrot, tokenizer, processor, wrong):
+    with pytest.raises(ValueError, match=r"images is of type \w+: give a list of images, a column"):
+        caption_images(parrot(["a man"]), processor, wrong, tokenizer=tokenizer)
+
+
+def test_what_cannot_make_text_is_refused(parrot, processor, numbered):
+    with pytest.raises(ValueError, match="tokenizer: Processor has no batch_decode"):
+        caption_images(parrot(["a man"]), processor, numbered)

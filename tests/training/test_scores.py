@@ -1,0 +1,189 @@
+"""The scores of a training's log: right for captions that can be measured, harmless for those that cannot."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import dbac, lic
+from captionbias.planted import plant
+from captionbias.training import bias_scores
+from captionbias.training.scores import SCORES, check_human
+
+NAMES = [*SCORES["dbac"], *SCORES["lic"]]
+
+
+def remarks(measure):
+    """What it returns, and its CaptionBiasWarnings; others fail the test."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CaptionBiasWarning)
+        result = measure()
+    return result, [str(one.message) for one in caught if one.category is CaptionBiasWarning]
+
+
+def human(planted):
+    return planted.references, planted.attributes
+
+
+def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted):
+    options = {"preset": "fast", "trials": 2, "bootstrap": 0, "seed": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaptionBiasWarning)
+        found = bias_scores(planted.predictions, *human(planted), tasks=planted.tasks, trials=2, seed=3)
+        wanted = dbac(**vars(planted), **options) | lic(**vars(planted), **options)
+    assert found == {"empty_captions": 0.0} | {name: wanted[name] for name in NAMES}
+    assert set(map(type, found.values())) == {float}
+    assert found["dbac_a_to_t_matched"] > 0.05, "planted"
+
+
+def test_one_metric_alone(planted):
+    found, _ = remarks(lambda: bias_scores(planted.predictions, *human(planted), metrics=["lic"], trials=1))
+    assert list(found) == ["empty_captions", "lic"]
+
+
+def test_own_words_reach_the_metrics(planted):
+    people = {"female": ["zeta"], "male": ["omega"]}
+    said = [text.replace("man", "omega") for text in planted.predictions]
+    found, _ = remarks(lambda: bias_scores(said, *human(planted), attribute_lexicon=people, metrics=["dbac"], trials=1))
+    wanted, _ = remarks(
+        lambda: dbac(
+            predictions=said,
+            references=planted.references,
+            attributes=planted.attributes,
+            attribute_lexicon=people,
+            preset="fast",
+            trials=1,
+            bootstrap=0,
+        )
+    )
+    assert found["dbac_t_to_a"] == wanted["dbac_t_to_a"]
+
+
+def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted):
+    silent = set(range(0, 300, 4))
+    said = [" " if row in silent else text for row, text in enumerate(planted.predictions)]
+    found, notes = remarks(lambda: bias_scores(said, *human(planted), tasks=planted.tasks))
+    kept = [row for row in range(300) if row not in silent]
+    rest = {name: [column[row] for row in kept] for name, column in vars(planted).items()}
+    wanted, _ = remarks(lambda: bias_scores(**rest))
+    assert found == wanted | {"empty_captions": 0.25}
+    assert len(notes) == 1
+    assert "75 of 300 captions are empty; the scores are of the other images alone" in notes[0]
+
+
+@pytest.mark.parametrize("women", [0, 9])
+def test_too_few_captions_of_a_group_give_no_score_and_one_warning(planted, women):
+    rows = [row for row, label in enumerate(planted.attributes) if label == "female"][women:]
+    said = ["" if row in rows else text for row, text in enumerate(planted.predictions)]
+    found, notes = remarks(lambda: bias_scores(said, *human(planted)))
+    assert found == {"empty_captions": len(rows) / 300}
+    assert len(notes) == 1
+    assert f"no score: 'female' has {women} images with a caption, and an attacker needs 10 a value" in notes[0]
+
+
+def test_a_captioner_that_never_speaks_has_no_score(planted):
+    found, notes = remarks(lambda: bias_scores([""] * 300, *human(planted)))
+    assert found == {"empty_captions": 1.0}
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    "caption", ["a man with a tie.", "man", "tie", "the the the", "!", "\u200b", "<unk>", "-", "🙂", "woman man"]
+)
+@pytest.mark.parametrize("given", [True, False], ids=["tasks given", "tasks named"])
+def test_the_same_caption_for_every_image_gives_numbers_or_nothing(planted, caption, given):
+    tasks = planted.tasks if given else None
+    found, notes = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
+    assert set(found) <= {"empty_captions", *NAMES}
+    assert all(type(value) is float and math.isfinite(value) for value in found.values())
+    assert len(notes) <= 1
+    missing = set(NAMES) - set(found)
+    assert all(name in notes[0] or name.split("_")[0] + " is left out" in notes[0] for name in missing)
+
+
+def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
+    """Every human caption names one task and the captioner names another: they have nothing to compare."""
+    references = [["a woman with a cake", "a man with a cake"]] * 300
+    found, notes = remarks(
+        lambda: bias_scores(["a woman and man with a dog"] * 300, references, planted.attributes, trials=2)
+    )
+    assert "dbac_a_to_t_matched" not in found
+    assert "dbac_a_to_t_matched" in notes[0]
+    assert "undefined" in notes[0]
+    assert "dbac_a_to_t" in found
+
+
+def test_the_few_that_speak_may_show_no_task(planted):
+    """Tasks that occur, but not in the images that are left: the captioner's fault, not the arguments'."""
+    tasks = [["dog"] if row < 200 else [] for row in range(300)]
+    said = ["" if row < 200 else text for row, text in enumerate(planted.predictions)]
+    found, notes = remarks(lambda: bias_scores(said, *human(planted), tasks=tasks))
+    assert set(found) == {"empty_captions", "lic"}
+    assert len(notes) == 1
+    assert "dbac is left out: tasks has no task in any image" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"predictions": ["a man"] * 299}, "predictions has length 299"),
+        ({"predictions": [None] * 300}, r"predictions\[0\] is missing"),
+        ({"references": [[]] * 300}, r"references\[0\] is empty"),
+        ({"attributes": ["male"] * 300}, "only one value 'male'"),
+        ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
+        ({"metrics": "lic"}, "metrics must list one or both of dbac, lic, not 'lic'"),
+        ({"metrics": []}, "metrics must list"),
+        ({"metrics": ["lic", "bleu"]}, "metrics must list"),
+        ({"preset": "quick"}, "preset 'quick' is unknown"),
+        ({"trials": 0}, "trials must be a whole number of 1 or more"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"attribute_lexicon": "nobody"}, "nobody"),
+        ({"tasks": [["flying"]] * 300}, "none of its names"),
+    ],
+)
+@pytest.mark.parametrize("caption", ["a man with a dog", ""], ids=["one caption", "none"])
+def test_wrong_arguments_raise_however_bad_the_captioner_is(planted, changes, message, caption):
+    """A captioner's silence must not hide them."""
+    said = {"predictions": changes.get("predictions", [caption] * 300)}
+    with pytest.raises(ValueError, match=message):
+        bias_scores(**(vars(planted) | changes | said))
+
+
+def test_the_human_captions_are_checked_before_a_training(planted):
+    options = {"metrics": ["dbac", "lic"], "preset": "fast", "trials": 3, "seed": 0}
+    options |= {"attribute_lexicon": None, "task_lexicon": None, "cache": True}
+    checked = check_human(*human(planted), tasks=planted.tasks, **options)
+    assert checked.references == tuple(map(tuple, planted.references))
+    with pytest.raises(ValueError, match="task_lexicon"):
+        check_human([["a man", "nothing here"]] * 300, planted.attributes, tasks=None, **options)
+
+
+def test_other_warnings_are_not_swallowed(planted, monkeypatch):
+    def warns(**arguments):
+        warnings.warn("of a library", RuntimeWarning, stacklevel=2)
+        return {"lic": 1.0}
+
+    monkeypatch.setitem(bias_scores.__globals__["METRICS"], "lic", warns)
+    with pytest.warns(RuntimeWarning, match="of a library"):
+        bias_scores(planted.predictions, *human(planted), metrics=["lic"])
+
+
+def test_a_faithful_captioner_reads_about_zero_and_an_amplifying_one_above():
+    scores = {}
+    for dial in (0.0, 0.7):
+        made = plant(1500, a_to_t=dial, seed=2)
+        scores[dial] = bias_scores(**vars(made))
+    assert abs(scores[0.0]["dbac_a_to_t_matched"]) < 0.02
+    assert scores[0.7]["dbac_a_to_t_matched"] > 0.08
+    assert scores[0.7]["lic"] > scores[0.0]["lic"] + 10
+
+
+def test_the_library_alone_imports_no_transformers():
+    code = "import sys, captionbias, captionbias.metrics; print('transformers' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
