@@ -16,7 +16,7 @@ from captionbias.captions.checked import MAX_CHARACTERS
 from captionbias.captions.tables import csv_rows
 from captionbias.data.by_image import ByImage, as_lists
 from captionbias.data.records import BLOCK as READ_AT_ONCE
-from captionbias.data.records import Columns, file_name
+from captionbias.data.records import Columns, file_name, short
 from captionbias.data.source import BLOCK
 
 if TYPE_CHECKING:
@@ -106,12 +106,14 @@ class _Files:
         while block := list(islice(rows, READ_AT_ONCE)):
             styles, paintings, emotions, utterances = ([row[place] for row in block] for place in places)
             for column, values in (("art_style", styles), ("painting", paintings)):
-                for value in set(values):
+                for value in dict.fromkeys(values):
                     if fault := file_name(value):
                         raise ValueError(f"{path.name}: {column}[{first + values.index(value)}] {fault}")
-            for emotion in set(emotions) - set(known):
+            for emotion in dict.fromkeys(emotions):
+                if emotion in known:
+                    continue
                 raise ValueError(
-                    f"{path.name}: emotion[{first + emotions.index(emotion)}] is {emotion!r}: it must be one of "
+                    f"{path.name}: emotion[{first + emotions.index(emotion)}] is {short(emotion)}: it must be one of "
                     f"{', '.join(EMOTIONS)}"
                 )
             if max(map(len, utterances)) > MAX_CHARACTERS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from datasets import DatasetInfo
 
     from captionbias.data.builder import CaptionDataset
+
+_WRITTEN = re.compile(r"README\.md|eval\.yaml|\w+/\w+-\d{5}-of-\d{5}\.parquet")
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,12 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
 
     builder = _builder(name)
     chosen = _chosen(builder, name, configurations)
-    folder = Path(to).expanduser().resolve()
-    _check_replaceable(folder, name)
     try:
+        folder = Path(to).expanduser().resolve()
+    except (OSError, RuntimeError) as error:  # links in a circle, the home of nobody
+        raise _unwritable(to, error) from error
+    try:
+        _check_replaceable(folder, name)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".captionbias-", dir=folder.parent) as work:
             new = Path(work, "new")
@@ -74,10 +80,17 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
     except DatasetGenerationError as error:
         if isinstance(error.__cause__, ValueError):
             raise error.__cause__ from None
+        if isinstance(error.__cause__, OSError):
+            raise _unwritable(folder, error.__cause__) from error
         raise
     except OSError as error:
-        raise ValueError(f"{folder} cannot be written ({error.strerror or error}): name a folder that can") from error
+        raise _unwritable(folder, error) from error
     return Built(folder, *built)
+
+
+def _unwritable(folder: Path | str, error: Exception) -> ValueError:
+    why = getattr(error, "strerror", None) or error
+    return ValueError(f"{folder} cannot be written ({why}): name a folder that can")
 
 
 def _scripts() -> Path:
@@ -126,11 +139,10 @@ def _check_replaceable(folder: Path, name: str) -> None:
     card = folder / "README.md"
     ours = card.is_file() and mark(name) in card.read_text(encoding="utf-8", errors="replace")
     for path in sorted(folder.rglob("*")):
-        own = path.is_dir() or path == card or path.suffix == ".parquet" or path == folder / "eval.yaml"
+        place = path.relative_to(folder).as_posix()
+        own = path.is_dir() or (path.is_file() and _WRITTEN.fullmatch(place))
         if not (ours and own):
-            raise ValueError(
-                f"{folder} has {path.relative_to(folder)}, which no earlier build of {name} wrote: name another folder"
-            )
+            raise ValueError(f"{folder} has {place}, which no earlier build of {name} wrote: name another folder")
 
 
 def _write(
@@ -163,11 +175,11 @@ def _write(
 
 def _swap(new: Path, folder: Path, old: Path) -> None:
     """Put the new folder in the place of the old one."""
-    if folder.exists():
-        folder.rename(old)
     try:
+        if folder.exists():
+            folder.rename(old)
         new.rename(folder)
-    except OSError:
-        if old.exists():
+    except BaseException:  # Ctrl-C too
+        if old.exists() and not folder.exists():
             old.rename(folder)
         raise

@@ -35,9 +35,11 @@ class CaptionDataset(datasets.ArrowBasedBuilder):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names the content of the files and of the code."""
-        code = [*Path(__file__).parent.glob("*.py"), Path(inspect.getfile(type(self)))]
-        return fingerprint(self.source.files, code)
+        """Names the content of the files and of the code, with its lists of words."""
+        package = Path(__file__).parents[1]
+        read_by = [path for part in ("captions", "data", "text") for path in (package / part).rglob("*")]
+        code = [path for path in read_by if path.is_file() and path.suffix != ".pyc"]
+        return fingerprint(self.source.files, [*code, Path(inspect.getfile(type(self)))])
 
     def _info(self) -> datasets.DatasetInfo:
         schema = self.source.schema(self.config.name)

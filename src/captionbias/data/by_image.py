@@ -53,6 +53,8 @@ class ByImage:
         self._order = np.argsort(self.images, kind="stable")
         self._sorted = self.images[self._order]
         self._table = pa.ipc.open_file(pa.memory_map(str(self._file))).read_all()
+        self._batches = self._table.to_batches()
+        self._ends = np.cumsum([0, *map(len, self._batches)])
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A column of numbers, in the order of the file."""
@@ -70,8 +72,22 @@ class ByImage:
         counts = np.searchsorted(self._sorted, images, "right") - starts
         offsets = np.concatenate(([0], np.cumsum(counts)))
         within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-        rows = self._table.take(self._order[np.repeat(starts, counts) + within])
-        return pa.array(offsets, pa.int32()), rows.combine_chunks()
+        return pa.array(offsets, pa.int32()), self._rows(self._order[np.repeat(starts, counts) + within])
+
+    def _rows(self, numbers: Integers) -> pa.Table:
+        """The rows of these numbers. Of a table, `take` would first copy all of its batches into one."""
+        import pyarrow as pa
+
+        ascending = np.argsort(numbers, kind="stable")
+        cuts = np.searchsorted(numbers[ascending], self._ends)
+        parts = [
+            batch.take(pa.array(numbers[ascending[start:end]] - first))
+            for batch, first, start, end in zip(self._batches, self._ends, cuts, cuts[1:], strict=False)
+            if start < end
+        ]
+        place = np.empty(len(numbers), np.int64)
+        place[ascending] = np.arange(len(numbers))
+        return pa.Table.from_batches(parts, self._schema).combine_chunks().take(pa.array(place))
 
 
 def as_lists(offsets: pa.Array, values: pa.ChunkedArray | pa.Array) -> pa.ListArray:

@@ -56,6 +56,9 @@ def _captioners(infos: Mapping[str, DatasetInfo], source: Source, folder: Path) 
     lines = ["", f"| captioner | {' | '.join(f'`{key}`' for key in infos)} |", "| --- |" + " --- |" * len(infos)]
     tables = [pads.dataset(folder / key) for key in infos]
     for name in source.captioners:
-        counts = (table.count_rows(filter=pads.field(name).is_valid()) for table in tables)
+        counts = (
+            table.count_rows(filter=pads.field(name).is_valid()) if name in table.schema.names else 0
+            for table in tables
+        )
         lines.append(f"| `{name}` | {' | '.join(f'{count:,}' for count in counts)} |")
     return lines

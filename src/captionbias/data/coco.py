@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PERSON = "person"
-_SIZES = {"height": whole, "width": whole}
+_LARGEST_SIDE = 65535  # of an image, in pixels
+_FARTHEST = 1e6  # pixels: pycocotools walks along outlines pixel by pixel
+
+
+def _pixels(value: Any) -> str | None:
+    if fault := whole(value):
+        return fault
+    return None if value <= _LARGEST_SIDE else f"is {value}: no image has more than {_LARGEST_SIDE:,} pixels a side"
+
+
+_SIZES = {"height": _pixels, "width": _pixels}
 
 
 @dataclass(frozen=True)
@@ -136,15 +146,17 @@ def read_objects(path: Path, images: Images, scratch: Path) -> tuple[ByImage, By
         ids.append(np.array(block["id"]))
         kinds = np.searchsorted(numbers, kinds)
         crowd = list(map(bool, block["iscrowd"]))
-        objects.add(owners, {"category": kinds.tolist(), "bbox": block["bbox"], "area": block["area"], "crowd": crowd})
+        boxes, areas = (np.array(block[name], np.float32).tolist() for name in ("bbox", "area"))
+        objects.add(owners, {"category": kinds.tolist(), "bbox": boxes, "area": areas, "crowd": crowd})
         persons = np.flatnonzero(np.array([names[kind] == PERSON for kind in kinds]))
         sizes = images.sizes[np.searchsorted(images.ids, owners[persons])]
         segments = [
             _segment(block["segmentation"][row], size, f"{where}[{first + row}]")
             for row, size in zip(persons, sizes.tolist(), strict=True)
         ]
-        mine = {name: [block[name][row] for row in persons] for name in ("id", "bbox")}
-        people.add(owners[persons], {**mine, "crowd": [crowd[row] for row in persons], "segmentation": segments})
+        mine = {"id": block["id"], "bbox": boxes, "crowd": crowd}
+        mine = {name: [values[row] for row in persons] for name, values in mine.items()}
+        people.add(owners[persons], {**mine, "segmentation": segments})
         first += len(owners)
     objects.finish()
     people.finish()
@@ -153,11 +165,15 @@ def read_objects(path: Path, images: Images, scratch: Path) -> tuple[ByImage, By
 
 
 def _read_categories(path: Path) -> dict[int, str]:
-    categories: dict[int, str] = {}
+    ids: list[int] = []
+    names: list[str] = []
     for block in read_records(path, "categories", {"id": whole, "name": text}):
-        check_unique(f"{path.name}: categories", "id", np.array(block["id"]))
-        categories |= dict(zip(block["id"], block["name"], strict=True))
-    if PERSON not in categories.values():
+        ids += block["id"]
+        names += block["name"]
+    for field, values in (("id", ids), ("name", names)):
+        check_unique(f"{path.name}: categories", field, np.array(values))
+    categories = dict(zip(ids, names, strict=True))
+    if PERSON not in names:
         raise ValueError(f'{path.name} has no category "{PERSON}": it must be the file of the 80 COCO objects')
     return categories
 
@@ -167,8 +183,8 @@ def _segment(segmentation: Any, size: list[int], where: str) -> str:
     from pycocotools import mask
 
     height, width = size
-    if not 0 < height <= 65535 or not 0 < width <= 65535:
-        raise ValueError(f'{where}: its image has no "height" and "width" between 1 and 65,535: segments need them')
+    if not height or not width:
+        raise ValueError(f'{where}: the captions file gives its image no "height" and "width": segments need them')
     if isinstance(segmentation, dict):
         runs = segmentation.get("counts")
         if segmentation.get("size") != size:
@@ -180,7 +196,13 @@ def _segment(segmentation: Any, size: list[int], where: str) -> str:
     for polygon in segmentation:
         if not isinstance(polygon, list) or len(polygon) < 6 or len(polygon) % 2 or any(map(number, polygon)):
             raise ValueError(f"{where}: each polygon of its segmentation is a list of three or more x, y pairs")
-        polygons.append(np.clip(np.reshape(polygon, (-1, 2)), 0, (width, height)).ravel().tolist())
+        corners = np.reshape(polygon, (-1, 2)).astype(np.float64)
+        outline = np.abs(np.diff(corners, axis=0, append=corners[:1])).max(1).sum()
+        if max(outline, np.abs(corners).max()) > _FARTHEST:
+            raise ValueError(
+                f"{where}: its segmentation goes farther than {_FARTHEST:,.0f} pixels: polygons stay in the image"
+            )
+        polygons.append(polygon)
     if not polygons:
         raise ValueError(f"{where}: its segmentation has no polygon")
     return str(mask.merge(mask.frPyObjects(polygons, *size))["counts"], "ascii")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from captionbias.captions.tables import table_from_file
 from captionbias.captions.values import is_missing
 from captionbias.data.by_image import Integers
-from captionbias.data.records import check_known, check_unique, image
+from captionbias.data.records import check_known, check_unique, image, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,7 @@ def spelled(values: Sequence[Any], choices: Sequence[str], where: str) -> list[s
     for row, key in enumerate(keys):
         if not isinstance(key, str) or key not in known:
             raise ValueError(
-                f"{where}[{row}] is {values[row]!r}: it must be {', '.join(choices)} or empty; mend that row"
+                f"{where}[{row}] is {short(values[row])}: it must be {', '.join(choices)} or empty; mend that row"
             )
     return [known[key] for key in keys]
 

@@ -59,10 +59,15 @@ class LicCaptions:
         self.left_out: dict[str, dict[str, int]] = {}
 
     def _add(self, attribute: str, name: str, path: Path) -> None:
-        if not CAPTIONER.fullmatch(name) or name in _schema(()).names:
-            raise ValueError(f"{path.name} names a column {name!r}: letters, digits and _ only; rename the file")
-        if name in self._captioners[attribute]:
-            raise ValueError(f"{path} and {self._captioners[attribute][name]} are both {name}'s: keep one of the two")
+        if not CAPTIONER.fullmatch(name):
+            raise ValueError(
+                f"{path.name} names a column {name!r}: letters, digits and _ only, and a letter first; rename the file"
+            )
+        if name.lower() in _schema(()).names:
+            raise ValueError(f"{path.name} names a column {name!r}: there is another column of that name; rename it")
+        for other, earlier in self._captioners[attribute].items():
+            if other.lower() == name.lower():
+                raise ValueError(f"{path} and {earlier} are both {name}'s: keep one of the two")
         self._captioners[attribute][name] = path
 
     def schema(self, configuration: str) -> pa.Schema:
@@ -74,8 +79,8 @@ class LicCaptions:
         path = self._human[configuration]
         if path is None:
             raise ValueError(f"the folder has no {_HUMAN[configuration]}: put it there, or leave {configuration!r} out")
-        people = _entries(path, {"img_id": image, "caption_list": _captions, "bb_gender": _any, "bb_skin": _any})
-        tasks = _entries(path, {"rmdup_object_list": _texts}, optional=("rmdup_object_list",))["rmdup_object_list"]
+        own = {"img_id": image, "caption_list": _captions, "bb_gender": _any, "bb_skin": _any}
+        people = _entries(path, {**own, "rmdup_object_list": _texts}, optional=("rmdup_object_list",))
         images = np.array(list(map(int, people["img_id"])), np.int64)
         check_unique(path.name, "img_id", images)
         gender = spelled(people["bb_gender"], GENDERS, f"{path.name}: bb_gender")
@@ -84,7 +89,9 @@ class LicCaptions:
             "image_id": images,
             "references": [[words for words in said if words.strip()] for said in people["caption_list"]],
             "attribute": gender if configuration == "gender" else skin,
-            "tasks": [[task for task in dict.fromkeys(shown or ()) if task != PERSON] for shown in tasks],
+            "tasks": [
+                [task for task in dict.fromkeys(shown or ()) if task != PERSON] for shown in people["rmdup_object_list"]
+            ],
             "gender": gender,
             "skin": skin,
             **{name: _said(file, images) for name, file in self._captioners[configuration].items()},

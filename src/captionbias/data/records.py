@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import re
+import reprlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,14 @@ Check: TypeAlias = Callable[[Any], str | None]  # what is wrong with a value, or
 
 BLOCK = 8192
 _MISSING = object()
+_DEEPEST = 100  # brackets open at once: ijson's memory grows with their square
+_BORING = bytes(set(range(256)) - set(b'[]{}"'))
+_STEPS = np.array([1 if letter in b"[{" else -1 if letter in b"]}" else 0 for letter in range(256)])
+_LARGEST = 1e38  # what fits in 32 bits
+_ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")  # invisible letters do stand in names of paintings
+_HALF = re.compile(r"[\ud800-\udfff]")
+_REPR = reprlib.Repr()
+_REPR.maxlevel, _REPR.maxstring, _REPR.maxlong = 2, 60, 60
 
 
 def read_records(
@@ -41,7 +50,7 @@ def read_records(
     try:
         bar = {"desc": where, "unit": "B", "unit_scale": True, "leave": False}
         with path.open("rb") as plain, tqdm.wrapattr(plain, "read", total=path.stat().st_size, **bar) as file:
-            records = ijson.items(file, f"{key}.item" if key else "item", use_float=True)
+            records = ijson.items(_Shallow(file, path.name), f"{key}.item" if key else "item", use_float=True)
             while block := list(islice(records, BLOCK)):
                 found = True
                 yield columns_of(block, where, checks, optional, first)
@@ -64,6 +73,29 @@ def _holds(path: Path, key: str) -> bool:
 
     with path.open("rb") as file:
         return any(prefix == key and event == "start_array" for prefix, event, _ in ijson.parse(file))
+
+
+class _Shallow:
+    """A JSON file to read from, as long as no more than `_DEEPEST` brackets are open."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file, self._name = file, name
+        self._depth, self._in_string, self._cut = 0, False, b""
+
+    def read(self, size: int) -> bytes:
+        content = self._file.read(size)
+        plain = self._cut + content
+        if b"\\" in plain:
+            plain = re.sub(rb"\\.", b"", plain, flags=re.DOTALL)  # an escaped quote ends no string
+        self._cut = b"\\" if plain.endswith(b"\\") else b""
+        marks = np.frombuffer(plain.translate(None, _BORING), np.uint8)
+        in_string = np.logical_xor.accumulate(np.append(self._in_string, marks == ord('"')))
+        steps = np.where(in_string[1:], 0, _STEPS[marks])
+        depth = np.append(self._depth, self._depth + np.cumsum(steps))
+        if depth.max() > _DEEPEST:
+            raise ValueError(f"{self._name} has more than {_DEEPEST} brackets open at once: is it the right file?")
+        self._depth, self._in_string = int(depth[-1]), bool(in_string[-1])
+        return content
 
 
 def columns_of(
@@ -123,7 +155,7 @@ def whole(value: Any) -> str | None:
     """
     if type(value) is int and 0 <= value < 2**63:
         return None
-    return f"is {_short(value)}: it must be a whole number, 0 or above"
+    return f"is {short(value)}: it must be a whole number, 0 or above"
 
 
 def image(value: Any) -> str | None:
@@ -137,27 +169,31 @@ def image(value: Any) -> str | None:
 
 
 def text(value: Any) -> str | None:
-    """A string, empty or not."""
-    return None if type(value) is str else f"is {_short(value)}: it must be a string"
+    """A string, empty or not, that can be written: half of a pair of code units, as "\\ud83d", is no letter."""
+    if type(value) is not str:
+        return f"is {short(value)}: it must be a string"
+    if not value.isascii() and _HALF.search(value):
+        return f"is {short(value)}, which holds half a letter and cannot be written: mend it"
+    return None
 
 
 def flag(value: Any) -> str | None:
     """0 or 1, as COCO writes `iscrowd`."""
-    return None if value in (0, 1) else f"is {_short(value)}: it must be 0 or 1"
+    return None if type(value) is int and value in (0, 1) else f"is {short(value)}: it must be 0 or 1"
 
 
 def number(value: Any) -> str | None:
-    """A finite number."""
-    if type(value) in (int, float) and math.isfinite(value):
+    """A finite number that fits in 32 bits."""
+    if type(value) in (int, float) and -_LARGEST < value < _LARGEST:
         return None
-    return f"is {_short(value)}: it must be a finite number"
+    return f"is {short(value)}: it must be a finite number, and no larger than {_LARGEST:g}"
 
 
 def box(value: Any) -> str | None:
     """`[x, y, width, height]`, four finite numbers."""
     if type(value) is list and len(value) == 4 and not any(map(number, value)):
         return None
-    return f"is {_short(value)}: it must be [x, y, width, height]"
+    return f"is {short(value)}: it must be [x, y, width, height], four finite numbers"
 
 
 def file_name(value: Any) -> str | None:
@@ -167,11 +203,18 @@ def file_name(value: Any) -> str | None:
     >>> file_name("../secret.jpg")
     "is '../secret.jpg': it must be the plain name of a file, without folders"
     """
-    if type(value) is str and value.isprintable() and value.strip(". ") and not set(value) & set("/\\"):
+    if type(value) is str and value.strip(". ") and not _ODD_IN_NAMES.search(value):
         return None
-    return f"is {_short(value)}: it must be the plain name of a file, without folders"
+    return f"is {short(value)}: it must be the plain name of a file, without folders"
 
 
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+def short(value: Any) -> str:
+    """A value as messages show it: what is long or deep is not shown whole.
+
+    >>> short("a" * 100), short([[[[]]]])
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaa...aaaaaaaaaaaaaaaaaaaaaaaaaaaa'", '[[[...]]]')
+    """
+    try:
+        return _REPR.repr(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        return f"a {type(value).__name__} with a number of thousands of digits"

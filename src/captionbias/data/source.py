@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -104,10 +105,13 @@ def fingerprint(files: Collection[Path], code: Collection[Path]) -> str:
     total = hashlib.sha256()
     for path in (*files, *sorted(code)):
         content = hashlib.sha256()
-        with path.open("rb") as file:
-            while part := file.read(1 << 20):
-                content.update(part)
-        total.update(path.name.encode() + b"\0" + content.digest())
+        try:
+            with path.open("rb") as file:
+                while part := file.read(1 << 20):
+                    content.update(part)
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read ({error.strerror or error}): put the file there") from error
+        total.update(os.fsencode(path.name) + b"\0" + content.digest())
     return total.hexdigest()[:32]
 
 

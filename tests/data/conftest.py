@@ -1,0 +1,206 @@
+"""Small folders in the formats of the original files."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import importlib.util
+import json
+import pickle
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "datasets_scripts"
+HEIGHT, WIDTH = 20, 30
+
+_IMAGES = (9, 5, 42, 7, 11, 13)  # in no order, as in COCO's files; 7 has no captions, 11 no annotations, 13 no label
+_CAPTIONS = (
+    (3, 9, "A man holds an umbrella."),
+    (1, 5, "A woman walks, with a dog"),
+    (8, 42, "a couple"),
+    (2, 9, "A guy in the rain"),
+    (4, 5, "  "),
+    (5, 11, 'A young girl, "lying" on a bed\n'),
+    (7, 13, "A little boy\u2028and his caf\u00e9"),
+    (6, 5, "a lady"),
+)
+_CATEGORIES = ((18, "dog"), (1, "person"), (28, "umbrella"))
+_SQUARE, _TRIANGLE = [2.0, 3.0, 8.5, 3.0, 8.5, 9.25, 2.0, 9.25], [12, 4, 20, 4.5, 16, 15]
+_RUNS = {"counts": [25, 10, 30, 5, 0, 7, HEIGHT * WIDTH - 77], "size": [HEIGHT, WIDTH]}
+_OBJECTS = (
+    (101, 9, 1, [_SQUARE, _TRIANGLE], 0),
+    (107, 5, 18, [_TRIANGLE], 0),
+    (104, 9, 28, [_SQUARE], 0),
+    (103, 9, 28, [_TRIANGLE], 0),
+    (900100000005, 5, 1, _RUNS, 1),
+    (106, 42, 1, [_TRIANGLE], 0),
+    (102, 42, 1, [_SQUARE], 0),
+)
+_LABELS = """\
+id,bb_gender,bb_skin,skin,ratio,split
+9,Male,Light,2.0,0.5,val
+42,Both,Unsure,,0.25,val
+5,Female,Dark,5.5,1.0,val
+7,Male,,1,0.1,val
+11,Female,Light,1,0.1,val
+"""
+_PEOPLE = "id,bb_gender,bb_skin\n106,Female,Dark\n101,Male,Light\n12345,Male,Light\n102,,Unsure\n"
+
+
+def coco() -> dict[str, Any]:
+    """The files of a COCO folder, by path."""
+    captions = {
+        "info": {"year": 2014, "nested": {"annotations": [1]}},
+        "images": [
+            {"license": 3, "file_name": f"COCO_val2014_{image:012d}.jpg", "height": HEIGHT, "width": WIDTH, "id": image}
+            for image in _IMAGES
+        ],
+        "licenses": [],
+        "annotations": [{"image_id": image, "id": key, "caption": said} for key, image, said in _CAPTIONS],
+    }
+    instances = {
+        **{key: captions[key] for key in ("info", "images", "licenses")},
+        "annotations": [
+            {
+                "segmentation": shape,
+                "area": 31.5 + key % 10,
+                "iscrowd": crowd,
+                "image_id": image,
+                "bbox": [1, 2.5, 10, 12.25],
+                "category_id": kind,
+                "id": key,
+            }
+            for key, image, kind, shape, crowd in _OBJECTS
+        ],
+        "categories": [{"supercategory": "any", "id": key, "name": name} for key, name in _CATEGORIES],
+    }
+    files = {
+        "captions_val2014.json": captions,
+        "instances_val2014.json": instances,
+        "images_val2014.csv": _LABELS,
+        "instances_val2014.csv": _PEOPLE,
+        "results/nic.json": [{"image_id": 9, "caption": "a man"}, {"image_id": 5, "caption": "a woman"}],
+        "results/sat.json": [{"image_id": "5", "caption": "a dog"}, {"image_id": 9, "caption": " "}],
+    }
+    return copy.deepcopy(files)
+
+
+def lic() -> dict[str, Any]:
+    """The files of a folder of the LIC study, by path: folders as in its archive."""
+    people = [
+        {"img_id": 9, "caption_list": ["a man", " ", "a guy"], "bb_gender": "Male", "bb_skin": "Light"},
+        {"img_id": 5, "caption_list": ["a woman"], "bb_gender": "Female", "bb_skin": float("nan")},
+        {"img_id": 7, "caption_list": ["a person"], "bb_gender": "Male", "bb_skin": "Dark"},
+        {"img_id": 8, "caption_list": ["two people"], "bb_gender": "Both", "bb_skin": "Both"},
+    ]
+    tasks = (["umbrella", "person", "dog", "dog"], ["cat"], [], [])
+    shown = [{**entry, "rmdup_object_list": names} for entry, names in zip(people, tasks, strict=True)]
+
+    def said(*captions: str) -> list[dict[str, Any]]:
+        return [{"img_id": image, "pred": words} for image, words in zip((7, 5, 9), captions, strict=False)]
+
+    return copy.deepcopy(
+        {
+            "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl": shown,
+            "bias_data/Human_Ann/race_val_obj_cap_entries.pkl": people,
+            "bias_data/Show-Tell/gender_val_st10_cap_mw_entries.pkl": said("a man", "a woman", "a dog"),
+            "bias_data/Show-Tell/race_val_st10_th10_cap_entries.pkl": said("a dog", "a cat"),
+            "bias_data/Woman-Snowboard/gender_val_snowboard_cap_mw_entries.pkl": said("", "a woman"),
+        }
+    )
+
+
+def artemis() -> dict[str, str]:
+    """The files of an ArtEmis folder, by path."""
+    one = """\
+art_style,painting,emotion,utterance,repetition
+Realism,zebra_1,awe,"It is, so to say, ""grand"".",3
+Realism,zebra_1,awe,"two
+lines",3
+Realism,zebra_1,fear,dark,3
+Cubism,apple_2,anger,why,2
+Cubism,apple_2,sadness,why not,2
+"""
+    two = """\
+emotion,painting,art_style,utterance
+something else,joaqu\u00e3\u00adn_3,Baroque,fine
+awe,zebra_1,Cubism,another zebra
+awe,zebra_1,Cubism,
+"""
+    return {"artemis_dataset_release_v0.csv": one, "b.csv": two}
+
+
+def verbs(count: int = 45) -> dict[str, Any]:
+    """A captions file with `count` captions, each of another image, for each task, gender and verb."""
+    told = {
+        "bed": ("lies on the bed", "is sitting on the bed"),
+        "frisbee": ("throws a frisbee", "plays with a frisbee"),
+        "umbrella": ("holds an umbrella", "walks with an umbrella"),
+    }
+    said = [
+        f"{person} {verb}, {number}."
+        for pair in told.values()
+        for verb in pair
+        for person in ("A man", "A woman")
+        for number in range(count)
+    ]
+    said += ["A man and a woman hold an umbrella.", "A man holds and walks with an umbrella.", "A man holds a dog."]
+    images = [{"id": 1000 + row, "file_name": f"{row}.jpg"} for row in range(len(said))]
+    annotations = [{"id": 7 * row + 1, "image_id": 1000 + row, "caption": words} for row, words in enumerate(said)]
+    annotations += [{**annotation, "id": annotation["id"] + 1} for annotation in annotations[::5]]
+    return {"annotations/captions_val2014.json": {"images": images, "annotations": annotations}}
+
+
+ALL = {"coco_caption_bias": coco, "lic_captions": lic, "artemis_emotions": artemis, "controlled_verbs": verbs}
+
+
+def write(folder: Path, files: Mapping[str, Any], protocol: int = 4) -> Path:
+    """The folder with these files: text and bytes as they are, other things as JSON or, in .pkl, pickled."""
+    for place, content in files.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            path.write_text(content, encoding="utf-8", newline="")
+        elif isinstance(content, bytes):
+            path.write_bytes(content)
+        elif path.suffix == ".pkl":
+            path.write_bytes(pickle.dumps(content, protocol))
+        else:
+            path.write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def state(folder: Path) -> dict[str, str]:
+    """All that is in a folder, hidden or not: a name for the content of each file, "" for folders."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in folder.rglob("*")
+    }
+
+
+def builder_class(name: str) -> Any:
+    """The builder class of a script, imported from the script's file."""
+    spec = importlib.util.spec_from_file_location(f"scripts.{name}", SCRIPTS / name / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return getattr(module, "".join(map(str.capitalize, name.split("_"))))
+
+
+def records_of(cls: Any, folder: Path, configuration: str) -> list[dict[str, Any]]:
+    """The rows that a source reads, straight from its tables."""
+    return [row for table in cls(folder).tables(configuration) for row in table.to_pylist()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the original files, with a neighbour for what is built."""
+    path = tmp_path / "original"
+    path.mkdir()
+    return path
