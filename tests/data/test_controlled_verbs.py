@@ -88,9 +88,7 @@ def test_train_and_val_are_read_together(tmp_path: Path) -> None:
     together, alone = write(tmp_path / "two", half), write(tmp_path / "one", files)
     assert records_of(ControlledVerbs, together, "C4") == records_of(ControlledVerbs, alone, "C4")
     one = write(tmp_path / "few", {"captions_val2014.json": half["captions_val2014.json"]})
-    with pytest.raises(
-        ValueError, match=r"^captions_val2014\.json: .* are needed: put the other of captions_train2014"
-    ):
+    with pytest.raises(ValueError, match=r"^captions_val2014\.json: .* are needed: use both captions_train2014\.json"):
         records_of(ControlledVerbs, one, "C4")
 
 

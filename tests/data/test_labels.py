@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,9 +99,10 @@ def test_ages(captions: list[str], age: str | None) -> None:
     """Between two other images, so that no caption counts for a neighbour."""
     told = ["a dog", *captions, "a dog"]
     owners = np.array([0, *[1] * len(captions), 2])
-    assert ages(told, owners, 3).tolist() == [None, age, None]
+    assert ages(pa.array(told), owners, 3).to_pylist() == [None, age, None]
 
 
 def test_ages_of_no_captions_at_all() -> None:
-    assert ages([], np.empty(0, np.int64), 2).tolist() == [None, None]
-    assert ages([], np.empty(0, np.int64), 0).tolist() == []
+    none = pa.array([], pa.string())
+    assert ages(none, np.empty(0, np.int64), 2).to_pylist() == [None, None]
+    assert ages(none, np.empty(0, np.int64), 0).to_pylist() == []

@@ -164,7 +164,7 @@ def test_one_side_alone(side, absent, planted, result):
     rest = {f"seen_{side}", f"test_captions_{side}"}
     assert set(without(alone)) == {f"{score}_{side}{end}" for score in SCORES for end in endings} | rest
     # Both sides of `planted` have the same words, so no human word is replaced. The solver meets them in another order.
-    assert without(alone) == pytest.approx({key: result[key] for key in without(alone)}, rel=1e-4)
+    assert without(alone) == pytest.approx({key: result[key] for key in without(alone)}, rel=1e-3)
 
 
 def test_human_words_that_the_captioner_lacks_are_unknown():

@@ -98,7 +98,7 @@ def find_attacker(
 def _convex(name: str, precision: str | None) -> Attacker:
     if precision is not None:
         raise ValueError(f"precision {precision!r}: encoder {name!r} has no choice of precision; leave it out")
-    settings = (bow.L2, bow.TASK_STEPS, bow.TASK_MEMORY, bow.TASK_NGRAM_COUNT)
+    settings = (bow.L2, bow.SOLVER, bow.TASK_STEPS, bow.TASK_MEMORY, bow.TASK_NGRAM_COUNT)
     identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     return Attacker(name, None, identity, partial(bow.train, pairs=CONVEX[name]), None, "threads")
 

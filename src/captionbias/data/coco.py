@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +14,19 @@ import numpy as np
 from captionbias.captions.checked import MAX_CHARACTERS
 from captionbias.data.by_image import ByImage, Integers
 from captionbias.data.records import (
+    USUAL,
     box,
     check_known,
     check_unique,
     file_name,
+    fits,
     flag,
     image,
     number,
     read_records,
     text,
     whole,
+    whole_letters,
 )
 
 if TYPE_CHECKING:
@@ -88,12 +94,9 @@ def read_captions(path: Path, images: Integers, scratch: Path) -> tuple[ByImage,
         owners = np.array(block["image_id"])
         check_known(f"{path.name}: annotations", "image_id", owners, images, first)
         ids.append(np.array(block["id"]))
-        said = np.array([bool(words.strip()) for words in block["caption"]])
-        empty += int((~said).sum())
-        kept = {
-            name: [value for value, keep in zip(block[name], said, strict=True) if keep] for name in ("caption", "id")
-        }
-        captions.add(owners[said], kept)
+        said = [row for row, words in enumerate(block["caption"]) if words.strip()]
+        empty += len(owners) - len(said)
+        captions.add(owners[said], {name: [block[name][row] for row in said] for name in ("caption", "id")})
         first += len(owners)
     captions.finish()
     check_unique(f"{path.name}: annotations", "id", np.concatenate([np.empty(0, np.int64), *ids]))
@@ -150,10 +153,8 @@ def read_objects(path: Path, images: Images, scratch: Path) -> tuple[ByImage, By
         objects.add(owners, {"category": kinds.tolist(), "bbox": boxes, "area": areas, "crowd": crowd})
         persons = np.flatnonzero(np.array([names[kind] == PERSON for kind in kinds]))
         sizes = images.sizes[np.searchsorted(images.ids, owners[persons])]
-        segments = [
-            _segment(block["segmentation"][row], size, f"{where}[{first + row}]")
-            for row, size in zip(persons, sizes.tolist(), strict=True)
-        ]
+        shapes = [block["segmentation"][row] for row in persons]
+        segments = _segments(shapes, sizes.tolist(), [f"{where}[{first + row}]" for row in persons])
         mine = {"id": block["id"], "bbox": boxes, "crowd": crowd}
         mine = {name: [values[row] for row in persons] for name, values in mine.items()}
         people.add(owners[persons], {**mine, "segmentation": segments})
@@ -178,34 +179,66 @@ def _read_categories(path: Path) -> dict[int, str]:
     return categories
 
 
-def _segment(segmentation: Any, size: list[int], where: str) -> str:
+def _segments(segmentations: Sequence[Any], sizes: Sequence[list[int]], where: Sequence[str]) -> list[str]:
     """Polygons or run lengths as compressed run lengths. All is checked first: pycocotools is C and trusts us."""
     from pycocotools import mask
 
+    usual = all(map(all, sizes)) and _all_polygons([shape for shape in segmentations if isinstance(shape, list)])
+    for shape, size, place in zip(segmentations, sizes, where, strict=True):
+        if not usual or isinstance(shape, dict):
+            _check_segment(shape, size, place)
+    found = [""] * len(segmentations)
+    of_size: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row, shape in enumerate(segmentations):
+        if isinstance(shape, list):
+            of_size[sizes[row][0], sizes[row][1]].append(row)
+        else:
+            found[row] = str(mask.frPyObjects(shape, *sizes[row])["counts"], "ascii")
+    for shared, rows in of_size.items():
+        parts = iter(mask.frPyObjects([polygon for row in rows for polygon in segmentations[row]], *shared))
+        for row in rows:
+            found[row] = str(mask.merge([*islice(parts, len(segmentations[row]))])["counts"], "ascii")
+    return found
+
+
+def _all_polygons(shapes: Sequence[list[Any]]) -> bool:
+    """Whether all of these pass `_check_segment`."""
+    polygons = [*chain.from_iterable(shapes)]
+    if not all(shapes) or not set(map(type, polygons)) <= {list} or not fits([*chain.from_iterable(polygons)]):
+        return False
+    lengths = np.array([*map(len, polygons)], np.int64)
+    if (lengths < 6).any() or (lengths % 2).any() or not len(polygons):
+        return not len(polygons)
+    corners = np.array([*chain.from_iterable(polygons)], np.float64).reshape(-1, 2)
+    starts = np.concatenate(([0], np.cumsum(lengths // 2)[:-1]))
+    following = np.arange(1, len(corners) + 1)
+    following[starts - 1] = np.roll(starts, 1)
+    outlines = np.add.reduceat(np.abs(corners[following] - corners).max(1), starts)
+    return bool(max(outlines.max(), np.abs(corners).max()) <= _FARTHEST)
+
+
+def _check_segment(shape: Any, size: list[int], where: str) -> None:
     height, width = size
     if not height or not width:
         raise ValueError(f'{where}: the captions file gives its image no "height" and "width": segments need them')
-    if isinstance(segmentation, dict):
-        runs = segmentation.get("counts")
-        if segmentation.get("size") != size:
+    if isinstance(shape, dict):
+        runs = shape.get("counts")
+        if shape.get("size") != size:
             raise ValueError(f"{where}: the size of its segmentation is not its image's, {size}")
-        if isinstance(runs, list) and not any(map(whole, runs)) and sum(runs) == height * width:
-            return str(mask.frPyObjects(segmentation, *size)["counts"], "ascii")
-        raise ValueError(f"{where}: the counts of its segmentation must be whole numbers that sum to height * width")
-    polygons = []
-    for polygon in segmentation:
+        if not isinstance(runs, list) or any(map(whole, runs)) or sum(runs) != height * width:
+            raise ValueError(
+                f"{where}: the counts of its segmentation must be whole numbers that sum to height * width"
+            )
+        return
+    for polygon in shape:
         if not isinstance(polygon, list) or len(polygon) < 6 or len(polygon) % 2 or any(map(number, polygon)):
             raise ValueError(f"{where}: each polygon of its segmentation is a list of three or more x, y pairs")
-        corners = np.reshape(polygon, (-1, 2)).astype(np.float64)
-        outline = np.abs(np.diff(corners, axis=0, append=corners[:1])).max(1).sum()
-        if max(outline, np.abs(corners).max()) > _FARTHEST:
+        if not _all_polygons([[polygon]]):
             raise ValueError(
                 f"{where}: its segmentation goes farther than {_FARTHEST:,.0f} pixels: polygons stay in the image"
             )
-        polygons.append(polygon)
-    if not polygons:
+    if not shape:
         raise ValueError(f"{where}: its segmentation has no polygon")
-    return str(mask.merge(mask.frPyObjects(polygons, *size))["counts"], "ascii")
 
 
 def read_results(path: Path, images: Integers) -> pa.Array:
@@ -237,3 +270,6 @@ def caption(value: Any) -> str | None:
     if type(value) is str and len(value) > MAX_CHARACTERS:
         return f"has {len(value):,} characters, and no caption has more than {MAX_CHARACTERS:,}: shorten it"
     return text(value)
+
+
+USUAL[caption] = str, lambda values: max(map(len, values)) <= MAX_CHARACTERS and whole_letters(values)

@@ -84,7 +84,7 @@ class _Files:
         offsets, captions = self.captions.of(ids)
         owners = np.repeat(np.arange(len(ids)), np.diff(offsets))
         gender, skin = self.gender.slice(start, len(ids)), self.skin.slice(start, len(ids))
-        age = pa.array(ages(captions["caption"].to_pylist(), owners, len(ids)), pa.string())
+        age = ages(captions["caption"], owners, len(ids))
         columns = {
             "image_id": ids,
             "file_name": self.images.names[start:end],

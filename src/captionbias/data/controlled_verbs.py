@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from captionbias.data.coco import read_captions, read_images
 from captionbias.data.coco_caption_bias import COCO
+from captionbias.data.labels import has_word
 from captionbias.data.source import BLOCK, find_file
 from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
 from captionbias.text.tokens import Flags
@@ -35,6 +36,22 @@ FORMS = {
 COUNTS = {"C1": (30, 20), "C2": (35, 15), "C3": (40, 10), "C4": (45, 5)}  # of 50 captions of each gender and task
 GENDERS = ("male", "female")
 _FILES = ("captions_train2014.json", "captions_val2014.json")
+
+
+MOST = max(map(max, COUNTS.values()))
+_TASK_WORDS = [word for task in SUBSETS for word in (task, f"{task}s")]
+
+Cell: TypeAlias = tuple[str, str, str]  # task, gender, verb
+
+
+class Candidate(NamedTuple):
+    """A caption that qualifies; those of a cell are drawn by ascending `order`."""
+
+    order: bytes
+    cell: Cell
+    id: int
+    image: int
+    text: str
 
 
 class ControlledVerbs:
@@ -79,11 +96,12 @@ class ControlledVerbs:
             files = " and ".join(path.name for path in self.files)
             raise ValueError(
                 f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a {gender} person, "
-                f"and {count} are needed: put the other of {' and '.join(_FILES)} there too"
+                f"and {count} are needed: use both {' and '.join(_FILES)}"
             )
         own = {"attribute": gender, "tasks": [task], "verb": verb}
         return [
-            {"caption_id": key, "image_id": image, "references": [said], **own} for key, image, said in found[:count]
+            {"caption_id": caption.id, "image_id": caption.image, "references": [caption.text], **own}
+            for caption in found[:count]
         ]
 
     @cached_property
@@ -95,12 +113,14 @@ class _Candidates:
     """Captions that qualify, by task, gender and verb, in the order in which they are drawn; one an image at most.
 
     Attributes:
-        candidates: for each task, gender and verb the ids of captions and their images, and the captions.
+        candidates: those of each cell, no more than are ever drawn.
         captions: how many captions the files have.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
-        found: list[tuple[bytes, tuple[str, str, str], tuple[int, int, str]]] = []
+        import pyarrow as pa
+
+        found: list[Candidate] = []
         self.captions = 0
         for path in files:
             with tempfile.TemporaryDirectory(prefix="captionbias-") as scratch:
@@ -109,22 +129,34 @@ class _Candidates:
                 self.captions += empty
                 for start in range(0, len(images), BLOCK):
                     offsets, rows = captions.of(images[start : start + BLOCK])
-                    owners = np.repeat(images[start : start + BLOCK], np.diff(offsets))
-                    found += _qualified(rows["id"].to_pylist(), owners.tolist(), rows["caption"].to_pylist())
                     self.captions += len(rows)
+                    owners = pa.array(np.repeat(images[start : start + BLOCK], np.diff(offsets)))
+                    rows = rows.append_column("image", owners).filter(has_word(rows["caption"], _TASK_WORDS))
+                    columns = (rows[name].to_pylist() for name in ("id", "image", "caption"))
+                    found += _first(_qualified(*columns))
                 del captions  # lets go of its file before the folder goes
-        self.candidates: dict[tuple[str, str, str], list[tuple[int, int, str]]] = defaultdict(list)
-        drawn: set[int] = set()
-        for _, cell, caption in sorted(found):
-            if caption[1] not in drawn:
-                self.candidates[cell].append(caption)
-                drawn.add(caption[1])
+        self.candidates: dict[Cell, list[Candidate]] = defaultdict(list)
+        for candidate in _first(found):
+            self.candidates[candidate.cell].append(candidate)
 
 
-def _qualified(
-    ids: Sequence[int], images: Sequence[int], captions: Sequence[str]
-) -> list[tuple[bytes, tuple[str, str, str], tuple[int, int, str]]]:
-    """The captions of one gender, one of the tasks and one of its verbs: a key to sort by, the cell, the caption."""
+def _first(found: Sequence[Candidate]) -> list[Candidate]:
+    """One candidate an image, and of each cell no more than are ever drawn, in the order in which they are."""
+    images: set[int] = set()
+    counts: Counter[Cell] = Counter()
+    kept = []
+    for candidate in sorted(found):
+        if candidate.image in images:
+            continue
+        images.add(candidate.image)
+        counts[candidate.cell] += 1
+        if counts[candidate.cell] <= MOST:
+            kept.append(candidate)
+    return kept
+
+
+def _qualified(ids: Sequence[int], images: Sequence[int], captions: Sequence[str]) -> list[Candidate]:
+    """The captions of one gender, one of the tasks and one of its verbs."""
     tokens = tokenize(captions)
 
     def named(words: Mapping[str, Sequence[str]]) -> Flags:
@@ -141,7 +173,6 @@ def _qualified(
         fits = tasks[:, number] & (genders.sum(1) == 1) & (said.sum(1) == 1)
         for row in np.flatnonzero(fits).tolist():
             cell = (task, GENDERS[genders[row].argmax()], pair[said[row].argmax()])
-            found.append(
-                (hashlib.sha256(str(ids[row]).encode()).digest(), cell, (ids[row], images[row], captions[row]))
-            )
+            order = hashlib.sha256(str(ids[row]).encode()).digest()
+            found.append(Candidate(order, cell, ids[row], images[row], captions[row]))
     return found

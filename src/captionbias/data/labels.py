@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from captionbias.captions.tables import table_from_file
 from captionbias.captions.values import is_missing
 from captionbias.data.by_image import Integers
 from captionbias.data.records import check_known, check_unique, image, short
+from captionbias.text import load_lexicon
+from captionbias.text.tokens import Flags
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,11 +82,11 @@ def labels_of(images: Integers, ids: Integers, labels: Sequence[str | None]) -> 
     return pa.array([*labels, None], pa.string()).take(pa.array(rows))
 
 
-def ages(captions: Sequence[str], images: Integers, n: int) -> npt.NDArray[np.object_]:
+def ages(captions: pa.ChunkedArray | pa.Array, images: Integers, n: int) -> pa.Array:
     """The age that the human captions of each of `n` images tell, after Türk et al. (2023).
 
     `young` where any caption has a word of youth; else `old` where one names a man, a woman or another grown-up; else
-    None. Two adults with a child are thus young.
+    null. Two adults with a child are thus young.
 
     Args:
         captions: `m` captions.
@@ -92,15 +94,24 @@ def ages(captions: Sequence[str], images: Integers, n: int) -> npt.NDArray[np.ob
         n: how many images there are.
 
     Example:
-        >>> ages(["a boy and his father", "a man", "a dog"], np.array([0, 1, 2]), 3).tolist()
+        >>> import pyarrow as pa
+        >>> ages(pa.array(["a boy and his father", "a man", "a dog"]), np.array([0, 1, 2]), 3).to_pylist()
         ['young', 'old', None]
     """
-    from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
+    import pyarrow as pa
 
     lexicon = load_lexicon("age")
     grown = [word for word in lexicon.masked_only if word not in ("person", "people")]
-    said = load_lexicon({"young": lexicon.groups["young"], "old": [*lexicon.groups["old"], *grown]})
-    tokens = tokenize(captions)
-    named = np.zeros((n, 2), bool)
-    np.logical_or.at(named, images, named_labels(tokens, find_mentions(tokens, said), 2))
-    return np.array(["young", "old", None], object)[np.where(named[:, 0], 0, np.where(named[:, 1], 1, 2))]
+    named = []
+    for words in (lexicon.groups["young"], [*lexicon.groups["old"], *grown]):
+        named.append(np.bincount(images, weights=has_word(captions, words), minlength=n) > 0)
+    young, old = named
+    return pa.array(["young", "old", None]).take(pa.array(np.where(young, 0, np.where(old, 1, 2))))
+
+
+def has_word(captions: pa.ChunkedArray | pa.Array, words: Sequence[str]) -> Flags:
+    """Whether each caption has one of the words, in upper or lower case."""
+    import pyarrow.compute as pc
+
+    pattern = rf"\b(?:{'|'.join(map(re.escape, words))})\b"
+    return np.asarray(pc.match_substring_regex(captions, pattern, ignore_case=True), bool)

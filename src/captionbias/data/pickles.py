@@ -20,7 +20,7 @@ _ADMITTED = frozenset(
 _MEMO = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 _GET = frozenset({"GET", "BINGET", "LONG_BINGET"})
 _MOST_TUPLES, _DEEPEST_TUPLE = 100_000, 100  # in a tuple
-_LONGEST_NUMBER = 20  # digits: the time to read a number in decimal grows with the square of its length
+_LONGEST_NUMBER = 100  # digits: the time to read a number in decimal grows with the square of its length
 
 
 class _PlainUnpickler(pickle.Unpickler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -116,13 +116,21 @@ def columns_of(
             if field not in optional:
                 raise ValueError(f'{where}[{first + values.index(_MISSING)}] has no "{field}": every record needs one')
             values = [None if value is _MISSING else value for value in values]
-        for row, value in enumerate(values):
+        for row, value in enumerate(() if _all_pass(check, values) else values):
             if value is None and field in optional:
                 continue
             if fault := check(value):
                 raise ValueError(f'{where}[{first + row}]: "{field}" {fault}')
         columns[field] = values
     return columns
+
+
+def _all_pass(check: Check, values: Sequence[Any]) -> bool:
+    """Whether all values are as most are, so that none needs a look of its own."""
+    if check not in USUAL:
+        return False
+    kinds, usual = USUAL[check]
+    return set(map(type, values)) == {kinds} and usual(values)
 
 
 def check_unique(where: str, field: str, values: npt.NDArray[Any]) -> None:
@@ -206,6 +214,31 @@ def file_name(value: Any) -> str | None:
     if type(value) is str and value.strip(". ") and not _ODD_IN_NAMES.search(value):
         return None
     return f"is {short(value)}: it must be the plain name of a file, without folders"
+
+
+def fits(numbers: Sequence[Any]) -> bool:
+    """Whether all of these pass `number`."""
+    if not set(map(type, numbers)) <= {int, float}:
+        return False
+    try:
+        return bool((np.abs(np.array(numbers, np.float64)) < _LARGEST).all())  # false for nan
+    except OverflowError:
+        return False
+
+
+def whole_letters(texts: Sequence[str]) -> bool:
+    """Whether all of these pass `text`."""
+    together = "".join(texts)
+    return together.isascii() or not _HALF.search(together)
+
+
+# For the checks of the long columns: the type that all values have, and whether such values all pass.
+USUAL: dict[Check, tuple[type, Callable[[Sequence[Any]], bool]]] = {
+    whole: (int, lambda values: min(values) >= 0 and max(values) < 2**63),
+    text: (str, whole_letters),
+    flag: (int, lambda values: set(values) <= {0, 1}),
+    box: (list, lambda values: set(map(len, values)) == {4} and fits([*chain.from_iterable(values)])),
+}
 
 
 def short(value: Any) -> str:
