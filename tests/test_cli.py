@@ -47,7 +47,7 @@ LABEL_METRICS = {
     "gender_error": [],
 }
 OPTIONS = {
-    "": ["--version", "measure", "consistency", "install-metrics", "cache", "demo"],
+    "": ["--version", "measure", "consistency", "data", "card", "publish", "install-metrics", "cache", "demo"],
     "measure": ["lic", "dbac", *LABEL_METRICS, "all"],
     **{f"measure {name}": [*FILE_OPTIONS, *own] for name, own in LABEL_METRICS.items()},
     "measure all": [*FILE_OPTIONS, "--task-lexicon", "--preset", "--trials", "--cache", "--no-cache"],

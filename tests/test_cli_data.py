@@ -60,7 +60,7 @@ def test_configurations_are_named_one_by_one(tmp_path: Path) -> None:
     )
     assert [line.split(":")[0] for line in told.splitlines()[:2]] == ["race", "age"]
     assert told.splitlines()[2].endswith("'race') reads it")
-    assert sorted(path.name for path in (tmp_path / "to").iterdir()) == ["README.md", "age", "race"]
+    assert sorted(path.name for path in (tmp_path / "to").iterdir()) == ["README.md", "age", "eval.yaml", "race"]
 
 
 @pytest.mark.parametrize(

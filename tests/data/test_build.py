@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import evaluate
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 from captionbias import metrics
 from captionbias.data import build, build_dataset, dataset_names
+from captionbias.hub.modules import install_metrics
 from captionbias.planted import Planted, plant
 from tests.data.conftest import ALL, artemis, coco, lic, state, verbs, write
 
-METRICS = Path(__file__).parents[2] / "metrics"
+ROOT = Path(__file__).parents[2]
 ROWS = {
     "artemis_emotions": {"paintings": 3, "utterances": 7},
     "coco_caption_bias": {"gender": 3, "race": 3, "age": 4},
@@ -132,10 +133,10 @@ def test_only_the_named_configurations_are_written(folder: Path, tmp_path: Path)
     built = build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race", "age", "race"])
     assert built.rows == {"race": 3, "age": 4}
     assert list(built.left_out) == ["race", "age"]
-    assert sorted(path.name for path in built.folder.iterdir()) == ["README.md", "age", "race"]
+    assert sorted(path.name for path in built.folder.iterdir()) == ["README.md", "age", "eval.yaml", "race"]
     assert len(datasets.load_dataset(str(built.folder))["validation"]) == 3  # the first is the default
     build_dataset("coco_caption_bias", folder, tmp_path / "to", ["gender"])
-    assert sorted(path.name for path in built.folder.iterdir()) == ["README.md", "gender"]
+    assert sorted(path.name for path in built.folder.iterdir()) == ["README.md", "eval.yaml", "gender"]
 
 
 def test_one_attribute_of_the_lic_study_is_built_alone(folder: Path, tmp_path: Path) -> None:
@@ -180,27 +181,35 @@ def planted_coco(planted: Planted) -> dict[str, Any]:
     }
 
 
+THREE_LINES = """
+import json
+import evaluate
+from datasets import load_dataset
+{readme}
+print(json.dumps([images["nic"][:], images["tasks"][:], result]))
+"""
+
+
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-def test_from_a_folder_to_a_score_in_three_lines(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_a_folder_to_a_score_in_the_three_lines_of_the_readme(folder: Path, tmp_path: Path) -> None:
     planted = plant(images=120, captions=3, a_to_t=0.6)
-    to = build_dataset("coco_caption_bias", write(folder, planted_coco(planted)), tmp_path / "to", ["gender"]).folder
-    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", tmp_path / "modules")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    options = {"preset": "fast", "trials": 2, "bootstrap": 0}
-
-    rows = datasets.load_dataset(str(to), "gender", split="validation")
-    dbac = evaluate.load(str(METRICS / "dbac"), cache_dir=str(tmp_path))
-    scores = dbac.compute(
-        predictions=rows["nic"],
-        references=rows["references"],
-        attributes=rows["attribute"],
-        tasks=rows["tasks"],
-        **options,
+    build_dataset("coco_caption_bias", write(folder, planted_coco(planted)), tmp_path / "coco-caption-bias", ["gender"])
+    install_metrics(["dbac"], cache=tmp_path / "modules")
+    [lines] = re.findall(r"```python\n(images = load_dataset.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert lines.count("\n") == 3
+    environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HF_MODULES_CACHE": str(tmp_path / "modules")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", THREE_LINES.format(readme=lines)],
+        cwd=tmp_path,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
     )
-
-    assert rows["nic"][:] == planted.predictions
-    assert rows["tasks"][:] == planted.tasks
-    assert scores == metrics.dbac(**vars(planted), **options)
+    assert done.returncode == 0, done.stderr
+    said, tasks, scores = json.loads(done.stdout.splitlines()[-1])
+    assert said == planted.predictions
+    assert tasks == planted.tasks
+    assert scores == metrics.dbac(**vars(planted), preset="fast")
     assert scores["dbac_a_to_t"] > 0
 
 

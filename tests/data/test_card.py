@@ -61,6 +61,14 @@ def test_datasets_without_captioners_have_no_such_table(folder: Path, tmp_path: 
     assert "| captioner |" not in (built.folder / "README.md").read_text(encoding="utf-8")
 
 
+def test_what_captioners_are_measured_on_is_a_benchmark(folder: Path, tmp_path: Path) -> None:
+    build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
+    content = yaml.safe_load((tmp_path / "to" / "eval.yaml").read_text(encoding="utf-8"))
+    assert content["name"] == "COCO captions with labels of gender, skin tone and age"
+    assert content["description"].startswith("Human captions, objects and people of COCO val2014, with the gender")
+    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in content["tasks"]}
+
+
 def test_reasons_of_the_same_count_have_one_order() -> None:
     assert reasons({"b": 2, "a": 2, "c": 3000}) == reasons({"a": 2, "c": 3000, "b": 2}) == "3,000 c, 2 b, 2 a"
     assert reasons({}) == reasons({"a": 0}) == "none"

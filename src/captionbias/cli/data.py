@@ -38,22 +38,23 @@ def build(
     """
     with plain_errors():
         try:
+            import ijson  # noqa: F401
+            import pycocotools  # noqa: F401
             from datasets import disable_progress_bars
 
             from captionbias.data import build_dataset
+            from captionbias.data.source import reasons
         except ModuleNotFoundError as error:
             raise ValueError(f"{error}: pip install 'captionbias[data]' first") from error
-        from captionbias.data.source import reasons
 
         if not complaints.is_terminal:
             disable_progress_bars()
         built = build_dataset(name, source, to, configurations)
         for configuration, rows in built.rows.items():
             left_out = reasons(built.left_out[configuration])
-            console.print(
-                f"{configuration}: {rows:,} rows; left out: {left_out}", highlight=False, markup=False, soft_wrap=True
-            )
-        first = next(iter(built.rows))
-        console.print(
-            f"load_dataset({str(built.folder)!r}, {first!r}) reads it", highlight=False, markup=False, soft_wrap=True
-        )
+            _tell(f"{configuration}: {rows:,} rows; left out: {left_out}")
+        _tell(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")
+
+
+def _tell(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -47,6 +47,7 @@ class ArtemisEmotions:
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("paintings", "utterances")
     SPLIT: ClassVar[str] = "train"
+    BENCHMARK: ClassVar[bool] = False
     captioners: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:

@@ -49,8 +49,9 @@ def dataset_names() -> list[str]:
 def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
     """Write the dataset `name` from its original files in the folder `source` to the folder `to`.
 
-    The folder appears whole or not at all: Parquet files, one folder a configuration, and README.md, the dataset card.
-    An earlier build that stands there is replaced. The same files give the same bytes.
+    The folder appears whole or not at all: Parquet files, one folder a configuration; README.md, the dataset card; and
+    eval.yaml, if captioners' results may name the dataset. An earlier build that stands there is replaced. The same
+    files give the same bytes.
 
     Args:
         name: one of `dataset_names()`; its card tells which files it needs and where they come from.
@@ -148,7 +149,7 @@ def _check_replaceable(folder: Path, name: str) -> None:
 def _write(
     builder: type[CaptionDataset], name: str, source: Path, new: Path, configurations: Sequence[str], cache: Path
 ) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    from captionbias.data.card import dataset_card
+    from captionbias.data.card import benchmark_of, dataset_card
 
     infos: dict[str, DatasetInfo] = {}
     opened = None
@@ -170,6 +171,8 @@ def _write(
     assert opened is not None
     template = (_scripts() / name / "README.md").read_text(encoding="utf-8")
     (new / "README.md").write_text(dataset_card(template, name, infos, opened, new), encoding="utf-8")
+    if opened.BENCHMARK:
+        (new / "eval.yaml").write_text(benchmark_of(template), encoding="utf-8")
     return {key: info.splits[opened.SPLIT].num_examples for key, info in infos.items()}, opened.left_out
 
 

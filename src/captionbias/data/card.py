@@ -39,6 +39,17 @@ def dataset_card(template: str, name: str, infos: Mapping[str, DatasetInfo], sou
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
 
 
+def benchmark_of(template: str) -> str:
+    """The text of the eval.yaml of a dataset with this card: its name and its first paragraph."""
+    from huggingface_hub import DatasetCard
+
+    from captionbias.hub.eval_results import benchmark
+
+    card = DatasetCard(template)
+    paragraphs = [part for part in card.text.strip().split("\n\n") if not part.startswith("#")]
+    return benchmark(card.data["pretty_name"], paragraphs[0])
+
+
 def _kept(infos: Mapping[str, DatasetInfo], source: Source) -> list[str]:
     rows = [
         f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"

@@ -33,6 +33,7 @@ class CocoCaptionBias:
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")
     SPLIT: ClassVar[str] = "validation"
+    BENCHMARK: ClassVar[bool] = True
 
     def __init__(self, folder: Path) -> None:
         self._captions = need_file(folder, "captions_val2014.json", COCO)

@@ -63,6 +63,7 @@ class ControlledVerbs:
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
     SPLIT: ClassVar[str] = "train"
+    BENCHMARK: ClassVar[bool] = False
     captioners: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:

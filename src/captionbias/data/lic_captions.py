@@ -42,6 +42,7 @@ class LicCaptions:
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race")
     SPLIT: ClassVar[str] = "validation"
+    BENCHMARK: ClassVar[bool] = True
 
     def __init__(self, folder: Path) -> None:
         self._human = {key: _only(folder, name) for key, name in _HUMAN.items()}

@@ -25,12 +25,14 @@ class Source(Protocol):
         CONFIGURATIONS: names of the tables that the files can be read as.
         SPLIT: the name of the one split.
         files: every file that is read.
+        BENCHMARK: whether captioners are measured on it, so that their results on the Hub may name it.
         captioners: names of the columns with captioners' captions.
         left_out: for each configuration that was read, why rows were left out, and how many for each reason.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]]
     SPLIT: ClassVar[str]
+    BENCHMARK: ClassVar[bool]
     files: tuple[Path, ...]
     captioners: tuple[str, ...]
     left_out: dict[str, dict[str, int]]
