@@ -3,8 +3,9 @@
 usage: python benchmarks/data.py [--sizes 100000,300000,1000000]
 
 The original files are generated: captions in no order, five an image; two objects an image, one of them a person with a
-segment; half of the images women, half men; two captioners. Each build has a process of its own. Memory is that of the
-process and its children, pages that they share counted once, without pages of mapped files.
+segment; half of the images of women, half of men; two captioners. Rows are the captions, objects and results in them.
+Each build has a process of its own. Memory is that of the process and its children, pages that they share counted once,
+without pages of mapped files.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
@@ -27,7 +28,8 @@ from captionbias.data.artemis_emotions import EMOTIONS
 from captionbias.data.controlled_verbs import FORMS, SUBSETS
 
 CAPTIONS_AN_IMAGE = 5
-SMALL = 20_000
+NAMING_A_TASK = 20  # one caption in so many
+SMALL = 100_000  # enough for each verb of the controlled captions
 
 
 def coco(captions: int, folder: Path) -> None:
@@ -54,19 +56,21 @@ def coco(captions: int, folder: Path) -> None:
 
 
 def verbs(captions: int, folder: Path) -> list[dict[str, object]]:
-    """COCO's captions, of people with the controlled tasks and verbs."""
+    """COCO's captions, some of them of people with the controlled tasks and verbs."""
     generator = np.random.default_rng(0)
     count = captions // CAPTIONS_AN_IMAGE
     images = [
         {"id": number, "file_name": f"COCO_val2014_{number:012d}.jpg", "height": 480, "width": 640}
         for number in range(count)
     ]
+    kinds = generator.integers(6, size=captions).tolist()
     people, tasks = ("man", "woman"), list(SUBSETS)
     annotations = []
     for number, image in enumerate(generator.permutation(np.repeat(np.arange(count), CAPTIONS_AN_IMAGE)).tolist()):
-        task = tasks[number % 3]
-        verb = FORMS[SUBSETS[task][number // 3 % 2]][0]
-        words = f"a {people[image % 2]} who can {verb} near the {task} at number {number} of the street"
+        task = tasks[kinds[number] % 3]
+        verb = FORMS[SUBSETS[task][kinds[number] // 3]][0]
+        place = f"near the {task}" if number % NAMING_A_TASK == 0 else "near the door"
+        words = f"a {people[image % 2]} who can {verb} {place} at number {number} of the street"
         annotations.append({"image_id": image, "id": number, "caption": words})
     Path(folder, "captions_val2014.json").write_text(json.dumps({"images": images, "annotations": annotations}))
     return images
@@ -86,10 +90,18 @@ def artemis(captions: int, folder: Path) -> None:
         )
 
 
-DATASETS: dict[str, tuple[Callable[[int, Path], object], list[str]]] = {
-    "coco_caption_bias": (coco, ["gender"]),
-    "controlled_verbs": (verbs, ["C4"]),
-    "artemis_emotions": (artemis, ["paintings"]),
+class Dataset(NamedTuple):
+    """What writes its files, what is built of them, and how many rows they have for each caption."""
+
+    write: Callable[[int, Path], object]
+    configurations: list[str]
+    rows: float
+
+
+DATASETS = {
+    "coco_caption_bias": Dataset(coco, ["gender"], 1 + 4 / CAPTIONS_AN_IMAGE),
+    "controlled_verbs": Dataset(verbs, ["C4"], 1),
+    "artemis_emotions": Dataset(artemis, ["paintings"], 1),
 }
 
 
@@ -97,21 +109,22 @@ def main(sizes: Annotated[str, typer.Option(help="numbers of captions")] = "1000
     """Print captions a second and the peak of memory, a row a dataset."""
     numbers = [int(size) for size in sizes.split(",")]
     speeds, peaks = [], []
-    for name, (write, configurations) in track(DATASETS.items(), "measuring", transient=True):
+    for name, dataset in track(DATASETS.items(), "measuring", transient=True):
         costs = {}
         for size in numbers:
             with TemporaryDirectory(prefix="captionbias-") as folder:
                 small, source = Path(folder, "small"), Path(folder, "source")
                 for place, captions in ((small, SMALL), (source, size)):
                     place.mkdir()
-                    write(captions, place)
-                costs[size] = alone(measure, name, configurations, small, source)
+                    dataset.write(captions, place)
+                costs[size] = alone(measure, name, dataset.configurations, small, source)
         peak = np.array([found.own_memory for found in costs.values()])
-        speeds.append({"dataset": name} | {f"{n:,}": f"{n / found.seconds:,.0f}" for n, found in costs.items()})
+        speed = {f"{n:,}": f"{dataset.rows * n / found.seconds:,.0f}" for n, found in costs.items()}
+        speeds.append({"dataset": name, "rows a caption": f"{dataset.rows:.1f}"} | speed)
         cells = {f"{n:,}": f"{found.own_memory:.0f}" for n, found in costs.items()}
         peaks.append({"dataset": name} | cells | {"exponent": exponent(numbers, peak, 8)})
-    show("captions a second, from original files to Parquet with card", speeds, None)
-    show("MB added at the peak", peaks, None)
+    show("rows a second, from original files to Parquet with card; numbers of captions", speeds, None)
+    show("MB added at the peak; numbers of captions", peaks, None)
 
 
 def measure(name: str, configurations: list[str], small: Path, source: Path) -> Cost:
