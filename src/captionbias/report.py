@@ -70,6 +70,8 @@ ROWS = {
     "directional_ba": [
         Row("directional BA A to T", "directional_ba_a_to_t", 4),
         Row("directional BA T to A", "directional_ba_t_to_a", 4),
+        Row("directional BA A to T, human captions", "directional_ba_h_a_to_t", 4),
+        Row("directional BA T to A, human captions", "directional_ba_h_t_to_a", 4),
     ],
     "multi_directional_ba": [
         Row("multi-attribute BA A to T", "multi_directional_ba_a_to_t", 4),

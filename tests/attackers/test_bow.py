@@ -106,6 +106,20 @@ def test_more_steps_reach_the_same_optimum(tasks, monkeypatch):
     assert sigmoid(test @ weights + bias) == pytest.approx(model.predict_proba(test), abs=5e-3)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_beyond_the_optimum_stay_there(seed, monkeypatch):
+    """Where nothing moves any more, rounding must not be taken for curvature."""
+    generator = np.random.default_rng(seed)
+    features = csr_array((generator.random((40, 6)) < 0.4).astype(np.float32))
+    present = generator.random((40, 5)) < generator.random(5)
+    fits = []
+    for steps in (60, 300):
+        monkeypatch.setattr(module, "TASK_STEPS", steps)
+        fits.append(np.vstack(fit_tasks(features, present)))
+    assert fits[1] == pytest.approx(fits[0], abs=1e-3)
+
+
 def test_a_task_that_never_occurs_or_always_does_is_fitted_too(tasks):
     features, present, test = tasks
     always, never = np.ones((len(present), 1), bool), np.zeros((len(present), 1), bool)

@@ -404,6 +404,35 @@ def test_a_bias_that_was_planted_is_outside_the_interval_of_none(planted):
         assert interval(amplified, name)[0] > faithful[f"directional_ba_{name}"]
 
 
+def test_human_captions_alone_are_compared_with_the_labels_of_their_images():
+    planted = plant(images=300, captions=3)
+    every = [text for texts in planted.references for text in texts]
+    given = {"predictions": every}
+    for side, labels in (("attributes", planted.attributes), ("tasks", planted.tasks)):
+        given[side] = [label for label in labels for _ in range(3)]
+    alone = directional_ba(
+        references=planted.references, attributes=planted.attributes, tasks=planted.tasks, details=True
+    )
+    as_predictions = directional_ba(**given)
+    for name in ("a_to_t", "t_to_a"):
+        assert alone[f"directional_ba_h_{name}"] == as_predictions[f"directional_ba_{name}"]
+        # An image is drawn with all of its captions: captions drawn one by one would seem to know more.
+        wide, narrow = (
+            result[f"{key}_ci_high"] - result[f"{key}_ci_low"]
+            for result, key in ((alone, f"directional_ba_h_{name}"), (as_predictions, f"directional_ba_{name}"))
+        )
+        assert wide > narrow
+    assert "directional_ba_a_to_t" not in alone
+    assert alone["details"]["images"] == 300
+    assert sum(alone["details"]["attribute_counts"].values()) == 300
+    assert "captions:human|data:images" in alone["signature"]
+
+
+def test_human_captions_alone_need_tasks():
+    with pytest.raises(ValueError, match="tasks is missing: without predictions human captions are compared with"):
+        directional_ba(references=[["a man"], ["a woman"]], attributes=["male", "female"])
+
+
 def test_the_seed_draws_the_interval_and_nothing_else(planted):
     first, again, other = (directional_ba(**planted, bootstrap=50, seed=seed) for seed in (1, 1, 2))
     assert first == again

@@ -32,7 +32,7 @@ OVERSHOT = 0.9  # of the slope at the start
 TASK_NGRAM_COUNT = 5
 NO_PAIR = -1
 ALL = slice(None)
-TINY = np.finfo(np.float32).tiny
+SMALLEST = 1e-30
 _features: WeakKeyDictionary[Examples, dict[bool, csr_array]] = WeakKeyDictionary()
 _counting = Lock()
 
@@ -133,7 +133,7 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
         # Along a convex line: where the slope has turned and is about as steep, the lowest point lies well behind.
         down, up = -_dot(slope, step), _dot(ahead, step)
         if len(far := np.flatnonzero(up > OVERSHOT * down)):
-            step[:, far] *= down[far] / (up + down)[far]
+            step[:, far] *= np.maximum(down[far], 0) / np.maximum(up[far] + down[far], SMALLEST)
             ahead[:, far] = gradient(at[:, far] + step[:, far], far)
         steps.add(step, ahead - slope)
         at, slope = at + step, ahead
@@ -145,25 +145,23 @@ class _Steps:
     """The last steps of each task, `(weights, tasks)`, and how they changed its slope."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[Matrix, Matrix, Matrix]] = deque(maxlen=TASK_MEMORY)
+        self._kept: deque[tuple[Matrix, Matrix, Matrix, Matrix]] = deque(maxlen=TASK_MEMORY)
 
     def add(self, step: Matrix, change: Matrix) -> None:
-        curvature = _dot(step, change)
-        # A task that stands still has none, and its step is passed over.
-        self._kept.append((step, change, np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1), 0)))
+        curvature, length = _dot(step, change), _dot(change, change)
+        # Where a task stands still, rounding is all that is left of them: its step is passed over.
+        moved = (curvature > SMALLEST) & (length > SMALLEST)
+        weight = np.where(moved, 1 / np.where(moved, curvature, 1), 0)
+        self._kept.append((step, change, weight, np.where(moved, curvature / np.where(moved, length, 1), 1)))
 
     def direction(self, slope: Matrix) -> Matrix:
         """Where to go from a slope."""
         way, shares = -slope, []
-        for step, change, weight in reversed(self._kept):
+        for step, change, weight, _ in reversed(self._kept):
             shares.append(weight * _dot(step, way))
             way -= shares[-1] * change
-        if self._kept:
-            _, change, weight = self._kept[-1]
-            way *= np.where(weight > 0, 1 / np.maximum(weight * _dot(change, change), TINY), 1)
-        else:
-            way *= FIRST_STEP
-        for (step, change, weight), share in zip(self._kept, reversed(shares), strict=True):
+        way *= self._kept[-1][3] if self._kept else FIRST_STEP
+        for (step, change, weight, _), share in zip(self._kept, reversed(shares), strict=True):
             way += (share - weight * _dot(change, way)) * step
         return way
 

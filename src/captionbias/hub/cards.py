@@ -62,7 +62,7 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     """
     check_results(results)
     if not scores_in(results, human=True):
-        raise ValueError("results have no score of human captions: measure lic or dbac with references")
+        raise ValueError("results have no score of human captions: measure lic, dbac or directional_ba with references")
     card = _card_at(path)
     before = _read(card)
     after = NEW_DATASET_CARD if before is None else before

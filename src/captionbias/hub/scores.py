@@ -72,8 +72,8 @@ def _read_from_captions(key: str, label: str, what: str, chance: str) -> tuple[S
     )
 
 
-# Only LIC and DBAC measure human captions alone. What DPA and label leakage say of the data is of labels that were made
-# wrong as often as the captioner's are, and the others are comparisons.
+# LIC, DBAC and directional BA measure human captions alone. What DPA and label leakage say of the data is of labels
+# that were made wrong as often as the captioner's are, and the others are comparisons.
 SCORES = (
     *_dbac(
         "a_to_t",
@@ -112,6 +112,21 @@ SCORES = (
         "Above 0 captions name the attribute values that go with a task more often for it than the data do "
         "(amplifies), below 0 less. It also moves with how often captions name the attribute at all.",
         "directional_ba_t_to_a",
+    ),
+    *(
+        Score(
+            "directional_ba",
+            f"directional_ba_h_{direction}",
+            f"directional BA {name}, human captions",
+            4,
+            f"Against the labels of the images. Above 0 people name {what} more often for it than it is there, below 0 "
+            "less often. It also moves with how often they name anything at all.",
+            human=True,
+        )
+        for direction, name, what in (
+            ("a_to_t", "A to T", "the tasks that go with an attribute value"),
+            ("t_to_a", "T to A", "the attribute values that go with a task"),
+        )
     ),
     Score(
         "multi_directional_ba",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from captionbias.captions import check_captions
 from captionbias.metrics.counts import random_groups, with_intervals
 from captionbias.metrics.labelled import read_labels
 from captionbias.metrics.pairs import Pairs, data_source
 from captionbias.metrics.presets import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.text import LexiconSource
+from captionbias.text.tokens import Integers
 
 BOUNDS = (-1.0, 1.0)
 
@@ -41,7 +44,8 @@ def directional_ba(
     those of the lexicons: a bias of language is invisible to them.
 
     Args:
-        predictions: `n` model captions; their attribute words and task words are the predicted labels.
+        predictions: `n` model captions; their attribute words and task words are the predicted labels. None to measure
+            the human captions alone: each of them is then compared with the labels of its image.
         references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
             that any of an image's names are those that it shows, unless `tasks` gives them. Without references the
             labels of the images are what is compared with.
@@ -63,7 +67,8 @@ def directional_ba(
     Returns:
         `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], above 0 when predictions amplify, each with
         `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since
-        no image has the value or the task; `signature`. A direction without predictions is absent.
+        no image has the value or the task; `signature`. A direction without predictions is absent. Of human captions
+        alone: `directional_ba_h_a_to_t` and so on.
 
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
@@ -78,6 +83,11 @@ def directional_ba(
     0.25
     """
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    owners = None
+    if predictions is None and references is not None:
+        predictions, attributes, tasks, owners = _human_captions(references, attributes, tasks)
+        references = None
+    side = "" if owners is None else "h_"
     labels = read_labels(
         predictions=predictions,
         references=references,
@@ -91,12 +101,12 @@ def directional_ba(
         task_lexicon=task_lexicon,
         tokenizer=tokenizer,
     )
-    groups = random_groups(labels.images, seed)
+    groups = random_groups(labels.images, seed) if owners is None else random_groups(owners[-1] + 1, seed)[owners]
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
     result: dict[str, Any] = with_intervals(
         lambda multiplicity: {
-            f"directional_ba_{name}": mean_of_defined(values)
+            f"directional_ba_{side}{name}": mean_of_defined(values)
             for name, values in pairs.amplification(multiplicity).items()
         },
         BOUNDS,
@@ -105,11 +115,12 @@ def directional_ba(
         seed,
     )
     for name, values in pairs.amplification(None).items():
-        result[f"undefined_pairs_{name}"] = int(np.isnan(values).sum())
+        result[f"undefined_pairs_{side}{name}"] = int(np.isnan(values).sum())
     result["signature"] = signature(
         {
             "metric": "directional_ba",
             **labels.sources,
+            **({"captions": "human"} if side else {}),
             **data_source(labels, references),
             "seed": seed,
             "bootstrap": bootstrap,
@@ -119,7 +130,30 @@ def directional_ba(
         result["details"] = {
             "images": labels.images,
             "attribute_counts": pairs.attribute_counts(),
+            **(_image_counts(attributes, owners, pairs.attributes) if owners is not None else {}),
             "pairs": pairs.table(),
             "warnings": labels.notes,
         }
     return result
+
+
+def _human_captions(
+    references: Any, attributes: Any, tasks: Any
+) -> tuple[list[str], list[str], list[tuple[str, ...]], Integers]:
+    """Each human caption with the labels of its image, and the number of that image."""
+    captions = check_captions(references=references, attributes=attributes, tasks=tasks)
+    if captions.tasks is None:
+        raise ValueError(
+            "tasks is missing: without predictions human captions are compared with what images show; give tasks"
+        )
+    human = captions.references or ()
+    owners = np.repeat(np.arange(len(human)), [*map(len, human)])
+    texts = [text for texts in human for text in texts]
+    return texts, [captions.attributes[image] for image in owners], [captions.tasks[image] for image in owners], owners
+
+
+def _image_counts(attributes: list[str], owners: Integers, values: tuple[str, ...]) -> dict[str, Any]:
+    """How many images there are, and with each value; `attributes` are of captions."""
+    _, firsts = np.unique(owners, return_index=True)
+    labels = Counter(attributes[row].casefold() for row in firsts)
+    return {"images": len(firsts), "attribute_counts": {value: labels[value.casefold()] for value in values}}
