@@ -404,8 +404,8 @@ def test_a_metric_on_labels_gives_the_library_s_scores(metric, sides, captions, 
     assert f"signature {expected['signature']}" in shown
     assert "60 images: 30 female, 30 male" in shown
     for row in ROWS[metric]:
-        assert f"{row.label} " in shown
-        assert interval(expected, row.key, row.digits) in shown
+        assert (f"{row.label} " in shown) == (row.key in expected)
+        assert interval(expected, row.key, row.digits) in shown or row.key not in expected
 
 
 @pytest.mark.parametrize(
