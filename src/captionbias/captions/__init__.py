@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from captionbias.captions.checked import MAX_CHARACTERS, CaptionBiasWarning, Captions, check_captions
+from captionbias.captions.checked import MAX_CHARACTERS, CaptionBiasWarning, Captions, check_captions, check_sides
 from captionbias.captions.files import captions_from_table, read_captions
 from captionbias.captions.labels import Labels, check_labels, join_labels
 
@@ -14,6 +14,7 @@ __all__ = [
     "captions_from_table",
     "check_captions",
     "check_labels",
+    "check_sides",
     "join_labels",
     "read_captions",
 ]

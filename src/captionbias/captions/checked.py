@@ -108,6 +108,21 @@ def check_captions(
     )
 
 
+def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`.
+
+    Raises:
+        ValueError: as `check_captions`, or a side is missing.
+    """
+    given = {"predictions": predictions, "references": references}
+    for name, column in given.items():
+        if column is None:
+            raise ValueError(f"{name} is missing: give model captions and human captions")
+    columns = {name: as_list(name, column) for name, column in given.items()}
+    _check_lengths(columns)
+    return _checked_predictions(columns["predictions"], None), _checked_references(columns["references"], None)
+
+
 def _check_lengths(columns: dict[str, list[Any]]) -> None:
     first = next(iter(columns))
     for name, column in columns.items():
