@@ -74,6 +74,9 @@ def alignment_quality(
 ) -> AlignmentStudy:
     """Compare ways to say human captions in a captioner's words, as DBAC's section 5.4 and appendix A do.
 
+    METEOR credits a substitution only if it knows the two words for synonyms or forms of one word: without WordNet it
+    hardly tells contextual substitution from constant.
+
     Args:
         predictions: `n` model captions, whose words are the vocabulary.
         references: `n` lists of human captions.
