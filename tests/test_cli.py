@@ -47,7 +47,18 @@ LABEL_METRICS = {
     "gender_error": [],
 }
 OPTIONS = {
-    "": ["--version", "measure", "consistency", "data", "card", "publish", "install-metrics", "cache", "demo"],
+    "": [
+        "--version",
+        "measure",
+        "compare",
+        "consistency",
+        "data",
+        "card",
+        "publish",
+        "install-metrics",
+        "cache",
+        "demo",
+    ],
     "measure": ["lic", "dbac", *LABEL_METRICS, "all"],
     **{f"measure {name}": [*FILE_OPTIONS, *own] for name, own in LABEL_METRICS.items()},
     "measure all": [*FILE_OPTIONS, "--task-lexicon", "--preset", "--trials", "--cache", "--no-cache"],
@@ -61,6 +72,7 @@ OPTIONS = {
         "--quality",
         "--vectors",
     ],
+    "compare": [*SHARED_OPTIONS, "--tasks", "--task-column", "--metric", "--score", "--direction", "--vectors"],
     "install-metrics": ["names"],
     "cache": ["--clear"],
     "demo": ["--images", "--seed"],

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from captionbias.attackers.trials import Examples, Trial, TrialScores, score_classes, score_tasks
-from captionbias.text.tokens import Flags, Tokens
+from captionbias.text.tokens import Flags, Ids, Integers, Tokens
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+    from sklearn.linear_model import LogisticRegression
 
 Matrix = npt.NDArray[np.float32]
 
@@ -45,25 +46,53 @@ def train(trials: Sequence[Trial], pairs: bool = True) -> list[TrialScores]:
 def bow(trial: Trial, pairs: bool = True) -> TrialScores:
     """Fit on the training captions, score the test captions."""
     examples = trial.examples
-    with _counting:  # the trials of one table share its n-grams, in whatever threads they are
+    table = features(examples, pairs)
+    train, test = table[trial.train], table[trial.test]
+    known, truth = examples.targets[trial.train], examples.targets[trial.test]
+    columns = learnt_from(train, examples.multilabel)
+    train, test = train[:, columns], test[:, columns]
+    if examples.multilabel:
+        weights, bias = fit_tasks(train, known)
+        return score_tasks(test @ weights + bias, truth)
+    model = fit_classes(train, known)
+    complete = np.full((test.shape[0], examples.outputs), -np.inf)
+    complete[:, model.classes_] = model.predict_log_proba(test)
+    return score_classes(complete, truth)
+
+
+def features(examples: Examples, pairs: bool = True) -> csr_array:
+    """The n-grams of all captions; the trials of one table share them, in whatever threads they are."""
+    with _counting:
         tables = _features.setdefault(examples, {})
         if pairs not in tables:
             tables[pairs] = ngrams(examples.tokens, pairs)
-    train, test = tables[pairs][trial.train], tables[pairs][trial.test]
-    known, truth = examples.targets[trial.train], examples.targets[trial.test]
-    counts = train.sum(axis=0)
-    if examples.multilabel:
-        frequent = np.flatnonzero(counts >= TASK_NGRAM_COUNT)
-        weights, bias = fit_tasks(train[:, frequent], known)
-        return score_tasks(test[:, frequent] @ weights + bias, truth)
-    seen = np.flatnonzero(counts)
-    return score_classes(_class_log_probabilities(train[:, seen], known, test[:, seen], examples.outputs), truth)
+        return tables[pairs]
+
+
+def learnt_from(train: csr_array, multilabel: bool) -> Integers:
+    """The n-grams that get a weight, of those of the training captions."""
+    columns: Integers = np.flatnonzero(train.sum(axis=0) >= (TASK_NGRAM_COUNT if multilabel else 1))
+    return columns
 
 
 def ngrams(tokens: Tokens, with_pairs: bool = True) -> csr_array:
     """Which words and pairs of neighbouring words each caption has: 0/1, of shape `(n captions, n-grams)`."""
-    from pandas import factorize
     from scipy.sparse import csr_array, get_index_dtype
+
+    columns, width = ngrams_of_tokens(tokens, with_pairs)
+    begins_pair = columns[:, 1] != NO_PAIR
+    columns = columns[columns != NO_PAIR]
+    starts = tokens.offsets + np.concatenate(([0], np.cumsum(begins_pair)))[tokens.offsets]
+    starts = starts.astype(get_index_dtype(maxval=len(columns)))
+    counts = csr_array((np.ones(len(columns), np.float32), columns, starts), shape=(len(tokens), width))
+    counts.sum_duplicates()
+    counts.data[:] = 1
+    return counts
+
+
+def ngrams_of_tokens(tokens: Tokens, with_pairs: bool = True) -> tuple[Ids, int]:
+    """The column of each token's word and of the pair that it begins, or `NO_PAIR`, `(tokens, 2)`; how many columns."""
+    from pandas import factorize
 
     ids, words = tokens.ids, len(tokens.words)
     begins_pair = np.ones(len(ids), bool)
@@ -74,26 +103,14 @@ def ngrams(tokens: Tokens, with_pairs: bool = True) -> csr_array:
     # Two places a token, the second for the pair that it begins: in the order of the captions, so there is no sorting.
     columns = np.full((len(ids), 2), NO_PAIR, np.int32)
     columns[:, 0], columns[firsts, 1] = ids, words + pairs
-    columns = columns[columns != NO_PAIR]
-    starts = tokens.offsets + np.concatenate(([0], np.cumsum(begins_pair)))[tokens.offsets]
-    starts = starts.astype(get_index_dtype(maxval=len(columns)))
-    shape = (len(tokens), words + len(distinct))
-    counts = csr_array((np.ones(len(columns), np.float32), columns, starts), shape=shape)
-    counts.sum_duplicates()
-    counts.data[:] = 1
-    return counts
+    return columns, words + len(distinct)
 
 
-def _class_log_probabilities(
-    train: csr_array, known: npt.NDArray[Any], test: csr_array, outputs: int
-) -> npt.NDArray[np.float64]:
+def fit_classes(features: csr_array, classes: Integers) -> LogisticRegression:
     from sklearn.linear_model import LogisticRegression
 
     # A third of the time of the default solver, and closer to the optimum.
-    model = LogisticRegression(C=1 / L2, solver=SOLVER, max_iter=1000).fit(train, known)
-    complete = np.full((test.shape[0], outputs), -np.inf)
-    complete[:, model.classes_] = model.predict_log_proba(test)
-    return complete
+    return LogisticRegression(C=1 / L2, solver=SOLVER, max_iter=1000).fit(features, classes)
 
 
 def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:

@@ -8,6 +8,7 @@ import typer
 
 from captionbias import __version__
 from captionbias.cli.card import card
+from captionbias.cli.compare import compare
 from captionbias.cli.consistency import consistency
 from captionbias.cli.data import data
 from captionbias.cli.demo import demo
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 add_label_metrics(measure)
 app.add_typer(measure, name="measure")
+app.command()(compare)
 app.command()(consistency)
 app.add_typer(data, name="data")
 app.add_typer(card, name="card")

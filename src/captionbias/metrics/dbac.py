@@ -12,6 +12,7 @@ from captionbias.attackers.attacker import find_attacker
 from captionbias.attackers.engine import run_trials
 from captionbias.captions import check_captions
 from captionbias.metrics.directions import Answers, Direction, a_to_t, plan_trials, summary, t_to_a, trial_table
+from captionbias.metrics.measured import seen_share
 from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.metrics.sides import (
     align_human,
@@ -22,6 +23,7 @@ from captionbias.metrics.sides import (
     number_classes,
     split_into_words,
 )
+from captionbias.metrics.sources import sources
 from captionbias.metrics.tasks import shown_tasks
 from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, load_lexicon, named_labels
@@ -101,7 +103,8 @@ def dbac(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
-        details: add the nested entry `details`.
+        details: add the nested entry `details`; for each direction its `seen` says what percent of each side's test
+            captions also stand in the training split.
         progress: show a progress bar.
 
     Returns:
@@ -153,15 +156,18 @@ def dbac(
     mentions = {kind: mentions_of(sides, lexicon, chosen["tokenizer"]) for kind, lexicon in lexicons.items()}
     named = {kind: named_labels(sides.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
     questions: dict[str, Direction] = {}
+    pair_labels: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
     shown = None
     if "a_to_t" in directions:
         note_nothing_masked(mentions["attribute"], lexicons["attribute"], notes)
         _check_named(named["task"], "task_lexicon", lexicons["task"].name)
         questions["a_to_t"] = a_to_t(sides, classes, len(values), named["task"])
+        pair_labels["a_to_t"] = values, lexicons["task"].labels
     if "t_to_a" in directions:
         _check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"].name)
         shown = shown_tasks(captions, sides, named["task"], lexicons["task"], notes)
         questions["t_to_a"] = t_to_a(sides, shown.flags, named["attribute"])
+        pair_labels["t_to_a"] = shown.names, lexicons["attribute"].labels
 
     masks = {name: lexicons[MASKED[name]].mask for name in questions}
     masked = {name: sides.mask(mentions[MASKED[name]], mask) for name, mask in masks.items()}
@@ -177,12 +183,15 @@ def dbac(
     answered = dict(zip(queue, scores, strict=True))
 
     result: dict[str, Any] = {}
-    tables = {}
+    tables, rows = {}, {}
     for name, question in questions.items():
         answers = Answers.of(question, plans[name], answered, chosen["quality"], bayes)
         result |= summary(name, answers, seed, bootstrap)
         report = reports[name]
         tables[name] = {"trials": trial_table(answers, seed), "alignment": report.as_dict() if report else None}
+        if details:
+            tables[name]["seen"] = {side: seen_share(trials) for side, trials in plans[name].items()}
+            rows[name] = sources(name, answers, *pair_labels[name], seed, bootstrap, notes)
         _note_weak_samples(name, result, notes)
     result["signature"] = signature(
         {
@@ -208,6 +217,7 @@ def dbac(
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
             "task_counts": shown.counts() if shown else None,
             **tables,
+            "sources": rows,
             "warnings": notes,
         }
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,18 @@ import numpy.typing as npt
 from captionbias.attackers.splits import stratified_split
 from captionbias.attackers.trials import Examples, Trial, TrialScores
 from captionbias.metrics.sides import Sides
-from captionbias.metrics.summary import defined, mean_over_trials, summarize
-from captionbias.scores import QUALITIES, Omega, Side, Tested, named_frequencies, normalized_difference, omegas
+from captionbias.metrics.summary import Sample, defined, mean_over_trials, summarize_sample
+from captionbias.scores import (
+    QUALITIES,
+    Omega,
+    Parts,
+    Side,
+    Tested,
+    named_frequencies,
+    normalized_difference,
+    omega_parts,
+    omegas,
+)
 from captionbias.scores.omega import number_sets
 from captionbias.statistics import Floats, resamples
 from captionbias.text import Tokens
@@ -28,32 +38,42 @@ class Direction:
     """A to T or T to A on both sides.
 
     `targets`: what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`.
-    `shown`: the number of what each image shows, `(images,)`. `captions`: each present side's captions.
+    `shown`: the number of what each image shows, `(images,)`. `captions`: each present side's captions. `shown_sets`,
+    `named_sets`: which labels the numbers of what is shown and named stand for, `(numbers, labels)`.
     """
 
     targets: npt.NDArray[Any]
     outputs: int
     shown: Integers
     captions: dict[str, Side]
+    shown_sets: Flags
+    named_sets: Flags
 
 
 def a_to_t(sides: Sides, classes: Integers, outputs: int, named_tasks: Flags) -> Direction:
     """The attacker predicts the attribute; captions name tasks, shown by flags for every caption of both sides."""
-    return Direction(classes, outputs, classes, _captions(sides, named_tasks))
+    captions, named_sets = _captions(sides, named_tasks)
+    return Direction(classes, outputs, classes, captions, np.eye(outputs, dtype=bool), named_sets)
 
 
 def t_to_a(sides: Sides, shown_tasks: Flags, named_attributes: Flags) -> Direction:
     """The attacker predicts the tasks that occur; captions name attribute values."""
     occurring = shown_tasks[:, shown_tasks.any(axis=0)]
     (shown,) = number_sets([shown_tasks])
-    return Direction(occurring, occurring.shape[1], shown, _captions(sides, named_attributes))
+    captions, named_sets = _captions(sides, named_attributes)
+    return Direction(occurring, occurring.shape[1], shown, captions, _sets(shown_tasks, shown), named_sets)
 
 
-def _captions(sides: Sides, named: Flags) -> dict[str, Side]:
+def _captions(sides: Sides, named: Flags) -> tuple[dict[str, Side], Flags]:
     (numbers,) = number_sets([named])
     image = {"m": np.arange(sides.model_rows), "h": sides.human_image}
     split = {"m": numbers[: sides.model_rows], "h": numbers[sides.model_rows :]}
-    return {side: Side(image[side], split[side]) for side in SIDES if len(image[side])}
+    return {side: Side(image[side], split[side]) for side in SIDES if len(image[side])}, _sets(named, numbers)
+
+
+def _sets(flags: Flags, numbers: Integers) -> Flags:
+    """The set that each number stands for."""
+    return np.asarray(flags[np.unique(numbers, return_index=True)[1]])
 
 
 def plan_trials(
@@ -120,16 +140,33 @@ class Answers:
         found = self._omegas(everything, multiplicity, inverse=False, bayes=True)
         return {side: omega.published for side, (omega,) in found.items()}
 
+    def parts(self, multiplicity: Floats, pairs: Integers) -> dict[str, Iterator[Parts]]:
+        """What each of these pairs of labels adds to each side's omegas, trial by trial; see `scores.omega_parts`."""
+        if self.kind == "inverse_cross_entropy":
+            raise ValueError("quality 'inverse_cross_entropy' is no mean over captions and has no parts")
+        direction = self.direction
+        target, common = self._named_on_both_sides(multiplicity)
+        return {
+            side: omega_parts(
+                captions,
+                direction.shown,
+                self.tested[side],
+                multiplicity,
+                pairs,
+                direction.shown_sets,
+                direction.named_sets,
+                target=target,
+                common=common,
+                bayes=self.bayes,
+            )
+            for side, captions in direction.captions.items()
+        }
+
     def _omegas(
         self, tested: Mapping[str, list[Tested]], multiplicity: Floats, inverse: bool, bayes: bool
     ) -> dict[str, list[Omega]]:
         captions = self.direction.captions
-        target, common = None, None
-        if len(captions) == 2:
-            names = 1 + max(int(side.named.max()) for side in captions.values())
-            target = named_frequencies(captions["h"], multiplicity, names)
-            present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
-            common = present[0] & present[1]
+        target, common = self._named_on_both_sides(multiplicity)
         return {
             side: omegas(
                 captions[side],
@@ -144,21 +181,33 @@ class Answers:
             for side in captions
         }
 
+    def _named_on_both_sides(self, multiplicity: Floats) -> tuple[Floats | None, Flags | None]:
+        """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides."""
+        captions = self.direction.captions
+        if len(captions) < 2:
+            return None, None
+        names = len(self.direction.named_sets)
+        present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
+        return named_frequencies(captions["h"], multiplicity, names), present[0] & present[1]
+
 
 def summary(name: str, answers: Answers, seed: int, bootstrap: int) -> dict[str, float]:
     """The flat entries of one direction: scores, omegas and parts, with their intervals."""
     images = len(answers.direction.shown)
     estimate = _quantities(answers, np.ones((images, 1)))
     trials = len(next(iter(answers.tested.values())))
+    blocks = {quantity: [np.zeros((len(values), 0))] for quantity, values in estimate.items()}
     replicates: dict[str, list[Floats]] = {quantity: [np.zeros(0)] for quantity in estimate}
     for multiplicity, weights in resamples(images, trials, bootstrap, seed):
         for quantity, values in _quantities(answers, multiplicity).items():
+            blocks[quantity].append(values)
             replicates[quantity].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
 
     result: dict[str, float] = {}
     for quantity, values in estimate.items():
         bounds = (-1.0, 1.0) if quantity.startswith("dbac") else UNBOUNDED
-        result |= summarize(quantity.format(name), values[:, 0], np.concatenate(replicates[quantity]), bounds)
+        drawn = np.concatenate(blocks[quantity], axis=1), np.concatenate(replicates[quantity])
+        result |= summarize_sample(quantity.format(name), Sample(values[:, 0], *drawn, bounds))
     for side, found in answers.omegas(np.ones((images, 1))).items():
         parts: dict[str, list[Any]] = {
             "mean_quality": [omega.mean_quality for omega in found],

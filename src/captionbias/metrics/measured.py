@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from captionbias.attackers.trials import Trial, TrialScores
-from captionbias.metrics.summary import defined, mean_over_trials, summarize
+from captionbias.metrics.summary import Sample, defined, difference, mean_over_trials, summarize_sample
 from captionbias.scores import CAPTION_SCORES
 from captionbias.statistics import Floats, resamples
 from captionbias.text.tokens import Flags, Integers
@@ -30,7 +31,7 @@ class Measured:
         from scipy.sparse import csr_array
 
         trials = [trial for of_one_seed in zip(*tables, strict=True) for trial in of_one_seed]
-        seen = [_seen_in_training(trial) for trial in trials]
+        seen = seen_in_training(trials)
         kept = [~flags if unseen_only else np.ones_like(flags) for flags in seen]
         for trial, flags in zip(trials, kept, strict=True):
             if not flags.any():
@@ -88,9 +89,27 @@ class Measured:
         return {value: defined({name: scores[name][k] for name in scores}) for k, value in enumerate(values)}
 
 
-def _seen_in_training(trial: Trial) -> Flags:
-    prints = trial.examples.tokens.fingerprints()
-    return np.isin(prints[trial.test], prints[trial.train])
+def seen_in_training(trials: Sequence[Trial]) -> list[Flags]:
+    """Of each trial, which test captions also stand, word for word, in its training split: shape `(test captions,)`.
+
+    Examples that several trials share are numbered once.
+    """
+    numbers = {
+        examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)
+        for examples in {trial.examples for trial in trials}
+    }
+    flags = []
+    for trial in trials:
+        number = numbers[trial.examples]
+        trained = np.zeros(len(number), bool)
+        trained[number[trial.train]] = True
+        flags.append(trained[number[trial.test]])
+    return flags
+
+
+def seen_share(trials: Sequence[Trial]) -> float:
+    """The percent of all trials' test captions that also stand in their training split."""
+    return 100 * float(np.concatenate(seen_in_training(trials)).mean())
 
 
 def compare(measured: dict[str, Measured], seed: int, bootstrap: int) -> dict[str, Any]:
@@ -98,18 +117,22 @@ def compare(measured: dict[str, Measured], seed: int, bootstrap: int) -> dict[st
     names = [(score, side) for score in CAPTION_SCORES for side in measured]
     values = {(score, side): measured[side].estimates(score) for score, side in names}
     trials, images = len(next(iter(values.values()))), next(iter(measured.values())).counts.shape[1]
-    replicates: dict[tuple[str, str], list[Floats]] = {name: [] for name in names}
+    blocks: dict[tuple[str, str], list[Floats]] = {name: [np.zeros((trials, 0))] for name in names}
+    replicates: dict[tuple[str, str], list[Floats]] = {name: [np.zeros(0)] for name in names}
     for multiplicity, weights in resamples(images, trials, bootstrap, seed):
         for score, side in names:
-            replicates[score, side].append(mean_over_trials(measured[side].means(score, multiplicity), weights))
-    drawn = {name: np.concatenate([*blocks, np.zeros(0)]) for name, blocks in replicates.items()}
+            means = measured[side].means(score, multiplicity)
+            blocks[score, side].append(means)
+            replicates[score, side].append(mean_over_trials(means, weights))
+    sample = {
+        name: Sample(values[name], np.concatenate(blocks[name], axis=1), np.concatenate(replicates[name]), (0.0, 100.0))
+        for name in names
+    }
 
     result: dict[str, Any] = {}
     for score in CAPTION_SCORES:
         if len(measured) == 2:
-            amplification = values[score, "m"] - values[score, "d"]
-            spread = drawn[score, "m"] - drawn[score, "d"]
-            result |= summarize(score, amplification, spread, (-100.0, 100.0))
+            result |= summarize_sample(score, difference(sample[score, "m"], sample[score, "d"]))
         for side in measured:
-            result |= summarize(f"{score}_{side}", values[score, side], drawn[score, side], (0.0, 100.0))
+            result |= summarize_sample(f"{score}_{side}", sample[score, side])
     return result

@@ -2,11 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 
 from captionbias.statistics import Floats, bootstrap_interval, standard_deviation, trial_interval
+
+_kept: ContextVar[dict[str, Sample] | None] = ContextVar("kept", default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One quantity as it was measured: what its mean and its intervals are made of.
+
+    `values`: in each trial, `(trials,)`, nan where it is undefined. `per_trial`: in each trial with the images of each
+    bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's trials, `(replicates,)`.
+    `bounds`: the quantity's range.
+    """
+
+    values: Floats
+    per_trial: Floats
+    replicates: Floats
+    bounds: tuple[float, float]
+
+
+def difference(first: Sample, second: Sample) -> Sample:
+    """`first` less `second`, which were measured on the same images, in the same trials and replicates.
+
+    >>> sample = Sample(np.array([1.0, 3.0]), np.zeros((2, 0)), np.zeros(0), (0.0, 100.0))
+    >>> difference(sample, sample).bounds
+    (-100.0, 100.0)
+    """
+    (low, high), (other_low, other_high) = first.bounds, second.bounds
+    return Sample(
+        first.values - second.values,
+        first.per_trial - second.per_trial,
+        first.replicates - second.replicates,
+        (low - other_high, high - other_low),
+    )
+
+
+@contextmanager
+def kept_samples() -> Iterator[dict[str, Sample]]:
+    """Every sample that metrics summarize meanwhile, by the key of its mean: their results tell intervals alone.
+
+    >>> sample = Sample(np.array([1.0, 3.0]), np.zeros((2, 0)), np.zeros(0), (-100.0, 100.0))
+    >>> with kept_samples() as samples:
+    ...     summary = summarize_sample("lic", sample)
+    >>> samples["lic"] is sample, summary["lic"]
+    (True, 2.0)
+    """
+    samples: dict[str, Sample] = {}
+    token = _kept.set(samples)
+    try:
+        yield samples
+    finally:
+        _kept.reset(token)
+
+
+def summarize_sample(name: str, sample: Sample) -> dict[str, float]:
+    """`summarize`, seen by `kept_samples`."""
+    samples = _kept.get()
+    if samples is not None:
+        samples[name] = sample
+    return summarize(name, sample.values, sample.replicates, sample.bounds)
 
 
 def summarize(name: str, values: Floats, replicates: Floats, bounds: tuple[float, float]) -> dict[str, float]:

@@ -44,8 +44,11 @@ class RNN(Function):
             torch.ops.aten.tanh_backward.grad_input(total, state, grad_input=slope)
             if number:
                 torch.bmm(slope, to_state, out=total)
+        of_values = torch.bmm(slopes, from_input.transpose(1, 2))
+        if not any(ctx.needs_input_grad[1:]):  # a trained attacker is explained by its input alone
+            return of_values, None, None, None, None
         return (
-            torch.bmm(slopes, from_input.transpose(1, 2)),
+            of_values,
             torch.bmm(values.transpose(1, 2), slopes),
             torch.bmm(states.index_select(1, ctx.steps.previous).transpose(1, 2), slopes[:, counts[0] :]),
             slopes.sum(dim=1, keepdim=True),

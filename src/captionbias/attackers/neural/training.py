@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from captionbias.attackers import batches
+from captionbias.attackers.batches import Numbers
 from captionbias.attackers.neural.fitting import PRECISIONS, fit_and_score, one_thread, outputs
 from captionbias.attackers.neural.network import Network
 from captionbias.attackers.recipes import Recipe
@@ -21,13 +22,19 @@ def train(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch
     What a trial gives does not depend on the others, but for the last bits of sums.
     """
     with one_thread():
-        words, rows = zip(*map(batches.vocabulary, trials), strict=True)
-        generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
-        model = Network(generators, recipe, rows, outputs(trials[0]), PRECISIONS[precision])
-        if recipe.base_rates:
-            with torch.no_grad():
-                model.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
+        model, words = untrained(trials, recipe, precision)
         return fit_and_score(trials, words, model, recipe.schedule, recipe.dropout, device)
+
+
+def untrained(trials: Sequence[Trial], recipe: Recipe, precision: str) -> tuple[Network, tuple[Numbers, ...]]:
+    """The network that these trials' training starts from, and each trial's embedding row of each word."""
+    words, rows = zip(*map(batches.vocabulary, trials), strict=True)
+    generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
+    model = Network(generators, recipe, rows, outputs(trials[0]), PRECISIONS[precision])
+    if recipe.base_rates:
+        with torch.no_grad():
+            model.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
+    return model, words
 
 
 def base_rates(trial: Trial) -> Tensor:

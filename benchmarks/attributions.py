@@ -1,0 +1,106 @@
+"""Which words give gender away in a captioner's captions: seconds, exactness, the published class averages, the words.
+
+Time is that of explaining, without training, all captions of the captioner, on one thread.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from captionbias.attackers.splits import balanced_split
+from captionbias.attackers.trials import Examples, Trial
+from captionbias.captions import check_captions
+from captionbias.explain import contributions as computing
+from captionbias.explain.attributions import explain_tests
+from captionbias.explain.contributions import contributions
+from captionbias.explain.models import Explainable, LinearAttacker, fit
+from captionbias.metrics.lic import ENCODERS
+from captionbias.metrics.sides import mentions_of, number_classes, split_into_words
+from captionbias.text import load_lexicon
+
+# Türk et al. 2023, Table 4, ten seeds: captions that the LSTM gets right, values scaled to length 1 in each.
+PUBLISHED = {"nic": (1.12, 1.10), "nic_plus": (1.20, 1.18)}
+NAMES = ("female", "male")
+FINE_STEPS = 64
+
+app = typer.Typer(add_completion=False)
+console = Console(width=120)
+
+
+def trial_of(shared: Path, captioner: str, seed: int) -> Trial:
+    """The trial that `lic` trains on a captioner's captions."""
+    data = shared / "data" / "gender"
+    table = pd.read_parquet(data / "people.parquet")
+    table = table.merge(pd.read_parquet(data / "predictions" / f"{captioner}.parquet"), on="image_id")
+    captions = check_captions(predictions=list(table.caption), attributes=list(table.gender.str.lower()))
+    _, classes = number_classes(captions, [])
+    sides, lexicon = split_into_words(captions, "words"), load_lexicon("gender")
+    masked = sides.mask(mentions_of(sides, lexicon, "words"), lexicon.mask).model
+    return Trial(captioner, Examples(masked, classes, 2, lexicon.mask), *balanced_split(classes, 0.1, seed), seed)
+
+
+def show_speed(attacker: Explainable) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    tokens = attacker.trial.examples.tokens
+    started, busy = time.perf_counter(), time.process_time()
+    found = contributions(attacker, np.arange(len(tokens)))
+    table = Table(
+        "captions", "distinct", "seconds", "of the processor", "largest delta", title="explaining all captions"
+    )
+    distinct = len(np.unique(tokens.fingerprints()))
+    seconds, busy = time.perf_counter() - started, time.process_time() - busy
+    table.add_row(f"{len(tokens):,}", f"{distinct:,}", f"{seconds:.1f}", f"{busy:.1f}", f"{found.largest_delta:.2g}")
+    console.print(table)
+    if not isinstance(attacker, LinearAttacker):
+        tests = attacker.trial.test
+        quick, computing.STEPS = computing.STEPS, FINE_STEPS
+        fine = contributions(attacker, tests).values
+        computing.STEPS = quick
+        gaps = np.abs(contributions(attacker, tests).values - fine)
+        console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
+
+
+def show_words(attacker: Explainable, captioner: str, words: int) -> None:
+    found = explain_tests([attacker], NAMES, "")
+    by_class, by_word = found.by_class(), found.by_word()
+    table = Table("class", "captions", "score", "sum", "normalized", "published", title="averages of a class")
+    for number, (name, row) in enumerate(by_class.items()):
+        known = f"{PUBLISHED[captioner][number]:.2f}" if captioner in PUBLISHED else ""
+        table.add_row(
+            name, f"{row['captions']:.0f}", *(f"{row[key]:.3f}" for key in ("score", "sum", "normalized")), known
+        )
+    console.print(table)
+    table = Table(*NAMES, title="words that say most for a class (mean value, count)")
+    for rows in zip(*(by_word[name][:words] for name in NAMES), strict=True):
+        table.add_row(*(f"{row['word']} {row['mean']:.2f} ({row['count']})" for row in rows))
+    console.print(table)
+
+
+@app.command()
+def main(
+    captioner: Annotated[str, typer.Argument(help="One of the published captioners.")] = "nic",
+    encoder: Annotated[str, typer.Option(help="As in lic.")] = "lstm",
+    seed: Annotated[int, typer.Option(help="Of the trial.")] = 0,
+    words: Annotated[int, typer.Option(help="Words shown of each class.")] = 12,
+    shared: Annotated[Path, typer.Option(help="Folder with data/gender.")] = Path("../shared"),
+) -> None:
+    """Train one attacker, explain it, print three tables."""
+    started = time.perf_counter()
+    attacker = fit(trial_of(shared, captioner, seed), ENCODERS.get(encoder, encoder))
+    console.print(f"trained in {time.perf_counter() - started:.0f} s")
+    show_speed(attacker)
+    show_words(attacker, captioner if encoder == "lstm" else "", words)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,192 @@
+"""`captionbias compare`: which differences between captioners are more than chance?"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from captionbias import __version__
+from captionbias.cli.consistency import _named
+from captionbias.cli.options import (
+    ATTACK,
+    FAST,
+    INPUT,
+    OF_PRESET,
+    RESULT,
+    Attribute,
+    AttributeColumn,
+    Attributes,
+    Bootstrap,
+    DirectionName,
+    IdColumn,
+    Keep,
+    KeepTrials,
+    Model,
+    Output,
+    Precision,
+    PredictionColumn,
+    ReferenceColumn,
+    References,
+    Seed,
+    TaskColumn,
+    Tasks,
+    Trials,
+)
+from captionbias.cli.shell import complaints, console, plain_errors, read_files
+
+
+def compare(
+    predictions: Annotated[
+        list[str],
+        typer.Option(
+            metavar="<file|name=file>",
+            help="A captioner's captions; say it once for each captioner.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    references: References = None,
+    attributes: Attributes = None,
+    tasks: Tasks = None,
+    attribute: Attribute = "gender",
+    keep: Keep = None,
+    id_column: IdColumn = "image_id",
+    prediction_column: PredictionColumn = "caption",
+    reference_column: ReferenceColumn = "references",
+    attribute_column: AttributeColumn = None,
+    task_column: TaskColumn = "tasks",
+    metric: Annotated[
+        str, typer.Option(metavar="<lic|dbac>", help="What to compare.", rich_help_panel=ATTACK)
+    ] = "dbac",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"The metric's protocol. {FAST}",
+            show_default="lic-2022 or dbac-2026",
+            rich_help_panel=ATTACK,
+        ),
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<key>",
+            help="Compare this key of the metric's result, such as leakage; say it once for each. LIC, or DBAC as "
+            "published and matched, when none is named.",
+            show_default=False,
+            rich_help_panel=RESULT,
+        ),
+    ] = None,
+    direction: Annotated[
+        list[DirectionName] | None,
+        typer.Option(metavar="<a_to_t|t_to_a>", help="One direction of DBAC only.", rich_help_panel=ATTACK),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="The attacker, as captionbias measure takes it.", show_default=OF_PRESET, rich_help_panel=ATTACK
+        ),
+    ] = None,
+    model: Model = None,
+    precision: Precision = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(help="Word vectors of DBAC's alignment.", show_default=OF_PRESET, rich_help_panel=ATTACK),
+    ] = None,
+    trials: Trials = None,
+    seed: Seed = 0,
+    bootstrap: Bootstrap = 1000,
+    cache: KeepTrials = True,
+    output: Output = None,
+) -> None:
+    """Which captioner is more biased? Differences of scores on the same images, with intervals and p-values.
+
+    Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
+    """
+    from captionbias.report import check_writable, write_json
+
+    with plain_errors():
+        from captionbias.comparison import compare as comparison_of
+        from captionbias.comparison import comparison_tables
+
+        if output:
+            check_writable(output)  # not after hours of training
+        read = {
+            name: read_files(
+                predictions=Path(file),
+                references=references,
+                attributes=attributes,
+                tasks=tasks,
+                id_column=id_column,
+                prediction_column=prediction_column,
+                reference_column=reference_column,
+                attribute_column=attribute_column or Path(attribute).stem,
+                task_column=task_column,
+                keep=keep,
+            )
+            for name, file in _named(predictions, "predictions").items()
+        }
+        captioners, people = _on_the_same_images(read)
+        chosen: dict[str, Any] = {"encoder": encoder, "trials": trials, "model": model}
+        chosen |= {"precision": precision, "seed": seed, "bootstrap": bootstrap, "cache": cache}
+        chosen |= {"attribute_lexicon": attribute, "vectors": vectors, "progress": complaints.is_terminal}
+        if preset:
+            chosen["preset"] = preset
+        if direction:
+            if metric != "dbac":
+                raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")
+            chosen["directions"] = [name.value for name in direction]
+        found = comparison_of(
+            captioners, **people, metric=metric, scores=score, watch=None if console.quiet else _tell, **chosen
+        )
+        for table in comparison_tables(found):
+            console.print(table)
+        images = len(people["attributes"])
+        console.print(f"\n{images:,} images", highlight=False, markup=False)
+        console.print(f"signature {found.signature}", highlight=False, markup=False, soft_wrap=True)
+        if output and not console.quiet:
+            write_json({"version": __version__, "images": images, **found.as_dict()}, output)
+            console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _on_the_same_images(read: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Each captioner's captions of the images that all of them have, and what is known of these images."""
+    from captionbias.captions import CaptionBiasWarning
+
+    rows = {name: {image: row for row, image in enumerate(captions.image_ids)} for name, captions in read.items()}
+    first, *others = read
+    shared = [image for image in rows[first] if all(image in rows[other] for other in others)]
+    if not shared:
+        raise ValueError(
+            f"predictions: {', '.join(read)} have no image in common: a comparison needs captions of the same images"
+        )
+    for name in read:
+        if len(rows[name]) > len(shared):
+            left_out = len(rows[name]) - len(shared)
+            warnings.warn(
+                f"{left_out:,} of {len(rows[name]):,} images of {name} have no caption of every captioner and are "
+                "left out",
+                CaptionBiasWarning,
+                stacklevel=2,
+            )
+
+    def of_shared(name: str, values: Sequence[Any] | None) -> list[Any] | None:
+        return None if values is None else [values[rows[name][image]] for image in shared]
+
+    people = {
+        argument: of_shared(first, getattr(read[first], argument)) for argument in ("references", "attributes", "tasks")
+    }
+    for name in others:
+        for argument, values in people.items():
+            own = of_shared(name, getattr(read[name], argument))
+            if own != values:
+                raise ValueError(
+                    f"{argument} of {first} and {name} differ on the same images: give one file of them for all"
+                )
+    return {name: of_shared(name, read[name].predictions) for name in read}, people
+
+
+def _tell(left: Sequence[str]) -> None:
+    complaints.print(f"{len(left)} left: {left[0]}", highlight=False, markup=False, soft_wrap=True)
