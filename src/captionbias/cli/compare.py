@@ -10,17 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from captionbias import __version__
-from captionbias.cli.consistency import _named
 from captionbias.cli.options import (
     ATTACK,
     FAST,
-    INPUT,
     OF_PRESET,
     RESULT,
     Attribute,
     AttributeColumn,
     Attributes,
     Bootstrap,
+    Captioners,
     DirectionName,
     IdColumn,
     Keep,
@@ -36,18 +35,11 @@ from captionbias.cli.options import (
     Tasks,
     Trials,
 )
-from captionbias.cli.shell import complaints, console, plain_errors, read_files
+from captionbias.cli.shell import complaints, console, plain_errors, read_captioners
 
 
 def compare(
-    predictions: Annotated[
-        list[str],
-        typer.Option(
-            metavar="<file|name=file>",
-            help="A captioner's captions; say it once for each captioner.",
-            rich_help_panel=INPUT,
-        ),
-    ],
+    predictions: Captioners,
     references: References = None,
     attributes: Attributes = None,
     tasks: Tasks = None,
@@ -113,21 +105,18 @@ def compare(
 
         if output:
             check_writable(output)  # not after hours of training
-        read = {
-            name: read_files(
-                predictions=Path(file),
-                references=references,
-                attributes=attributes,
-                tasks=tasks,
-                id_column=id_column,
-                prediction_column=prediction_column,
-                reference_column=reference_column,
-                attribute_column=attribute_column or Path(attribute).stem,
-                task_column=task_column,
-                keep=keep,
-            )
-            for name, file in _named(predictions, "predictions").items()
-        }
+        read = read_captioners(
+            predictions,
+            references=references,
+            attributes=attributes,
+            tasks=tasks,
+            id_column=id_column,
+            prediction_column=prediction_column,
+            reference_column=reference_column,
+            attribute_column=attribute_column or Path(attribute).stem,
+            task_column=task_column,
+            keep=keep,
+        )
         captioners, people = _on_the_same_images(read)
         chosen: dict[str, Any] = {"encoder": encoder, "trials": trials, "model": model}
         chosen |= {"precision": precision, "seed": seed, "bootstrap": bootstrap, "cache": cache}

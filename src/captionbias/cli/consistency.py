@@ -13,12 +13,12 @@ import typer
 from captionbias import __version__
 from captionbias.cli.options import (
     ATTACK,
-    INPUT,
     RESULT,
     Attribute,
     AttributeColumn,
     Attributes,
     Bootstrap,
+    Captioners,
     DirectionName,
     IdColumn,
     Keep,
@@ -32,7 +32,7 @@ from captionbias.cli.options import (
     Tasks,
     Trials,
 )
-from captionbias.cli.shell import complaints, console, plain_errors, read_files
+from captionbias.cli.shell import complaints, console, named, plain_errors, read_captioners
 
 if TYPE_CHECKING:
     from captionbias.consistency import Cell
@@ -41,14 +41,7 @@ SCRATCH = ["lstm", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
 
 
 def consistency(
-    predictions: Annotated[
-        list[str],
-        typer.Option(
-            metavar="<file|name=file>",
-            help="A captioner's captions; say it once for each captioner.",
-            rich_help_panel=INPUT,
-        ),
-    ],
+    predictions: Captioners,
     references: References = None,
     attributes: Attributes = None,
     tasks: Tasks = None,
@@ -102,33 +95,27 @@ def consistency(
             check_writable(target)  # not after hours of training
         if plot:
             from captionbias.plots import consistency_plot, write_html
-        captioners = {}
-        for name, file in _named(predictions, "predictions").items():
-            captions = read_files(
-                predictions=Path(file),
-                references=references,
-                attributes=attributes,
-                tasks=tasks,
-                id_column=id_column,
-                prediction_column=prediction_column,
-                reference_column=reference_column,
-                attribute_column=attribute_column or Path(attribute).stem,
-                task_column=task_column,
-                keep=keep,
-            )
-            captioners[name] = {
-                "predictions": captions.predictions,
-                "references": captions.references,
-                "attributes": captions.attributes,
-                "tasks": captions.tasks,
-            }
+        read = read_captioners(
+            predictions,
+            references=references,
+            attributes=attributes,
+            tasks=tasks,
+            id_column=id_column,
+            prediction_column=prediction_column,
+            reference_column=reference_column,
+            attribute_column=attribute_column or Path(attribute).stem,
+            task_column=task_column,
+            keep=keep,
+        )
+        sides = ("predictions", "references", "attributes", "tasks")
+        captioners = {name: {side: getattr(captions, side) for side in sides} for name, captions in read.items()}
         chosen: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap, "cache": cache}
         chosen |= {"attribute_lexicon": attribute, "vectors": vectors}
         if direction:
             chosen["directions"] = [name.value for name in direction]
         study = study_of(
             captioners,
-            _named(encoder or SCRATCH, "encoder"),
+            named(encoder or SCRATCH, "encoder"),
             metrics=metric or ["lic", "dbac"],
             watch=None if console.quiet else _Watch().tell,
             **chosen,
@@ -141,19 +128,6 @@ def consistency(
         if plot and not console.quiet:
             write_html(consistency_plot(study), plot)
             console.print(f"the plot is in {plot}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _named(given: list[str], option: str) -> dict[str, str]:
-    """`name=what` as it says; a file or folder alone is named after itself."""
-    named: dict[str, str] = {}
-    for value in given:
-        name, equals, what = value.partition("=")
-        if not equals:
-            name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
-        if name in named:
-            raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")
-        named[name] = what
-    return named
 
 
 class _Watch:

@@ -16,6 +16,14 @@ Predictions = Annotated[
     Path | None,
     typer.Option(help="The captioner's captions. Leave out to measure human captions alone.", rich_help_panel=INPUT),
 ]
+Captioners = Annotated[
+    list[str],
+    typer.Option(
+        metavar="<file|name=file>",
+        help="A captioner's captions; say it once for each captioner.",
+        rich_help_panel=INPUT,
+    ),
+]
 References = Annotated[
     Path | None,
     typer.Option(help="Human captions. Leave out to measure the captioner alone.", rich_help_panel=INPUT),

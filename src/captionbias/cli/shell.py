@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,26 @@ def read_files(**files: Any) -> Any:
     from captionbias.captions import read_captions
 
     return read_captions(**files)
+
+
+def read_captioners(predictions: Sequence[str], **files: Any) -> dict[str, Any]:
+    """Each captioner's captions with what `files` say of its images, checked and joined."""
+    return {
+        name: read_files(predictions=Path(file), **files) for name, file in named(predictions, "predictions").items()
+    }
+
+
+def named(given: Sequence[str], option: str) -> dict[str, str]:
+    """`name=what` as it says; a file or folder alone is named after itself."""
+    named: dict[str, str] = {}
+    for value in given:
+        name, equals, what = value.partition("=")
+        if not equals:
+            name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
+        if name in named:
+            raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")
+        named[name] = what
+    return named
 
 
 def scored(
