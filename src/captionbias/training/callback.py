@@ -14,7 +14,7 @@ from captionbias.metrics.presets import whole_number
 from captionbias.text import LexiconSource
 from captionbias.training.captioning import caption_images, check_images
 from captionbias.training.processes import on_main_process
-from captionbias.training.scores import SCORES, bias_scores, check_human, needed_vectors
+from captionbias.training.scores import SCORES, measure_against
 
 
 class BiasCallback(TrainerCallback):
@@ -72,20 +72,21 @@ class BiasCallback(TrainerCallback):
     ) -> None:
         _check_whole(trainer)
         check_images(images)
-        options: dict[str, Any] = {
-            "metrics": metrics,
-            "preset": preset,
-            "trials": trials,
-            "seed": seed,
-            "attribute_lexicon": attribute_lexicon,
-            "task_lexicon": task_lexicon,
-            "cache": cache,
-        }
-        human = check_human(references, attributes, tasks=tasks, **options)
-        options["vectors"] = needed_vectors(human, metrics, preset)
-        if not callable(images) and len(images) != len(human):
+        count, self._measure = measure_against(
+            references,
+            attributes,
+            tasks=tasks,
+            metrics=metrics,
+            preset=preset,
+            trials=trials,
+            seed=seed,
+            attribute_lexicon=attribute_lexicon,
+            task_lexicon=task_lexicon,
+            cache=cache,
+        )
+        if not callable(images) and len(images) != count:
             raise ValueError(
-                f"images has length {len(images):,} and references has length {len(human):,}: "
+                f"images has length {len(images):,} and references has length {count:,}: "
                 "entry i of each belongs to image i, so give as many of one as of the other"
             )
         self.trainer = trainer
@@ -103,9 +104,6 @@ class BiasCallback(TrainerCallback):
             num_beams=num_beams,
             generation=generation,
             seed=seed,
-        )
-        self._measure = partial(
-            bias_scores, references=human.references or (), attributes=human.attributes, tasks=human.tasks, **options
         )
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

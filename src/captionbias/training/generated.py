@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.text import LexiconSource
 from captionbias.training.processes import on_main_process
-from captionbias.training.scores import bias_scores, check_human, needed_vectors
+from captionbias.training.scores import measure_against
 
 
 def bias_metrics(
@@ -51,18 +51,18 @@ def bias_metrics(
     """
     if not hasattr(tokenizer, "batch_decode"):
         raise ValueError(f"tokenizer: {type(tokenizer).__name__} has no batch_decode; give the captioner's tokenizer")
-    options: dict[str, Any] = {
-        "metrics": metrics,
-        "preset": preset,
-        "trials": trials,
-        "seed": seed,
-        "attribute_lexicon": attribute_lexicon,
-        "task_lexicon": task_lexicon,
-        "cache": cache,
-    }
-    human = check_human(references, attributes, tasks=tasks, **options)
-    options["vectors"] = needed_vectors(human, metrics, preset)
-    count = len(human)
+    count, measure = measure_against(
+        references,
+        attributes,
+        tasks=tasks,
+        metrics=metrics,
+        preset=preset,
+        trials=trials,
+        seed=seed,
+        attribute_lexicon=attribute_lexicon,
+        task_lexicon=task_lexicon,
+        cache=cache,
+    )
 
     def compute(predicted: Any) -> dict[str, float]:
         tokens = generated_tokens(predicted.predictions)
@@ -74,9 +74,7 @@ def bias_metrics(
                 "eval_dataset, one list an image and in its order"
             )
         captions = [text.strip() for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return on_main_process(
-            partial(bias_scores, captions, human.references or (), human.attributes, tasks=human.tasks, **options)
-        )
+        return on_main_process(partial(measure, captions))
 
     return compute
 

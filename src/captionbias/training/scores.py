@@ -6,6 +6,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,10 +144,32 @@ def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
     return train_vectors(tokenize([text for texts in references for text in texts]))
 
 
-def needed_vectors(captions: Captions, metrics: Sequence[str], preset: str) -> KeyedVectors | None:
-    """Those of the human captions, if a metric would train vectors on captions."""
-    trained = "dbac" in metrics and DBAC_PRESETS[preset]["vectors"] == CAPTIONS
-    return human_vectors(captions.references or ()) if trained else None
+def measure_against(
+    references: Collection[Any],
+    attributes: Collection[Any],
+    *,
+    tasks: Collection[Any] | None,
+    metrics: Sequence[str],
+    preset: str,
+    **options: Any,
+) -> tuple[int, Callable[[Collection[Any]], dict[str, float]]]:
+    """How many images there are, and `bias_scores` of any captions of them.
+
+    What depends on the human captions alone is done here, once a training; errors as `check_human`.
+    """
+    human = check_human(references, attributes, tasks=tasks, metrics=metrics, preset=preset, **options)
+    trains = "dbac" in metrics and DBAC_PRESETS[preset]["vectors"] == CAPTIONS
+    measure = partial(
+        bias_scores,
+        references=human.references or (),
+        attributes=human.attributes,
+        tasks=human.tasks,
+        metrics=metrics,
+        preset=preset,
+        vectors=human_vectors(human.references or ()) if trains else None,
+        **options,
+    )
+    return len(human), measure
 
 
 def _options(
