@@ -19,7 +19,7 @@ from captionbias.attackers import engine
 from captionbias.consistency import consistency
 from captionbias.metrics import dbac, lic
 from captionbias.planted import plant
-from captionbias.plots import consistency_plot, write_html
+from captionbias.report.plots import consistency_plot, write_html
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
 

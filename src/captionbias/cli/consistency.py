@@ -94,7 +94,7 @@ def consistency(
         for target in filter(None, (output, plot)):
             check_writable(target)  # not after hours of training
         if plot:
-            from captionbias.plots import consistency_plot, write_html
+            from captionbias.report.plots import consistency_plot, write_html
         read = read_captioners(
             predictions,
             references=references,

@@ -1,0 +1,33 @@
+"""Results for people to read, and files with everything."""
+
+from __future__ import annotations
+
+from captionbias.report.files import check_writable, write_json, write_text
+from captionbias.report.tables import (
+    NOTHING,
+    ROWS,
+    SCORE_NAMES,
+    consistency_tables,
+    dbac_table,
+    interval,
+    lic_table,
+    plain_table,
+    score_table,
+    verdict,
+)
+
+__all__ = [
+    "NOTHING",
+    "ROWS",
+    "SCORE_NAMES",
+    "check_writable",
+    "consistency_tables",
+    "dbac_table",
+    "interval",
+    "lic_table",
+    "plain_table",
+    "score_table",
+    "verdict",
+    "write_json",
+    "write_text",
+]
