@@ -63,6 +63,49 @@ def test_punctuation_and_case_do_not_count():
     assert dressed == plain
 
 
+def test_drawn_images_are_measured_as_though_they_were_all(monkeypatch):
+    captions = plant(80)
+    measured = []
+    monkeypatch.setattr(quality, "meteor", lambda words, wanted: measured.append((words, wanted)) or np.zeros(1))
+    texts = [f"{text} {image}" for image, text in enumerate(captions.predictions)]
+    references = [[f"{text} {image}" for text in row] for image, row in enumerate(captions.references)]
+    found = caption_quality(predictions=texts, references=references, images=20, seed=3)
+    (words, wanted) = measured[0]
+    rows = [int(text[-1]) for text in words]
+    assert len(rows) == 20
+    assert rows == sorted(set(rows))
+    assert rows == [int(row[0][-1]) for row in wanted], "captions stay with their images"
+    alone = caption_quality(predictions=[texts[row] for row in rows], references=[references[row] for row in rows])
+    assert scores(alone) == scores(found)
+    assert "|images:20|seed:3|" in found["signature"]
+
+
+def test_the_draw_goes_by_its_seed():
+    captions = {name: column for name, column in vars(plant(80)).items() if name in ("predictions", "references")}
+    first, again, other = (scores(caption_quality(**captions, images=20, seed=seed)) for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("images", [None, 30, 31])
+def test_all_images_are_measured_when_no_more_are_wanted(images):
+    captions = plant(30)
+    pair = {"predictions": captions.predictions, "references": captions.references}
+    assert caption_quality(**pair, images=images, seed=1) == caption_quality(**pair)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"images": 0}, "images must be a whole number of 1 or more, not 0"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_bad_numbers_are_named(option, message):
+    with pytest.raises(ValueError, match=message):
+        caption_quality(predictions=["a dog"], references=[["a dog"]], **option)
+
+
 def test_meteor_by_hand():
     """Six of six words match in one chunk of the hypothesis; then in reverse, in six chunks (alpha 0.9, gamma 0.5)."""
     reference = ["the", "cat", "sat", "on", "that", "mat"]
@@ -114,6 +157,19 @@ def test_with_wordnet_synonyms_match(monkeypatch):
         result = caption_quality(predictions=["dog"], references=[["hound"]])
     assert without == 0
     assert result["meteor"] > 0
+
+
+def test_each_word_is_looked_up_in_wordnet_once(monkeypatch):
+    asked = []
+
+    class Asked(OneSynonym):
+        def synsets(self, word):
+            asked.append(word)
+            return super().synsets(word)
+
+    monkeypatch.setattr(quality, "_wordnet", Asked)
+    assert len(set(meteor([["dog"], ["dog"], ["cat"]], [[["hound"], ["cow"]]] * 3))) == 2
+    assert sorted(asked) == ["cat", "dog"]
 
 
 @pytest.mark.parametrize(

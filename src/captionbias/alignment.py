@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _DIGITS = 6
 _CELLS_AT_ONCE = 2**24
 
+Floats = npt.NDArray[np.float64]
+
+DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
+
 
 class Replacement(NamedTuple):
     """`word` became `replacement` (a word of the captioner, or `<unk>`) in `tokens` places.
@@ -51,11 +55,36 @@ class AlignmentReport:
         replaced = self.replaced_contextual + self.replaced_unknown
         return self.replaced_contextual / replaced if replaced else None
 
+    def shares(self, deltas: Floats) -> Floats:
+        """The share of replaced tokens that would become a word with each of these thresholds; 0 without vectors."""
+        distances = np.array([np.nan if pair.distance is None else pair.distance for pair in self.pairs])
+        weights = np.array([pair.tokens for pair in self.pairs], np.float64)
+        replaced = weights.sum()
+        return np.asarray((distances < deltas[:, None]) @ weights / (replaced if replaced else 1.0))
+
     def as_dict(self, pairs: int = 50) -> dict[str, Any]:
-        """The report for JSON, with the `pairs` most frequent pairs."""
+        """The report for JSON, with the `pairs` most frequent pairs, and `by_delta`: what other thresholds would do."""
         fields = asdict(replace(self, pairs=()))
         listed = [pair._asdict() for pair in self.pairs[:pairs]]
-        return {**fields, "share_contextual": self.share_contextual, "pairs": listed}
+        shares = self.shares(DELTAS)
+        by_delta = {"deltas": DELTAS.tolist(), "shares": shares.tolist(), "elbow": elbow(DELTAS, shares)}
+        return {**fields, "share_contextual": self.share_contextual, "by_delta": by_delta, "pairs": listed}
+
+
+def elbow(deltas: Floats, shares: Floats) -> float | None:
+    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011).
+
+    >>> elbow(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.8, 0.9, 1.0]))
+    0.4
+    >>> elbow(np.array([0.2, 0.4, 0.6]), np.array([0.0, 0.0, 0.0])) is None
+    True
+    """
+    rise = shares[-1] - shares[0]
+    if rise <= 0:
+        return None
+    above = (shares - shares[0]) / rise - (deltas - deltas[0]) / (deltas[-1] - deltas[0])
+    place = int(above.argmax())
+    return float(deltas[place]) if above[place] > 0 else None
 
 
 def align(

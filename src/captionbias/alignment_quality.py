@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.alignment import AlignmentReport, align
+from captionbias.alignment import DELTAS, AlignmentReport, align, elbow
 from captionbias.captions import check_sides
 from captionbias.metrics.presets import signature, whole_number
 from captionbias.quality import meteor, meteor_name
@@ -18,7 +18,6 @@ from captionbias.vectors import load_vectors
 
 Floats = npt.NDArray[np.float64]
 
-DELTAS = np.round(np.linspace(0.05, 1, 20), 2)
 DELTA = 0.4  # of DBAC, for GloVe
 
 
@@ -123,32 +122,9 @@ def alignment_quality(
     found = {}
     for key, source in vectors.items():
         aligned, report = align(people, model.present(), frozenset(), load_vectors(source, tokens), delta)
-        shares = _shares(report, DELTAS)
+        shares = report.shares(DELTAS)
         found[key] = AlignmentQuality(
             kept(aligned), report.share_contextual, DELTAS, shares, elbow(DELTAS, shares), report
         )
     parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
     return AlignmentStudy(kept(constant), name, len(drawn), found, signature({**parts, "seed": seed}))
-
-
-def _shares(report: AlignmentReport, deltas: Floats) -> Floats:
-    """The share of contextual substitutions that each delta would give."""
-    distances = np.array([np.nan if pair.distance is None else pair.distance for pair in report.pairs])
-    weights = np.array([pair.tokens for pair in report.pairs], np.float64)
-    return np.asarray((distances < deltas[:, None]) @ weights / weights.sum())
-
-
-def elbow(deltas: Floats, shares: Floats) -> float | None:
-    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011).
-
-    >>> elbow(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.8, 0.9, 1.0]))
-    0.4
-    >>> elbow(np.array([0.2, 0.4, 0.6]), np.array([0.0, 0.0, 0.0])) is None
-    True
-    """
-    rise = shares[-1] - shares[0]
-    if rise <= 0:
-        return None
-    above = (shares - shares[0]) / rise - (deltas - deltas[0]) / (deltas[-1] - deltas[0])
-    place = int(above.argmax())
-    return float(deltas[place]) if above[place] > 0 else None

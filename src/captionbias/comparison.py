@@ -123,6 +123,20 @@ def compare(
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
     people = {"references": references, "attributes": attributes, "tasks": tasks}
+    return measured_together(captioners, people, metric, scores=scores, bootstrap=bootstrap, watch=watch, **options)
+
+
+def measured_together(
+    captioners: Mapping[str, Any],
+    people: Mapping[str, Any],
+    metric: str,
+    *,
+    scores: Sequence[str] | None = None,
+    bootstrap: int = 1000,
+    watch: Callable[[Sequence[str]], None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """`compare` of one captioner or more; of one there are no differences. `people`: arguments of the metric."""
     results: dict[str, dict[str, Any]] = {}
     samples: dict[str, dict[str, Sample]] = {}
     chosen: list[str] = []
@@ -161,7 +175,7 @@ def compare(
             for name in names
         },
         [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)],
-        f"paired:holm,{len(found)}|{results[names[0]]['signature']}",
+        (f"paired:holm,{len(found)}|" if found else "") + results[names[0]]["signature"],
     )
 
 
@@ -174,7 +188,7 @@ def _of(captioner: str) -> Iterator[None]:
 
 
 def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:
-    if bootstrap and least_p_value(bootstrap) * tests >= 0.05:
+    if bootstrap and tests and least_p_value(bootstrap) * tests >= 0.05:
         warnings.warn(
             f"bootstrap={bootstrap} is too few for {tests} differences: after correction none can have a p-value "
             f"below 0.05; take {40 * tests:,} or more",

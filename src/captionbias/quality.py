@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from captionbias.captions import CaptionBiasWarning, check_sides
-from captionbias.metrics.presets import signature
+from captionbias.metrics.presets import signature, whole_number
 from captionbias.text.tokens import tokenizer as find_tokenizer
 
 Floats = npt.NDArray[np.float64]
 
 
-def caption_quality(*, predictions: Any, references: Any, tokenizer: str = "words") -> dict[str, Any]:
+def caption_quality(
+    *, predictions: Any, references: Any, tokenizer: str = "words", images: int | None = None, seed: int = 0
+) -> dict[str, Any]:
     """How much a captioner's captions say what people say.
 
     Captions are split as bias metrics split them; tokens without a letter or a digit are left out, as COCO's own
@@ -27,14 +29,17 @@ def caption_quality(*, predictions: Any, references: Any, tokenizer: str = "word
         predictions: `n` model captions.
         references: `n` lists of human captions.
         tokenizer: `words` or `whitespace`.
+        images: measure so many images, drawn without replacement and kept in order; all of them when None or when there
+            are no more. CIDEr weighs words by how few of the measured images have them.
+        seed: seed of the draw.
 
     Returns:
         `bleu_4`, `rouge_l` and `meteor` in [0, 1], `cider` in [0, 10], the higher the better, and `signature`. METEOR
         matches synonyms through WordNet; where that is not installed it is `meteor_without_synonyms` instead.
 
     Raises:
-        ValueError: bad captions; the message names the argument, the first bad row and the way out. Or a package is
-            missing.
+        ValueError: bad captions or numbers; the message names the argument, the first bad row and the way out. Or a
+            package is missing.
 
     Warns:
         CaptionBiasWarning: WordNet is not installed.
@@ -56,6 +61,12 @@ def caption_quality(*, predictions: Any, references: Any, tokenizer: str = "word
         raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
 
     said, human = check_sides(predictions, references)
+    seed = whole_number("seed", seed, least=0)
+    measured: dict[str, Any] = {"metric": "caption_quality", "tok": tokenizer}
+    if images is not None and whole_number("images", images, least=1) < len(said):
+        drawn = np.sort(np.random.default_rng([seed, 7]).choice(len(said), images, replace=False))
+        said, human = tuple(said[row] for row in drawn), tuple(human[row] for row in drawn)
+        measured |= {"images": images, "seed": seed}
     words = [_words(text, tokenizer) for text in said]
     wanted = [[_words(text, tokenizer) for text in texts] for texts in human]
     results = {image: [" ".join(text)] for image, text in enumerate(words)}
@@ -68,7 +79,7 @@ def caption_quality(*, predictions: Any, references: Any, tokenizer: str = "word
     }
     name = meteor_name()
     found[name] = float(meteor(words, wanted).mean())
-    return {**found, "signature": signature({"metric": "caption_quality", "tok": tokenizer, "meteor": name})}
+    return {**found, "signature": signature({**measured, "meteor": name})}
 
 
 def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:
@@ -76,8 +87,8 @@ def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
     from nltk.stem import PorterStemmer
     from nltk.translate.meteor_score import single_meteor_score
 
-    stemmer, wordnet = _Remembering(PorterStemmer().stem), _wordnet() or _NoSynonyms()
-    same = {"preprocess": str, "stemmer": stemmer, "wordnet": wordnet}
+    known = _Remembering(PorterStemmer().stem, (_wordnet() or _NoSynonyms()).synsets)
+    same = {"preprocess": str, "stemmer": known, "wordnet": known}
     best = [
         max((single_meteor_score(reference, caption, **same) for reference in texts), default=0.0)
         for caption, texts in zip(captions, references, strict=True)
@@ -98,10 +109,10 @@ def meteor_name() -> str:
 
 
 class _Remembering:
-    """A stemmer that stems each word once: captions have few different ones."""
+    """A stemmer and a thesaurus that look up each word once: captions have few different ones."""
 
-    def __init__(self, stem: Any) -> None:
-        self.stem = lru_cache(maxsize=100_000)(stem)
+    def __init__(self, stem: Any, synsets: Any) -> None:
+        self.stem, self.synsets = (lru_cache(maxsize=100_000)(look_up) for look_up in (stem, synsets))
 
 
 class _NoSynonyms:

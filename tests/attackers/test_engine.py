@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,144 @@ def test_progress_is_shown_in_a_terminal(mixed_trials, monkeypatch, capfd):
         out, shown = capfd.readouterr()
         assert out == ""
         assert "training bow" in shown
+
+
+class Stopped(Exception):
+    """What a caller's function raises: it wants two arguments, so it could not travel between processes."""
+
+    def __init__(self, finished: int, total: int) -> None:
+        super().__init__(f"{finished} of {total}")
+
+
+def stopping_after(last: int) -> tuple[list[tuple[int, int]], Callable[[int, int], None]]:
+    """What a function was told, and the function, which raises once some trials are finished."""
+    told: list[tuple[int, int]] = []
+
+    def tell(finished: int, total: int) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        told.append((finished, total))
+        if finished == last:
+            raise Stopped(finished, total)
+
+    return told, tell
+
+
+@pytest.mark.parametrize("where", ["plain", "threads", "processes", "stacked"])
+def test_a_function_is_told_before_the_first_trial_and_after_each_kept_or_trained(small_networks, seeded, where):
+    told, tell = stopping_after(-1)
+    attacker = find_attacker("rnn", "fp32")
+    run_trials(seeded[:2], attacker, placement=where)
+    found = run_trials(seeded, attacker, placement=where, progress=tell)
+    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    assert bits(found) == bits(run_trials(seeded, attacker))
+    told.clear()
+    run_trials([], attacker, placement=where, progress=tell)
+    assert told == [(0, 0)]
+
+
+@pytest.mark.parametrize("last", [0, 1, 3])
+@pytest.mark.parametrize(("encoder", "where"), [("bow", "threads"), ("rnn", "processes"), ("rnn", "stacked")])
+def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
+    small_networks, class_trial, encoder, where, last
+):
+    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(12)]
+    attacker, threads = find_attacker(encoder), set(threading.enumerate())
+    told, tell = stopping_after(last)
+    with pytest.raises(Stopped, match=rf"^{last} of 12$"):
+        run_trials(trials, attacker, placement=where, progress=tell)
+    assert told == [(finished, 12) for finished in range(last + 1)]
+    assert not {thread for thread in threading.enumerate() if "ThreadPoolExecutor" in thread.name} - threads
+    kept = open_cache(True).contents().trials
+    assert kept >= last if last else not kept
+    assert where != "stacked" or not last or kept == 12, "a stack that is trained is kept whole"
+    assert open_cache(True).held([trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]) == 0
+
+    told.clear()
+    found = run_trials(trials, attacker, placement=where, progress=lambda *numbers: told.append(numbers))
+    assert told == [(finished, 12) for finished in range(13)]
+    fresh = run_trials(trials, attacker, cache=False, placement="stacked" if where == "stacked" else "plain")
+    assert where == "stacked" or bits(found) == bits(fresh)
+
+
+def gone(pids: set[int]) -> bool:
+    """Whether these processes end within some seconds."""
+
+    def runs(pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    end = time.monotonic() + 10
+    while any(map(runs, pids)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not any(map(runs, pids))
+
+
+@pytest.mark.parametrize("where", ["threads", "processes"])
+def test_after_an_exception_of_the_function_no_trial_is_started_and_none_is_trained_twice(
+    counting, class_trial, tmp_path, where
+):
+    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(12)]
+    folder = tmp_path / "processes"
+    folder.mkdir()
+
+    def during(seed: int) -> None:
+        (folder / str(os.getpid())).touch()
+        time.sleep(0.1)
+
+    attacker = find_attacker(counting.counting(tmp_path / "log", during))
+    with pytest.raises(Stopped):
+        run_trials(trials, attacker, placement=where, progress=stopping_after(2)[1])
+    begun = len(counting.trained(tmp_path / "log"))
+    kept = open_cache(True).contents().trials
+    assert 2 <= kept <= begun < 12
+    assert gone({int(path.name) for path in folder.iterdir()} - {os.getpid()})
+    time.sleep(0.3)
+    assert len(counting.trained(tmp_path / "log")) == begun, "nobody trains on"
+    run_trials(trials, attacker, placement=where)
+    assert len(counting.trained(tmp_path / "log")) == begun + 12 - kept
+
+
+def test_what_the_function_raises_comes_out_as_it_is(seeded):
+    raised = KeyboardInterrupt()
+
+    def tell(finished: int, total: int) -> None:
+        if finished == 2:
+            raise raised
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run_trials(seeded, find_attacker("bow"), progress=tell)
+    assert caught.value is raised
+
+
+LAUNCHED = """
+import json, sys
+from pathlib import Path
+from captionbias.attackers.processes import crew
+from captionbias.metrics import lic
+from captionbias.planted import plant
+
+told = []
+quick = {"preset": "fast", "trials": 5, "bootstrap": 0}
+lic(**vars(plant(100, captions=1)), **quick, progress=lambda *numbers: told.append(numbers))
+Path(sys.argv[1], f"{crew().rank}.json").write_text(json.dumps(told))
+"""
+
+
+def test_of_several_processes_rank_0_alone_calls_the_function_of_its_own_share(tmp_path):
+    pytest.importorskip("accelerate")
+    (tmp_path / "script.py").write_text(LAUNCHED)
+    command = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu"]
+    command += ["--num_processes", "2", "--main_process_port", "0", "script.py", str(tmp_path)]
+    # Without the settings of whoever runs this; processes that are told to use CPUs need no GPU.
+    environment = {"PYTHONPATH": SOURCE, "HF_HOME": str(tmp_path / "huggingface"), "ACCELERATE_USE_CPU": "1"}
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=180)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
+    assert told == [[[finished, 5] for finished in range(6)], []]
 
 
 # --- the cache ---

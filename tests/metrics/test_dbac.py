@@ -392,6 +392,53 @@ def test_a_heavy_tail_is_said():
     assert not any("a_to_t" in warning and "a few rare" in warning for warning in result["details"]["warnings"])
 
 
+def test_the_details_hold_the_scores_of_unseen_captions(planted):
+    """Numbers tell half of the model captions apart, and all human ones."""
+    numbered = {
+        "predictions": [
+            text if image % 2 else f"{text} {image} {image + 1}" for image, text in enumerate(planted["predictions"])
+        ],
+        "references": [
+            [f"{text} {image} {number}" for number, text in enumerate(row)]
+            for image, row in enumerate(planted["references"])
+        ],
+    }
+    result = dbac(**{**planted, **numbered}, **FAST, details=True)
+    names = {f"{part}{kind}" for part in ("dbac", "omega_m", "omega_h") for kind in WEIGHTS}
+    for direction in DIRECTIONS:
+        details = result["details"][direction]
+        unseen = details["unseen"]
+        assert set(unseen) == names | {"test_captions_m", "test_captions_h"}
+        for side in ("m", "h"):
+            share = 1 - details["seen"][side] / 100
+            tested = result[f"test_captions_{side}_{direction}"]
+            assert unseen[f"test_captions_{side}"] == pytest.approx(share * tested)
+        assert details["seen"]["h"] == 0 < details["seen"]["m"]
+        assert unseen["omega_h_matched"] != unseen["omega_m_matched"]
+        assert -1 < unseen["dbac_matched"] < 1
+
+
+def test_the_same_captions_on_both_sides_are_unseen_alike(planted):
+    captions = {**planted, "predictions": [row[0] for row in planted["references"]]}
+    captions["references"] = [row[:1] for row in planted["references"]]
+    for direction, details in dbac(**captions, **FAST, details=True)["details"].items():
+        if direction in DIRECTIONS:
+            assert details["unseen"]["dbac"] == details["unseen"]["dbac_matched"] == 0
+            assert details["unseen"]["test_captions_m"] == details["unseen"]["test_captions_h"] > 0
+
+
+def test_a_side_without_unseen_captions_has_no_scores_of_them():
+    captions = of_50_women_and_50_men(["P with a dog"], ["P with a dog"])
+    captions["predictions"] = [f"{text} {image}" for image, text in enumerate(captions["predictions"])]
+    message = r"^in 2 of 2 trials all a_to_t human test captions .* have no value$"
+    with pytest.warns(CaptionBiasWarning, match=message):
+        result = dbac(**captions, **FAST, directions=["a_to_t"], details=True)
+    unseen = result["details"]["a_to_t"]["unseen"]
+    assert set(unseen) == {"omega_m", "test_captions_m", "test_captions_h"}
+    assert (unseen["test_captions_m"], unseen["test_captions_h"]) == (20, 0)
+    json.dumps(result, allow_nan=False)
+
+
 def test_what_is_undefined_is_left_out():
     """No caption names what is named on both sides: there is nothing to match."""
     people = ["a woman", "a man"] * 50

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from captionbias import scores
 from captionbias.attackers.splits import stratified_split
 from captionbias.attackers.trials import TrialScores
 from captionbias.captions import check_captions
-from captionbias.metrics.directions import Answers, a_to_t, plan_trials, summary, t_to_a, trial_table
+from captionbias.metrics.directions import Answers, a_to_t, plan_trials, summary, t_to_a, trial_table, unseen_means
 from captionbias.metrics.sides import mentions_of, number_classes, split_into_words
 from captionbias.planted import TASKS, plant
 from captionbias.text import load_lexicon, named_labels
@@ -110,12 +111,12 @@ def test_a_side_that_is_absent_has_no_trials(captions, classes):
 
 def answered(direction, plan, quality):
     """What attackers would have said who give the truth this probability in every caption."""
-    scores = {
+    said = {
         trial: TrialScores(np.full(len(trial.test), math.log(quality[side])), np.ones(len(trial.test), bool))
         for side, trials in plan.items()
         for trial in trials
     }
-    return Answers.of(direction, plan, scores, "confidence", True)
+    return Answers.of(direction, plan, said, "confidence", True)
 
 
 def test_quality_weighs_in_proportion(direction, plan):
@@ -158,3 +159,63 @@ def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_onl
     assert "dbac_x_matched_std" not in result
     assert "dbac_x_std" in result
     assert all(math.isfinite(value) for value in result.values())
+
+
+def unseen_as_given(direction, plan, quality, seen):
+    """The means over unseen captions by the definition, one caption after the other."""
+    shown = np.bincount(direction.shown) / len(direction.shown)
+    kept = {
+        side: [trial.test[~flags] for trial, flags in zip(trials, seen[side], strict=True)]
+        for side, trials in plan.items()
+    }
+    share = {}
+    for side, rows in kept.items():
+        named = direction.captions[side].named[np.concatenate(rows)].tolist()
+        share[side] = {number: named.count(number) / len(named) for number in set(named)}
+    found = {f"omega_{side}{kind}": [] for side in kept for kind in ("", "_matched")}
+    for side, trials in kept.items():
+        captions = direction.captions[side]
+        for rows in trials:
+            total, matched, norm = 0.0, 0.0, 0.0
+            for row in rows:
+                number, per_shown = captions.named[row], 1 / shown[direction.shown[captions.image[row]]]
+                total += quality[side][row] * share[side][number] * per_shown
+                if number in share["m"] and number in share["h"]:
+                    weight = share["h"][number] / share[side][number] * per_shown
+                    matched, norm = matched + quality[side][row] * weight, norm + weight
+            found[f"omega_{side}"].append(total / len(rows))
+            found[f"omega_{side}_matched"].append(matched / norm)
+    values = {name: np.array(of_trials) for name, of_trials in found.items()}
+    for kind in ("", "_matched"):
+        model, human = values[f"omega_m{kind}"], values[f"omega_h{kind}"]
+        values[f"dbac{kind}"] = (model - human) / (model + human)
+    return {name: of_trials.mean() for name, of_trials in values.items()}
+
+
+def test_unseen_captions_are_weighed_as_though_they_were_all(direction, plan):
+    random = np.random.default_rng(0)
+    quality = {side: random.uniform(0.1, 1, len(captions.image)) for side, captions in direction.captions.items()}
+    seen = {side: [random.random(len(trial.test)) < 0.4 for trial in trials] for side, trials in plan.items()}
+    tested = {
+        side: [scores.Tested(trial.test, quality[side][trial.test]) for trial in trials]
+        for side, trials in plan.items()
+    }
+    answers = Answers(direction, tested, "confidence", True)
+    expected = unseen_as_given(direction, plan, quality, seen)
+    for side, of_side in seen.items():
+        expected[f"test_captions_{side}"] = np.mean([(~flags).sum() for flags in of_side])
+    assert unseen_means(answers, seen) == pytest.approx(expected)
+
+
+def test_without_unseen_captions_there_are_no_means_of_them(direction, plan):
+    answers = answered(direction, plan, {"m": 0.5, "h": 0.25})
+    none = {side: [np.ones(len(trial.test), bool) for trial in trials] for side, trials in plan.items()}
+    every = {side: [~flags for flags in of_side] for side, of_side in none.items()}
+    assert unseen_means(answers, none) == {"test_captions_m": 0, "test_captions_h": 0}
+    human = unseen_means(answers, {"m": none["m"], "h": every["h"]})
+    assert set(human) == {"omega_h", "test_captions_m", "test_captions_h"}
+    rest = {"m": [none["m"][0], *every["m"][1:]], "h": every["h"]}
+    found = unseen_means(answers, rest)
+    assert found["test_captions_m"] == pytest.approx(2 / 3 * len(plan["m"][0].test))
+    assert found["dbac_matched"] == pytest.approx((0.5 - 0.25) / (0.5 + 0.25)), "a trial with none does not count"
+    assert all(math.isfinite(value) for value in found.values())

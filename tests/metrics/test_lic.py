@@ -12,6 +12,7 @@ from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import lic
+from captionbias.metrics.summary import kept_samples
 from captionbias.planted import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
@@ -213,9 +214,74 @@ def test_unseen_only_scores_the_others():
     assert not [warning for warning in unseen["details"]["warnings"] if "unseen_only" in warning]
 
 
+def test_the_details_hold_the_scores_of_unseen_captions(planted):
+    """The second column of human captions has numbers, which the captioner lacks: alone, all of them are unseen."""
+    references = [[text, f"{text} {image}"] for image, (text, _) in enumerate(planted["references"])]
+    captions = {**planted, "references": references}
+    for sides in (captions, {**captions, "predictions": None}, {**captions, "references": None}):
+        whole = lic(**sides, **FAST | {"trials": 10}, details=True)
+        alone = lic(**sides, **FAST | {"trials": 10}, details=True, unseen_only=True)
+        unseen = whole["details"]["unseen"]
+        present = [side for side in "md" if f"lic_{side}" in whole]
+        names = [f"{score}_{side}" for score in SCORES for side in present] + [f"test_captions_{s}" for s in present]
+        assert set(unseen) == {*names, *(SCORES if len(present) == 2 else ())}
+        assert unseen == alone["details"]["unseen"] == {name: alone[name] for name in unseen}
+        assert all(unseen[f"test_captions_{side}"] < whole[f"test_captions_{side}"] for side in present)
+
+
+def test_scores_of_unseen_captions_change_no_sample_that_a_comparison_takes(planted):
+    with kept_samples() as samples:
+        result = lic(**planted, **FAST, details=True)
+    assert result["details"]["unseen"]["lic_m"] != result["lic_m"]
+    assert {name: sample.values.mean() for name, sample in samples.items()} == {name: result[name] for name in samples}
+    assert len(samples["lic"].replicates) == FAST["bootstrap"]
+
+
+def test_a_side_without_unseen_captions_has_no_scores_of_them():
+    numbered = [f"{text} {image}" for image, text in enumerate(FAIR)]
+    captions = {"predictions": numbered, "references": [[text] for text in FAIR], "attributes": LABELS}
+    with pytest.warns(CaptionBiasWarning, match=r"^in 2 of 2 trials all human test captions .* have no value$"):
+        result = lic(**captions, **FAST, details=True)
+    unseen = result["details"]["unseen"]
+    assert set(unseen) == {"test_captions_m", "test_captions_d"} | {f"{score}_m" for score in SCORES}
+    assert (unseen["test_captions_m"], unseen["test_captions_d"]) == (40, 0)
+    assert {name: unseen[name] for name in unseen if name.endswith("_m")} == {
+        name: result[name] for name in unseen if name.endswith("_m")
+    }
+    assert any("in 2 of 2 trials all human" in warning for warning in result["details"]["warnings"])
+
+
+def test_trials_without_unseen_captions_do_not_count():
+    """Four captions stand alone; in some trials none of them is a test caption."""
+    captions = [f"a dog {image}" if image < 4 else text for image, text in enumerate(FAIR)]
+    with pytest.warns(CaptionBiasWarning, match=r"of 10 trials all model test .* are those of the other trials$"):
+        result = lic(predictions=captions, attributes=LABELS, **FAST | {"trials": 10}, details=True)
+    classes = np.array([label == "male" for label in LABELS], np.int64)
+    tested = [balanced_split(classes, 0.1, seed)[1] for seed in range(10)]
+    left = [int((test < 4).sum()) for test in tested]
+    assert 0 < sum(map(bool, left)) < 10
+    unseen = result["details"]["unseen"]
+    assert unseen["test_captions_m"] == pytest.approx(np.mean(left))
+    alone = [
+        lic(predictions=captions, attributes=LABELS, **FAST | {"trials": 1, "seed": seed}, unseen_only=True)["lic_m"]
+        for seed in range(10)
+        if left[seed]
+    ]
+    assert unseen["lic_m"] == pytest.approx(np.mean(alone))
+
+
 def test_nothing_unseen_to_score():
+    """Which is known before anything is trained."""
+    told = []
     with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 stands in its training"):
-        lic(predictions=FAIR, attributes=LABELS, **FAST, unseen_only=True)
+        lic(
+            predictions=FAIR,
+            attributes=LABELS,
+            **FAST,
+            unseen_only=True,
+            progress=lambda *numbers: told.append(numbers),
+        )
+    assert not told
 
 
 def test_a_value_without_unseen_captions_has_no_score_of_its_own():

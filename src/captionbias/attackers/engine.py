@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from captionbias.attackers.attacker import Attacker
 from captionbias.attackers.cache import Cache, open_cache, trial_key
@@ -14,6 +15,9 @@ from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
 from captionbias.attackers.processes import crew
 from captionbias.attackers.trials import Trial, TrialScores
 from captionbias.captions import CaptionBiasWarning
+
+# Whether to show a bar, or what to call with how many trials are finished and how many there are.
+Progress: TypeAlias = bool | Callable[[int, int], None]
 
 
 def run_trials(
@@ -23,7 +27,7 @@ def run_trials(
     cache: bool | str | Path = True,
     distributed: bool = True,
     placement: str | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> list[TrialScores]:
     """Train one attacker a trial and return its scores, in the order of `trials`.
 
@@ -34,7 +38,10 @@ def run_trials(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
         placement: `plain`, `threads`, `processes` or `stacked`; the attacker's own when None.
-        progress: show a progress bar.
+        progress: show a progress bar, or a function to call in this thread with the numbers of finished and of all
+            trials: once before the first and after each, those from the cache too. What it raises ends the run and is
+            raised here; trainings that threads have begun are finished first, and what is finished is kept. Of several
+            processes rank 0 alone calls it, of its own share.
 
     Raises:
         ValueError: the processes were given different trials.
@@ -45,12 +52,13 @@ def run_trials(
     store, place = open_cache(cache), PLACEMENTS[placement or attacker.placement]
     others = crew() if distributed else None
 
-    def scores_of(own: Sequence[Job], bar: bool, check: Callable[[], None]) -> dict[int, TrialScores]:
+    def scores_of(own: Sequence[Job], shown: Progress, check: Callable[[], None]) -> dict[int, TrialScores]:
         done = {}
-        with _bar(attacker.name, len(own), bar) as advance, closing(_finished(own, attacker, store, place)) as finished:
-            for job, scores in finished:
+        with _told(shown, attacker.name) as tell, closing(_finished(own, attacker, store, place)) as finished:
+            tell(0, len(own))
+            for number, (job, scores) in enumerate(finished, start=1):
                 done[job.number] = scores
-                advance()
+                tell(number, len(own))
                 check()
         return done
 
@@ -59,7 +67,7 @@ def run_trials(
         return [done[number] for number in range(len(jobs))]
     with others.sharing(hashlib.sha256("".join(keys).encode()).hexdigest()):
         own = jobs[others.rank :: others.size]
-        return others.gather(scores_of(own, progress and others.rank == 0, others.check), len(jobs))
+        return others.gather(scores_of(own, others.rank == 0 and progress, others.check), len(jobs))
 
 
 def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, place: Place) -> Finished:
@@ -90,15 +98,23 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, plac
 
 
 @contextmanager
-def _bar(name: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """A progress bar on standard error, as a function that moves it on by one."""
-    if not shown:
-        yield lambda: None
+def _told(progress: Progress, name: str) -> Iterator[Callable[[int, int], None]]:
+    """Whom to tell how many trials are finished and how many there are: a bar on standard error, a function, nobody."""
+    if callable(progress):
+        yield progress
         return
+    if not progress:
+        yield lambda finished, total: None
+        return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn(f"training {name}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=total)
-        yield lambda: progress.advance(task)
+    columns = (
+        bars.TextColumn(f"training {name}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda finished, total: bar.update(task, completed=finished, total=total)

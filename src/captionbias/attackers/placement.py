@@ -138,10 +138,10 @@ def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fini
         yield from _stack(jobs[:half], attacker, cache)
         yield from _stack(jobs[half:], attacker, cache)
         return
-    for job, scores in zip(jobs, trained, strict=True):
-        if cache is not None:
+    if cache is not None:  # all of them first: whoever takes the scores may stop at any
+        for job, scores in zip(jobs, trained, strict=True):
             cache.save(job.key, scores)
-        yield job, scores
+    yield from zip(jobs, trained, strict=True)
 
 
 def _trained_if_it_fits(trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from captionbias.captions.captioners import Captioners, on_the_same_images
 from captionbias.captions.checked import MAX_CHARACTERS, CaptionBiasWarning, Captions, check_captions, check_sides
 from captionbias.captions.files import captions_from_table, read_captions
 from captionbias.captions.labels import Labels, check_labels, join_labels
@@ -9,6 +10,7 @@ from captionbias.captions.labels import Labels, check_labels, join_labels
 __all__ = [
     "MAX_CHARACTERS",
     "CaptionBiasWarning",
+    "Captioners",
     "Captions",
     "Labels",
     "captions_from_table",
@@ -16,5 +18,6 @@ __all__ = [
     "check_labels",
     "check_sides",
     "join_labels",
+    "on_the_same_images",
     "read_captions",
 ]

@@ -153,7 +153,7 @@ def _entries(cell: Any, image: str, source: Source) -> list[Any]:
     if text.startswith("[") and text.endswith("]"):
         try:
             return list(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             if text[1:].lstrip().startswith(("'", '"')):
                 raise ValueError(
                     f"{source}, image {image}: {text[:40]!r} looks like a list and is no JSON list; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -62,7 +63,8 @@ def table_from_file(path: Path) -> Table:
     """Open a .csv, .tsv, .json, .jsonl or .parquet file.
 
     JSON is an array of records or COCO captions, `{"annotations": [records]}`. In CSV and TSV an empty cell is
-    missing; NA, null and None are words like any other.
+    missing; NA, null and None are words like any other. As Excel writes them, a .csv file may have semicolons or tabs
+    for commas, and both may be UTF-16 with a byte order mark.
 
     Raises ValueError, which names the file and the way out, if it cannot be read.
     """
@@ -92,11 +94,17 @@ def _explained(path: Path) -> Iterator[None]:
     except _Malformed as error:
         raise ValueError(f"{path} {error}") from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text at byte {error.start:,}: save it as UTF-8") from error
+        encoding = error.encoding.upper()
+        raise ValueError(
+            f"{path} is not {encoding} text at byte {error.start:,}: save it as UTF-8, in Excel as 'CSV UTF-8'"
+        ) from error
     except json.JSONDecodeError as error:
         position = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"{path} is broken JSON at {position} ({error.msg}): mend it or write it again") from error
-    except (OSError, pyarrow.ArrowException, RecursionError) as error:
+    except RecursionError as error:
+        way_out = 'write each row as {"image_id": ..., "caption": ...}'
+        raise ValueError(f"{path} cannot be read (lists or records nested too deeply): {way_out}") from error
+    except (OSError, pyarrow.ArrowException) as error:
         raise ValueError(f"{path} cannot be read ({error}): check that it is a whole {path.suffix} file") from error
 
 
@@ -117,8 +125,10 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
     """
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
     columns = 0
-    with _explained(path), path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+    with _explained(path), path.open(encoding=_csv_encoding(path), newline="") as file:
+        delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(file.readline(csv.field_size_limit()))
+        file.seek(0)
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
             for row in filter(None, reader):
                 columns = columns or len(row)
@@ -129,11 +139,27 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
                     )
                 yield row
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise _Malformed(
+                    f"has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}: "
+                    "shorten it, or close the quote that was left open"
+                ) from error
             raise _Malformed(
                 f"is broken at line {reader.line_num} ({error}): close every quote, and double the quotes inside a cell"
             ) from error
         if not columns:
             raise _Malformed("has only blank lines: give a file with column names and rows")
+
+
+def _csv_encoding(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(2)
+    return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+
+
+def _delimiter(header: str) -> str:
+    """Where the comma is the decimal mark, Excel separates cells with semicolons."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _json(path: Path) -> Table:

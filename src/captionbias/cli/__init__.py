@@ -16,6 +16,7 @@ from captionbias.cli.machine import cache, install_metrics
 from captionbias.cli.measure import measure
 from captionbias.cli.measure_labels import add_label_metrics
 from captionbias.cli.publish import publish
+from captionbias.cli.report import report
 from captionbias.cli.shell import console
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ add_label_metrics(measure)
 app.add_typer(measure, name="measure")
 app.command()(compare)
 app.command()(consistency)
+app.command()(report)
 app.add_typer(data, name="data")
 app.add_typer(card, name="card")
 app.add_typer(publish, name="publish")

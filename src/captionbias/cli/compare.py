@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -100,6 +99,7 @@ def compare(
     from captionbias.report import check_writable, write_json
 
     with plain_errors():
+        from captionbias.captions import on_the_same_images
         from captionbias.comparison import compare as comparison_of
         from captionbias.comparison import comparison_tables
 
@@ -117,7 +117,7 @@ def compare(
             task_column=task_column,
             keep=keep,
         )
-        captioners, people = _on_the_same_images(read)
+        given = on_the_same_images(read)
         chosen: dict[str, Any] = {"encoder": encoder, "trials": trials, "model": model}
         chosen |= {"precision": precision, "seed": seed, "bootstrap": bootstrap, "cache": cache}
         chosen |= {"attribute_lexicon": attribute, "vectors": vectors, "progress": complaints.is_terminal}
@@ -128,53 +128,21 @@ def compare(
                 raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")
             chosen["directions"] = [name.value for name in direction]
         found = comparison_of(
-            captioners, **people, metric=metric, scores=score, watch=None if console.quiet else _tell, **chosen
+            given.predictions,
+            **given.people,
+            metric=metric,
+            scores=score,
+            watch=None if console.quiet else _tell,
+            **chosen,
         )
         for table in comparison_tables(found):
             console.print(table)
-        images = len(people["attributes"])
+        images = len(given.image_ids)
         console.print(f"\n{images:,} images", highlight=False, markup=False)
         console.print(f"signature {found.signature}", highlight=False, markup=False, soft_wrap=True)
         if output and not console.quiet:
             write_json({"version": __version__, "images": images, **found.as_dict()}, output)
             console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _on_the_same_images(read: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Each captioner's captions of the images that all of them have, and what is known of these images."""
-    from captionbias.captions import CaptionBiasWarning
-
-    rows = {name: {image: row for row, image in enumerate(captions.image_ids)} for name, captions in read.items()}
-    first, *others = read
-    shared = [image for image in rows[first] if all(image in rows[other] for other in others)]
-    if not shared:
-        raise ValueError(
-            f"predictions: {', '.join(read)} have no image in common: a comparison needs captions of the same images"
-        )
-    for name in read:
-        if len(rows[name]) > len(shared):
-            left_out = len(rows[name]) - len(shared)
-            warnings.warn(
-                f"{left_out:,} of {len(rows[name]):,} images of {name} have no caption of every captioner and are "
-                "left out",
-                CaptionBiasWarning,
-                stacklevel=2,
-            )
-
-    def of_shared(name: str, values: Sequence[Any] | None) -> list[Any] | None:
-        return None if values is None else [values[rows[name][image]] for image in shared]
-
-    people = {
-        argument: of_shared(first, getattr(read[first], argument)) for argument in ("references", "attributes", "tasks")
-    }
-    for name in others:
-        for argument, values in people.items():
-            own = of_shared(name, getattr(read[name], argument))
-            if own != values:
-                raise ValueError(
-                    f"{argument} of {first} and {name} differ on the same images: give one file of them for all"
-                )
-    return {name: of_shared(name, read[name].predictions) for name in read}, people
 
 
 def _tell(left: Sequence[str]) -> None:

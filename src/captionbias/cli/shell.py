@@ -71,6 +71,20 @@ def tell_rest(name: str, result: dict[str, Any], details: dict[str, Any], output
 
 
 @contextmanager
+def steps() -> Iterator[Callable[[str, float], None] | None]:
+    """A progress bar on standard error that names the step, as a function to call with it and the share done."""
+    if not complaints.is_terminal or console.quiet:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=complaints, transient=True) as progress:
+        task = progress.add_task("", total=1.0)
+        yield lambda step, done: progress.update(task, description=step, completed=done)
+
+
+@contextmanager
 def plain_errors() -> Iterator[None]:
     """Errors of the input as one line and exit status 2; warnings as notes, each once and as soon as it is known."""
     from captionbias.attackers.processes import RankError

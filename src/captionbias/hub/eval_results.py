@@ -15,8 +15,9 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-from captionbias.hub.markdown import fixed, one_line
+from captionbias.hub.markdown import fixed
 from captionbias.hub.scores import METRICS, TASKS, Results, Score
+from captionbias.text.markdown import one_line
 
 FRAMEWORK = "captionbias"
 # By this name our result is found again in a model index.

@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from captionbias.hub.eval_results import dumped
-from captionbias.hub.markdown import line_break, one_line
+from captionbias.hub.markdown import line_break
+from captionbias.text.markdown import one_line
 
 KEY = "model-index"
 BYTE_ORDER_MARK = "\ufeff"

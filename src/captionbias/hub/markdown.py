@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from captionbias.hub.scores import Results, Score, scores_in
+from captionbias.text.markdown import code, escaped
 
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
 NOTHING = "-"
 _MARKER = re.compile(r"<!--\s*captionbias:\s*(begin|end)\s*-->")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&:@$])")
 
 
 def line_break(text: str) -> str:
@@ -23,33 +23,6 @@ def line_break(text: str) -> str:
     """
     found = _LINE_BREAK.search(text)
     return found[0] if found else "\n"
-
-
-def one_line(text: str) -> str:
-    r"""Somebody's words without line breaks or anything else that does not print.
-
-    >>> one_line("a\nlabel\x00")
-    'a label\ufffd'
-    """
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
-
-
-def escaped(text: str) -> str:
-    r"""Somebody's words as one line of Markdown that shows them and does nothing else.
-
-    >>> escaped("young | <b>")
-    'young \\| \\<b\\>'
-    """
-    return _SPECIAL.sub(r"\\\1", one_line(text))
-
-
-def code(text: str) -> str:
-    r"""Somebody's words as code, where they cannot end it.
-
-    >>> code("trials:10|seed:0"), code("a`b")
-    ('`trials:10|seed:0`', 'a\\`b')
-    """
-    return escaped(text) if {"`", "<"} & set(text) else f"`{one_line(text)}`"
 
 
 def dataset_section(results: Results) -> str:

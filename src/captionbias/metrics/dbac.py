@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.attackers.attacker import find_attacker
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.engine import Progress, run_trials
 from captionbias.captions import check_captions
-from captionbias.metrics.directions import Answers, Direction, a_to_t, plan_trials, summary, t_to_a, trial_table
-from captionbias.metrics.measured import seen_share
+from captionbias.metrics.directions import (
+    Answers,
+    Direction,
+    a_to_t,
+    plan_trials,
+    summary,
+    t_to_a,
+    trial_table,
+    unseen_means,
+)
+from captionbias.metrics.measured import note_without_unseen, seen_in_training
 from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.metrics.sides import (
     align_human,
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 DIRECTIONS = ("a_to_t", "t_to_a")
+NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
@@ -62,7 +72,7 @@ def dbac(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> dict[str, Any]:
     """DBAC in both directions, as published and matched, with every part it is made of.
 
@@ -103,9 +113,12 @@ def dbac(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
-        details: add the nested entry `details`; for each direction its `seen` says what percent of each side's test
-            captions also stand in the training split.
-        progress: show a progress bar.
+        details: add the nested entry `details`. For each direction its `seen` says what percent of each side's test
+            captions also stand in the training split, and its `unseen` holds `dbac`, `dbac_matched` and the omegas over
+            the others, and how many those are: with the same attackers, and weighed by how often these captions, those
+            of all trials together, name what they name. A trial without such captions does not count.
+        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:
         Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched` and `dbac_d_prior` (the published
@@ -190,7 +203,11 @@ def dbac(
         report = reports[name]
         tables[name] = {"trials": trial_table(answers, seed), "alignment": report.as_dict() if report else None}
         if details:
-            tables[name]["seen"] = {side: seen_share(trials) for side, trials in plans[name].items()}
+            seen = {side: seen_in_training(trials) for side, trials in plans[name].items()}
+            tables[name]["seen"] = {side: 100 * float(np.concatenate(of_side).mean()) for side, of_side in seen.items()}
+            tables[name]["unseen"] = unseen_means(answers, seen)
+            for side, of_side in seen.items():
+                note_without_unseen(f"{name} {NAMES[side]}", np.array([flags.all() for flags in of_side]), notes)
             rows[name] = sources(name, answers, *pair_labels[name], seed, bootstrap, notes)
         _note_weak_samples(name, result, notes)
     result["signature"] = signature(
@@ -239,7 +256,7 @@ def _check_named(named: Flags, argument: str, lexicon: str) -> None:
 
 
 def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str]) -> None:
-    for side, name in (("m", "model"), ("h", "human")):
+    for side, name in NAMES.items():
         captions = result.get(f"test_captions_{side}_{direction}")
         if captions is None:
             continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from captionbias.attackers.splits import stratified_split
 from captionbias.attackers.trials import Examples, Trial, TrialScores
+from captionbias.metrics.measured import known_means
 from captionbias.metrics.sides import Sides
 from captionbias.metrics.summary import Sample, defined, mean_over_trials, summarize_sample
 from captionbias.scores import (
@@ -125,6 +126,26 @@ class Answers:
             for side, trials in plan.items()
         }
         return cls(direction, tested, kind, bayes)
+
+    def only(self, kept: Mapping[str, Sequence[Flags]]) -> Answers:
+        """The same answers to these test captions of each trial, flags `(test captions,)`, as though they were all.
+
+        What a caption names then weighs by its frequency among the captions kept, of all trials together; what an image
+        shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
+        """
+        captions, tested = {}, {}
+        for side, of_side in self.direction.captions.items():
+            rows = [trial.rows[flags] for trial, flags in zip(self.tested[side], kept[side], strict=True)]
+            every = np.concatenate(rows)
+            if not len(every):
+                continue
+            captions[side] = Side(of_side.image[every], of_side.named[every])
+            places = np.split(np.arange(len(every)), np.cumsum([len(part) for part in rows])[:-1])
+            tested[side] = [
+                Tested(place, trial.quality[flags])
+                for place, trial, flags in zip(places, self.tested[side], kept[side], strict=True)
+            ]
+        return replace(self, direction=replace(self.direction, captions=captions), tested=tested)
 
     def omegas(self, multiplicity: Floats) -> dict[str, list[Omega]]:
         """Each side's omegas, one a trial."""
@@ -242,12 +263,30 @@ def _quantities(answers: Answers, multiplicity: Floats) -> dict[str, Floats]:
 
 def trial_table(answers: Answers, seed: int) -> list[dict[str, float]]:
     """One row a trial: its seed, its scores, and both sides' omegas; what is undefined is left out."""
-    estimate = _quantities(answers, np.ones((len(answers.direction.shown), 1)))
-    per_trial = {
-        quantity.replace("_{}", ""): values[:, 0] for quantity, values in estimate.items() if "prior" not in quantity
-    }
+    per_trial = _per_trial(answers)
     trials = len(next(iter(answers.tested.values())))
     return [
         {"seed": seed + number} | defined({quantity: values[number] for quantity, values in per_trial.items()})
         for number in range(trials)
     ]
+
+
+def unseen_means(answers: Answers, seen: Mapping[str, Sequence[Flags]]) -> dict[str, float]:
+    """The scores and both sides' omegas over test captions that are not `seen`, and how many those are on each side.
+
+    A trial in which a quantity is undefined does not count; what is undefined in all is left out.
+    """
+    kept = {side: [~flags for flags in of_side] for side, of_side in seen.items()}
+    left = {
+        f"test_captions_{side}": float(np.mean([flags.sum() for flags in of_side])) for side, of_side in kept.items()
+    }
+    unseen = answers.only(kept)
+    return (known_means(_per_trial(unseen)) if unseen.tested else {}) | left
+
+
+def _per_trial(answers: Answers) -> dict[str, Floats]:
+    """The scores and both sides' omegas in each trial, `(trials,)`."""
+    estimate = _quantities(answers, np.ones((len(answers.direction.shown), 1)))
+    return {
+        quantity.replace("_{}", ""): values[:, 0] for quantity, values in estimate.items() if "prior" not in quantity
+    }

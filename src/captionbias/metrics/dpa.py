@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.attackers.attacker import find_attacker
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.splits import stratified_split
 from captionbias.attackers.trials import Examples, Trial
 from captionbias.metrics.counts import random_groups
@@ -48,7 +48,7 @@ def dpa(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> dict[str, Any]:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
@@ -78,7 +78,8 @@ def dpa(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any.
         details: add the nested entry `details`.
-        progress: show a progress bar.
+        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:
         `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], above 0 when predictions amplify; `predictability_m_d` and

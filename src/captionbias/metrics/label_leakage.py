@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers.attacker import find_attacker
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.splits import balanced_split
 from captionbias.attackers.trials import Examples, Trial
 from captionbias.metrics.counts import random_groups
@@ -41,7 +41,7 @@ def label_leakage(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> dict[str, Any]:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
@@ -69,7 +69,8 @@ def label_leakage(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any.
         details: add the nested entry `details`.
-        progress: show a progress bar.
+        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:
         `label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the predicted

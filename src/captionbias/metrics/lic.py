@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.attackers.attacker import find_attacker
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.splits import balanced_split
 from captionbias.attackers.trials import Examples, Trial
 from captionbias.captions import check_captions
-from captionbias.metrics.measured import Measured, compare
+from captionbias.metrics.measured import Measured, check_unseen, compare, means, note_without_unseen
 from captionbias.metrics.presets import LIC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.metrics.sides import (
     align_human,
@@ -56,7 +56,7 @@ def lic(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> dict[str, Any]:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
@@ -91,8 +91,11 @@ def lic(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
-        details: add the nested entry `details`.
-        progress: show a progress bar.
+        details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
+            intervals, and without training anything: the scores of test captions that do not stand in the training
+            split, and how many they are. A trial without such captions does not count; a side without any has none.
+        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:
         Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
@@ -150,6 +153,8 @@ def lic(
         for side, tables in columns.items()
     }
     queue = [trial for tables in plan.values() for column in tables for trial in column]
+    if unseen_only:
+        check_unseen(queue)
     scores = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, scores, strict=True))
     measured = {side: Measured.of(tables, answers, len(captions), unseen_only) for side, tables in plan.items()}
@@ -186,9 +191,20 @@ def lic(
             "alignment": alignment_report.as_dict() if alignment_report else None,
             "trials": {side: of_side.trial_table(seed) for side, of_side in measured.items()},
             "by_attribute": {side: of_side.by_class(values, classes) for side, of_side in measured.items()},
+            "unseen": _unseen(
+                {side: Measured.of(tables, answers, len(captions), unseen_only=True) for side, tables in plan.items()},
+                notes,
+            ),
             "warnings": notes,
         }
     return result
+
+
+def _unseen(measured: dict[str, Measured], notes: list[str]) -> dict[str, float]:
+    for side, of_side in measured.items():
+        note_without_unseen(SIDES[side], np.isnan(of_side.estimates("lic")), notes)
+    left = {f"test_captions_{side}": float(of_side.scored().mean()) for side, of_side in measured.items()}
+    return means(measured) | left
 
 
 def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]) -> list[Tokens]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.metrics.sides import note
 from captionbias.metrics.summary import Sample, defined, difference, mean_over_trials, summarize_sample
 from captionbias.scores import CAPTION_SCORES
 from captionbias.statistics import Floats, resamples
@@ -33,9 +34,6 @@ class Measured:
         trials = [trial for of_one_seed in zip(*tables, strict=True) for trial in of_one_seed]
         seen = seen_in_training(trials)
         kept = [~flags if unseen_only else np.ones_like(flags) for flags in seen]
-        for trial, flags in zip(trials, kept, strict=True):
-            if not flags.any():
-                raise ValueError(f"unseen_only: every test caption of trial {trial.name} stands in its training split")
         rows = np.concatenate([np.full(flags.sum(), number) for number, flags in enumerate(kept)])
         image = np.concatenate([trial.test[flags] for trial, flags in zip(trials, kept, strict=True)])
 
@@ -65,7 +63,7 @@ class Measured:
         return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
 
     def estimates(self, score: str) -> Floats:
-        """The mean over captions and columns in each trial: shape `(trials,)`."""
+        """The mean over captions and columns in each trial: shape `(trials,)`; nan where a column has no caption."""
         return self.means(score, np.ones((self.counts.shape[1], 1)))[:, 0]
 
     def scored(self) -> Floats:
@@ -107,9 +105,43 @@ def seen_in_training(trials: Sequence[Trial]) -> list[Flags]:
     return flags
 
 
-def seen_share(trials: Sequence[Trial]) -> float:
-    """The percent of all trials' test captions that also stand in their training split."""
-    return 100 * float(np.concatenate(seen_in_training(trials)).mean())
+def check_unseen(trials: Sequence[Trial]) -> None:
+    """Raise a ValueError if a trial has no test captions but those that stand in its training split."""
+    for trial, seen in zip(trials, seen_in_training(trials), strict=True):
+        if seen.all():
+            raise ValueError(f"unseen_only: every test caption of trial {trial.name} stands in its training split")
+
+
+def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
+    """Say in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score."""
+    if lacking.any():
+        rest = "have no value" if lacking.all() else "are those of the other trials"
+        note(
+            notes,
+            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions of an attacker also stand in its "
+            f"training split; the details' scores of unseen captions {rest}",
+        )
+
+
+def means(measured: dict[str, Measured]) -> dict[str, float]:
+    """Every score of each side, and M minus D, as `compare` gives them, without spread and intervals."""
+    values: dict[str, Floats] = {}
+    for score in CAPTION_SCORES:
+        of_sides = {f"{score}_{side}": of_side.estimates(score) for side, of_side in measured.items()}
+        if len(measured) == 2:
+            values[score] = of_sides[f"{score}_m"] - of_sides[f"{score}_d"]
+        values |= of_sides
+    return known_means(values)
+
+
+def known_means(values: Mapping[str, Floats]) -> dict[str, float]:
+    """The mean over those trials in which each quantity, `(trials,)`, is defined; none where it is in no trial.
+
+    >>> known_means({"lic_m": np.array([1.0, np.nan, 2.0]), "lic_d": np.array([np.nan])})
+    {'lic_m': 1.5}
+    """
+    known = {name: of_trials[~np.isnan(of_trials)] for name, of_trials in values.items()}
+    return {name: float(of_trials.mean()) for name, of_trials in known.items() if len(of_trials)}
 
 
 def compare(measured: dict[str, Measured], seed: int, bootstrap: int) -> dict[str, Any]:

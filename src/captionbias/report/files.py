@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from captionbias.report.grids import Grid
+
+FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def check_writable(path: Path) -> None:
@@ -29,7 +37,34 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
     Raises:
         ValueError: the folder does not exist or cannot be written to, or the path is no file's.
     """
-    write_text(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+    write_text(json_text(content, indent=2) + "\n", path)
+
+
+def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
+    """A result as JSON; what is undefined becomes null.
+
+    >>> json_text({"lic": float("nan")})
+    '{"lic": null}'
+    """
+    return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def csv_text(grid: Grid) -> str:
+    r"""A table as CSV. No spreadsheet takes a text in it for a formula: what could be one gets a quote before it.
+
+    >>> from captionbias.report.grids import Column, Grid
+    >>> csv_text(Grid("", (Column("task"), Column("adds", ".2f")), [["=cmd()", -0.125], ["knife", None]]))
+    "task,adds\n'=cmd(),-0.125\nknife,\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_no_formula(column.name) for column in grid.columns])
+    writer.writerows([_no_formula(cell) for cell in row] for row in grid.rows)
+    return text.getvalue()
+
+
+def _no_formula(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
 def write_text(text: str, path: Path) -> None:

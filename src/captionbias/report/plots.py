@@ -1,13 +1,19 @@
-"""Plots, with plotly; each is one HTML file that needs no network."""
+"""Plots, with plotly: intervals are always drawn, and zero is marked."""
 
 from __future__ import annotations
 
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.report import SCORE_NAMES, write_text
+from captionbias.report.files import write_text
+from captionbias.report.grids import pair_name, score_name
+from captionbias.report.tables import DIRECTION_NAMES, SCORE_NAMES
 
 if TYPE_CHECKING:
+    from captionbias.audit import Audit
     from captionbias.consistency import Study
 
 try:
@@ -17,32 +23,140 @@ except ImportError as error:
     raise ValueError("plots need plotly: pip install 'captionbias[plots]'") from error
 
 PANEL_HEIGHT = 320
+ROW_HEIGHT, PANEL_MARGIN, NAMED_AXIS_MARGIN, TITLE_HEIGHT = 34, 66, 96, 60
 # Okabe and Ito's colours, which colour-blind people tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+ADDS, TAKES = COLOURS[3], COLOURS[0]
+ZERO = {"line_width": 1, "line_color": "gray"}
+BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}  # the legend
+# Without human captions there is no amplification, and these say how much the captioner's captions tell.
+SHOWN = {
+    "dbac": (
+        "dbac_a_to_t_matched",
+        "dbac_a_to_t",
+        "dbac_t_to_a_matched",
+        "dbac_t_to_a",
+        "omega_m_a_to_t",
+        "omega_m_t_to_a",
+    ),
+    "lic": ("lic", "lic_m"),
+}
+TRADED = ("dbac_a_to_t_matched", "dbac_t_to_a_matched", "lic")
+
+
+def scores_plot(audit: Audit) -> Any:
+    """A panel for each score: a mark with its interval for each captioner, and zero."""
+    metrics = _metrics_of(audit)
+    names = [literal(name) for name in audit.captioners]
+    figure = _panels([score_name(key) for key in metrics], ROW_HEIGHT * len(names))
+    for panel, (key, metric) in enumerate(metrics.items(), 1):
+        results = [audit.result(metric, name) for name in audit.captioners]
+        figure.add_trace(_marks([result.get(key) for result in results], names, results, key), row=panel, col=1)
+        figure.update_yaxes(range=[len(names) - 0.5, -0.5], row=panel, col=1)
+        if not key.startswith(("omega", "lic_")):
+            figure.add_vline(x=0, **ZERO, row=panel, col=1)
+    return figure
+
+
+def sources_plot(rows: Sequence[Mapping[str, Any]], top: int = 12) -> Any:
+    """The pairs of attribute value and task that add or take most, with their intervals.
+
+    `rows`: of `dbac(..., details=True)["details"]["sources"]`, of one direction.
+    """
+    part = _part(rows)
+    largest = sorted((row for row in rows if part in row), key=lambda row: -abs(row[part]))[:top]
+    values = [row[part] for row in largest]
+    names = [literal(pair_name(row)) for row in largest]
+    bars = graph_objects.Bar(
+        x=values,
+        y=names,
+        orientation="h",
+        marker={"color": [ADDS if value > 0 else TAKES for value in values]},
+        error_x=_errors(values, largest, part),
+        hovertemplate="%{y}: %{x:+.4f}<extra></extra>",
+    )
+    figure = graph_objects.Figure(bars)
+    figure.add_vline(x=0, **ZERO)
+    title = "omega" if part.startswith("omega") else "adds to the score" + (", matched" if "matched" in part else "")
+    figure.update_layout(_layout(PANEL_MARGIN + 26 * len(largest)), xaxis_title=title)
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+def tradeoff_plot(audit: Audit, measure: str = "cider") -> Any:
+    """Bias over caption quality, a mark for each captioner: is the better captioner the more biased one?
+
+    Source: Türk et al. 2023, whose conclusion is drawn from such a plot.
+    """
+    found = _metrics_of(audit)
+    keys = [key for key in TRADED if key in found] or list(found)
+    figure = _panels([score_name(key) for key in keys], PANEL_HEIGHT, NAMED_AXIS_MARGIN)
+    for panel, key in enumerate(keys, 1):
+        for number, name in enumerate(audit.captioners):
+            result = audit.result(found[key], name)
+            marks = graph_objects.Scatter(
+                x=[audit.quality[name][measure]],
+                y=[result.get(key)],
+                error_y=_errors([result.get(key)], [result], key),
+                name=literal(name),
+                legendgroup=name,
+                showlegend=panel == 1,
+                mode="markers",
+                marker={"size": 10, "symbol": number, "color": COLOURS[number % len(COLOURS)]},
+            )
+            figure.add_trace(marks, row=panel, col=1)
+        if not key.startswith(("omega", "lic_")):
+            figure.add_hline(y=0, **ZERO, row=panel, col=1)
+        figure.update_xaxes(title_text=measure.replace("cider", "CIDEr"), row=panel, col=1)
+    figure.update_layout(legend=BELOW)
+    return figure
+
+
+def alignment_plot(audit: Audit) -> Any:
+    """The share of contextual substitutions over delta, a panel a direction, with the elbow of each captioner."""
+    directions = [d for d in DIRECTION_NAMES if any(_by_delta(audit, name, d) for name in audit.captioners)]
+    masked = {"a_to_t": "Attribute words masked (A to T)", "t_to_a": "Task words masked (T to A)"}
+    figure = _panels([masked[direction] for direction in directions], PANEL_HEIGHT, NAMED_AXIS_MARGIN)
+    for panel, direction in enumerate(directions, 1):
+        for number, name in enumerate(audit.captioners):
+            found = _by_delta(audit, name, direction)
+            if not found:
+                continue
+            elbow = found["elbow"]
+            line = graph_objects.Scatter(
+                x=found["deltas"],
+                y=found["shares"],
+                name=literal(name),
+                legendgroup=name,
+                showlegend=panel == 1,
+                mode="lines+markers",
+                line={"color": COLOURS[number % len(COLOURS)]},
+                marker={"size": [11 if delta == elbow else 4 for delta in found["deltas"]]},
+            )
+            figure.add_trace(line, row=panel, col=1)
+        figure.update_xaxes(title_text="delta (large mark: where the curve bends most)", row=panel, col=1)
+        figure.update_yaxes(title_text="share", tickformat=".0%", rangemode="tozero", row=panel, col=1)
+    figure.update_layout(legend=BELOW)
+    return figure
 
 
 def consistency_plot(study: Study) -> Any:
     """A panel for each score: captioners side by side, a mark for each encoder, and zero."""
-    names = [SCORE_NAMES.get(name, name) for name in study.scores]
-    figure = make_subplots(rows=len(names), cols=1, subplot_titles=names, vertical_spacing=0.25 / len(names))
+    figure = _panels([SCORE_NAMES.get(name, name) for name in study.scores], PANEL_HEIGHT)
     for panel, values in enumerate(study.scores.values(), 1):
         for number, encoder in enumerate(study.encoders):
             marks = graph_objects.Scatter(
-                x=study.captioners,
+                x=[literal(name) for name in study.captioners],
                 y=values[:, number],
-                name=encoder,
+                name=literal(encoder),
                 legendgroup=encoder,
                 showlegend=panel == 1,
                 mode="markers",
                 marker={"size": 10, "symbol": number, "color": COLOURS[number % len(COLOURS)]},
             )
             figure.add_trace(marks, row=panel, col=1)
-        figure.add_hline(y=0, line_width=1, line_color="gray", row=panel, col=1)
-    figure.update_layout(
-        title="Above 0 the captioner amplifies its data's bias",
-        height=120 + PANEL_HEIGHT * len(names),
-        template="plotly_white",
-    )
+        figure.add_hline(y=0, **ZERO, row=panel, col=1)
+    figure.update_layout(title="Above 0 the captioner amplifies its data's bias", margin_t=90, showlegend=True)
     return figure
 
 
@@ -53,3 +167,79 @@ def write_html(figure: Any, path: Path) -> None:
         ValueError: the path cannot be written.
     """
     write_text(figure.to_html(include_plotlyjs=True, full_html=True), path)
+
+
+def literal(text: str) -> str:
+    """Somebody's words for a plot, which would read tags in them.
+
+    >>> literal("<b>nic</b>")
+    '&lt;b&gt;nic&lt;/b&gt;'
+    """
+    return html.escape(text, quote=False)
+
+
+def _metrics_of(audit: Audit) -> dict[str, str]:
+    """The metric of each score that is shown: amplifications, or what the captioner's captions tell alone."""
+    found: dict[str, str] = {}
+    for metric, comparison in audit.comparisons.items():
+        keys = [key for key in SHOWN[metric] if any(key in result for result in comparison.results.values())]
+        amplified = [key for key in keys if not key.startswith(("omega", "lic_"))]
+        found |= dict.fromkeys(amplified or keys, metric)
+    return found
+
+
+def _panels(titles: Sequence[str], height: int, margin: int = PANEL_MARGIN) -> Any:
+    """Panels below each other, so many pixels high and apart."""
+    whole = height + margin
+    total = max(1, len(titles)) * whole
+    figure = make_subplots(
+        rows=max(1, len(titles)), cols=1, subplot_titles=list(titles), vertical_spacing=margin / total
+    )
+    figure.update_layout(_layout(total + TITLE_HEIGHT))
+    figure.update_annotations(x=0, xanchor="left")
+    return figure
+
+
+def _layout(height: int) -> dict[str, Any]:
+    return {
+        "height": height,
+        "template": "plotly_white",
+        "margin": {"l": 8, "r": 16, "t": 40, "b": 60},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"size": 13},
+    }
+
+
+def _marks(values: Sequence[float | None], names: list[str], results: Sequence[Mapping[str, Any]], key: str) -> Any:
+    return graph_objects.Scatter(
+        x=values,
+        y=names,
+        error_x=_errors(values, results, key),
+        mode="markers",
+        showlegend=False,
+        marker={"size": 10, "color": COLOURS[0]},
+        hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+    )
+
+
+def _errors(values: Iterable[float | None], rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Any]:
+    """Error bars from the estimate to the ends of its interval, of no length where there is none."""
+    above, below = [], []
+    for value, row in zip(values, rows, strict=True):
+        known = value is not None and not math.isnan(row.get(f"{key}_ci_low", math.nan))
+        above.append(row[f"{key}_ci_high"] - value if known and value is not None else 0)
+        below.append(value - row[f"{key}_ci_low"] if known and value is not None else 0)
+    return {"type": "data", "array": above, "arrayminus": below, "thickness": 1.5, "width": 4}
+
+
+def _part(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = ("amplification_matched", "amplification", "omega_m", "omega_h")
+    return next((name for name in names if any(name in row for row in rows)), "amplification")
+
+
+def _by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
+    if "dbac" not in audit.comparisons:
+        return None
+    report = audit.result("dbac", captioner)["details"].get(direction, {}).get("alignment")
+    return report["by_delta"] if report else None

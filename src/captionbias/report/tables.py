@@ -22,8 +22,10 @@ DIRECTIONS = {
     "a_to_t": "A to T\ndoes the attribute\nshape the tasks?",
     "t_to_a": "T to A\ndo the tasks\nshape the attribute?",
 }
+DIRECTION_NAMES = {"a_to_t": "A to T", "t_to_a": "T to A"}
 NOTHING = "-"
 UNCLEAR = "no clear change"
+LEANS = "cannot tell"
 
 
 SCORE_NAMES = {
@@ -109,6 +111,8 @@ def interval(result: Mapping[str, Any], key: str, digits: int) -> str:
 def verdict(result: Mapping[str, Any], key: str) -> str:
     """What a score and its interval say about 0, in words; a matched DBAC below `SMALL_DBAC` says nothing.
 
+    T to A with tasks that human captions name leans below 0 whatever the captioner does: being there says nothing.
+
     >>> verdict({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 2.0}, "lic")
     'amplifies'
     """
@@ -118,7 +122,10 @@ def verdict(result: Mapping[str, Any], key: str) -> str:
         return UNCLEAR
     if result[f"{key}_ci_low"] > 0:
         return "amplifies"
-    return "mitigates" if result[f"{key}_ci_high"] < 0 else UNCLEAR
+    if result[f"{key}_ci_high"] >= 0:
+        return UNCLEAR
+    leans = key == "dbac_t_to_a_matched" and "|tasks:named|" in result.get("signature", "")
+    return LEANS if leans else "mitigates"
 
 
 def lic_table(result: Mapping[str, Any], labels: int) -> Table:

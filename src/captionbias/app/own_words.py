@@ -1,0 +1,109 @@
+"""A list of attribute words that someone typed or pasted, as a lexicon."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from captionbias.text import Lexicon, load_lexicon
+
+MAX_TEXT = 1_000_000  # characters of the whole list
+MAX_VALUES = 100
+MAX_WORDS = 2000  # of one value
+MAX_WORD = 200  # characters of a word or value
+
+_LINE = "write one line for each value, such as 'female: woman, lady, girl'"
+
+
+def own_words(text: str) -> Lexicon | None:
+    """The lexicon that a text describes.
+
+    A line names a value and its words: `female: woman, lady, girl`. Two lines of one value add up, and blank lines
+    count for nothing. Or the text is JSON: `{"female": ["woman", "lady"], "male": ["man"]}`. Words may be several
+    words long; plurals are words of their own. Whatever else a word holds, HTML say, is text.
+
+    Returns:
+        The lexicon, or None for a text of nothing but blanks.
+
+    Raises:
+        ValueError: names the line or the value, and what to write instead.
+
+    Example:
+        >>> own_words("female: woman, Lady\\n\\nmale: man").groups
+        {'female': ('woman', 'lady'), 'male': ('man',)}
+        >>> own_words("female woman")
+        Traceback (most recent call last):
+        ValueError: line 1 has no colon: write one line for each value, such as 'female: woman, lady, girl'
+    """
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"the list has {len(text):,} characters, and none may have more than {MAX_TEXT:,}: shorten it")
+    if not text.strip():
+        return None
+    words = _merged(_of_json(text) if text.lstrip().startswith("{") else _of_lines(text))
+    if not words:
+        raise ValueError(f"the list has no words: {_LINE}")
+    _check_known_once(words)
+    return load_lexicon({"groups": {value: list(found) for value, found in words.items()}, "mask": "<attribute>"})
+
+
+def _of_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        value, colon, listed = line.partition(":")
+        if not colon:
+            raise ValueError(f"line {number} has no colon: {_LINE}")
+        yield f"line {number}", value.strip(), [word.strip() for word in listed.split(",") if word.strip()]
+
+
+def _of_json(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is broken JSON ({error.msg}): mend it, or {_LINE}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f'the JSON is no {{"female": ["woman", "lady"], ...}}: write it so, or {_LINE}') from error
+    for value, listed in content.items():
+        where = f"value {_shown(value)}"
+        if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+            raise ValueError(f'{where} has no list of words: write it as {{"female": ["woman", "lady"], ...}}')
+        yield where, value.strip(), [word.strip() for word in listed if word.strip()]
+
+
+def _merged(entries: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str, Any]]:
+    """Each value's words, once each and with the place where they stand."""
+    words: dict[str, dict[str, Any]] = {}
+    for where, value, listed in entries:
+        if not value:
+            raise ValueError(f"{where} names no value before the colon: {_LINE}")
+        if not listed:
+            raise ValueError(f"{where} has no words for {_shown(value)}: {_LINE}")
+        too_long = next((text for text in (value, *listed) if len(text) > MAX_WORD), None)
+        if too_long is not None:
+            raise ValueError(
+                f"{where} has a word of {len(too_long):,} characters ({_shown(too_long)}), and none may have more than "
+                f"{MAX_WORD}: separate words with commas"
+            )
+        own = words.setdefault(value, {})
+        for word in listed:
+            own.setdefault(" ".join(word.lower().split()), where)
+        if len(own) > MAX_WORDS:
+            raise ValueError(f"{where} gives {_shown(value)} more than {MAX_WORDS:,} words: leave some out")
+        if len(words) > MAX_VALUES:
+            raise ValueError(f"{where} is one value more than the {MAX_VALUES} that there may be: leave some out")
+    return words
+
+
+def _check_known_once(words: dict[str, dict[str, Any]]) -> None:
+    seen: dict[str, str] = {}
+    for value, own in words.items():
+        for word, where in own.items():
+            if seen.setdefault(word, value) != value:
+                raise ValueError(
+                    f"{where}: {_shown(word)} stands under {_shown(seen[word])} and {_shown(value)}: keep one"
+                )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")

@@ -1,0 +1,77 @@
+"""An audit as Markdown, short enough for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from captionbias.report import grids
+from captionbias.report.grids import Grid
+from captionbias.report.sentences import verdicts
+from captionbias.report.tables import DIRECTION_NAMES
+from captionbias.text.markdown import code, escaped
+
+if TYPE_CHECKING:
+    from captionbias.audit import Audit
+
+TOP = 5
+
+
+def markdown_report(audit: Audit, *, command: str | None = None) -> str:
+    """An audit as Markdown for a pull request: verdicts, and tables of the scores and of what drives them.
+
+    Args:
+        audit: from `captionbias.audit.audit`.
+        command: what measures it again, to be shown.
+
+    >>> from captionbias.audit import audit
+    >>> from captionbias.planted import plant
+    >>> people = vars(plant(200))
+    >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
+    >>> markdown_report(found).splitlines()[0]
+    '## Bias of faithful'
+    """
+    return "\n".join(_lines(audit, command)) + "\n"
+
+
+def _lines(audit: Audit, command: str | None) -> Iterator[str]:
+    yield f"## Bias of {', '.join(map(escaped, audit.captioners))}"
+    yield ""
+    counts = ", ".join(f"{count:,} {escaped(value)}" for value, count in audit.attribute_counts.items())
+    yield f"{audit.images:,} images ({counts})."
+    yield ""
+    yield from (f"- {escaped(text)}" for _, text in verdicts(audit))
+    yield ""
+    judged = grids.scores(audit)
+    yield from _table(judged._replace(rows=[row for row in judged.rows if row[-1] is not None]))
+    yield from _folded(grids.differences(audit))
+    for captioner in audit.captioners if "dbac" in audit.comparisons else ():
+        for direction in DIRECTION_NAMES:
+            found = grids.sources(audit, captioner, direction, TOP)
+            yield from _folded(found._replace(title=f"{captioner}: {found.title}"))
+    yield from _folded(grids.quality(audit))
+    yield from _folded(grids.leaks(audit))
+    notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
+    yield from _details("To know", [f"- {escaped(note)}" for note in (*notes, *audit.missing)])
+    again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]
+    yield from _details("Measured with", [*again, *([f"- {code(command)}"] if command else [])])
+
+
+def _folded(grid: Grid) -> Iterator[str]:
+    if grid.rows:
+        yield from _details(grid.title, list(_table(grid)))
+
+
+def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
+    if lines := list(lines):
+        yield from ("<details>", f"<summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    yield f"| {' | '.join(escaped(column.name) for column in grid.columns)} |"
+    yield f"| {' | '.join('---:' if column.form else ':---' for column in grid.columns)} |"
+    yield from (f"| {' | '.join(map(escaped, row))} |" for row in grid.texts())
+    if grid.meaning:
+        yield ""
+        yield grid.meaning
+    yield ""

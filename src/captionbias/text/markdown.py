@@ -1,0 +1,34 @@
+"""Somebody's words in Markdown, where they show and do nothing else."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&:@$])")
+
+
+def one_line(text: str) -> str:
+    r"""Somebody's words without line breaks or anything else that does not print.
+
+    >>> one_line("a\nlabel\x00")
+    'a label\ufffd'
+    """
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
+
+
+def escaped(text: str) -> str:
+    r"""Somebody's words as one line of Markdown that shows them and does nothing else.
+
+    >>> escaped("young | <b>")
+    'young \\| \\<b\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def code(text: str) -> str:
+    r"""Somebody's words as code, where they cannot end it.
+
+    >>> code("trials:10|seed:0"), code("a`b")
+    ('`trials:10|seed:0`', 'a\\`b')
+    """
+    return escaped(text) if {"`", "<"} & set(text) else f"`{one_line(text)}`"

@@ -1,0 +1,262 @@
+"""What strangers upload is read like any file of captions, or refused in bounded time and memory with a reason."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from captionbias.app import uploads
+from captionbias.app.uploads import open_upload, shown_name
+
+RECORDS = [
+    {"image_id": 7, "caption": "a man", "references": ["a guy", "he"], "gender": "male", "score": 0.5},
+    {"image_id": 9, "caption": 'a girl, "小"', "references": ["a child"], "gender": None, "score": 1.0},
+]
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """The reason for which content is refused. It names the file as the person does, and no path."""
+
+    def refuse(content, ending=".csv"):
+        path = tmp_path / f"stored-elsewhere{ending}"
+        if content is not None:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(ValueError, match=r"^mine") as raised:
+            open_upload(path, f"mine{ending}")
+        assert str(tmp_path) not in str(raised.value)
+        assert "stored-elsewhere" not in str(raised.value)
+        return str(raised.value)
+
+    return refuse
+
+
+def opened(tmp_path, content, ending=".csv"):
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    table = open_upload(path, f"mine{ending}")
+    path.unlink()  # the table needs it no more
+    return {column: table.column(column) for column in table.columns}
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".parquet", ".JSON"])
+def test_numbers_lists_and_missing_cells_arrive_as_they_were(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    table = pd.DataFrame(RECORDS)
+    if ending == ".parquet":
+        table.to_parquet(path)
+    else:
+        table.to_json(path, orient="records", lines=ending == ".jsonl")
+    read = open_upload(path, "mine")
+    assert {column: read.column(column) for column in read.columns} == {
+        column: [record[column] for record in RECORDS] for column in RECORDS[0]
+    }
+
+
+def test_coco_results_and_coco_captions_are_read(tmp_path):
+    annotations = [{"image_id": 1, "id": 10, "caption": "a"}, {"image_id": 1, "id": 11, "caption": "b"}]
+    columns = {"image_id": [1, 1], "id": [10, 11], "caption": ["a", "b"]}
+    assert opened(tmp_path, json.dumps(annotations), ".json") == columns
+    captions = {"info": {"year": 2014}, "images": [{"id": 1}], "annotations": annotations}
+    assert opened(tmp_path, json.dumps(captions), ".json") == columns
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_csv_is_read_as_excel_writes_it(tmp_path, encoding, mark):
+    rows = [["id", " caption "], ["1", '"Äpfel, so; sagt\t""sie"""'], ["2", ""]]
+    text = "\r\n".join(mark.join(row) for row in rows).encode(encoding)
+    assert opened(tmp_path, text) == {"id": ["1", "2"], "caption": ['Äpfel, so; sagt\t"sie"', None]}
+
+
+def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
+    records = [{"id": 1, "": "x", "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}]
+    assert opened(tmp_path, json.dumps(records), ".json") == {"id": [1], "caption": ["a"]}
+    pq.write_table(pa.Table.from_pylist([{**records[0], "raw": b"\0\xff"}]), tmp_path / "a.parquet")
+    assert open_upload(tmp_path / "a.parquet", "mine").columns == ("id", "caption")
+
+
+XLSX = b"PK\x03\x04" + bytes(100)
+HEAD = "id,caption\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "ending", "reason"),
+    [
+        ("", ".csv", "is empty: write it again"),
+        ("\ufeff", ".csv", "has only blank lines"),
+        (HEAD, ".csv", "has no rows"),
+        ("[]", ".json", "holds no rows"),
+        (" \n<!DOCTYPE html><p>Sign in", ".csv", "is a web page (HTML): download the file itself"),
+        ("\ufeff<html>", ".json", "is a web page (HTML): download the file itself"),
+        ("<html>", ".parquet", "is a web page (HTML): download the file itself"),
+        (XLSX, ".csv", "is an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'"),
+        (XLSX, ".parquet", "is an Excel workbook or a zip archive"),
+        (XLSX, ".xlsx", "has the ending '.xlsx': give a file that ends with one of .csv, .tsv"),
+        (b"\xd0\xcf\x11\xe0" + bytes(9), ".csv", "is an old Excel workbook"),
+        (b"\x1f\x8b\x08" + bytes(9), ".jsonl", "is a packed file (gzip): unpack it first"),
+        (b"PAR1" + bytes(9), ".csv", "is a Parquet file: give it the ending .parquet"),
+        (HEAD, ".parquet", "is no Parquet file"),
+        (b"PAR1" + bytes(99) + b"PAR1", ".parquet", "is damaged: write it again"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(9), ".csv", "is not text, which a .csv file is"),
+        (HEAD + "1,a\0b\n", ".csv", "is not text, which a .csv file is"),
+        ('[{"caption": "a\\u0000"}]', ".json", "has a NUL character (code 0) in column 'caption'"),
+        ('[{"caption": ["a\\ud800"]}]', ".json", "has half a character"),
+        ((HEAD + "1,café\n").encode("latin-1"), ".csv", "is not UTF-8 text at byte 16: save it as UTF-8, in Excel as"),
+        ((HEAD + "1,a").encode("utf-16")[:-1], ".csv", "is not UTF-16-LE text at byte "),
+        ((HEAD + "1,a").encode("utf-16"), ".json", "is not text, which a .json file is"),
+        (HEAD + "1,a man, sitting\n", ".csv", "has 2 columns, but line 2 has 3: put a cell"),
+        (HEAD + '1,"a\n2,b', ".csv", "is broken at line 3 ("),
+        ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
+        (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
+        ("x" * 5000 + ",b\n1,2\n", ".csv", "has a column with a name of 5,000 characters"),
+        ("a\x1bb,b\n1,2\n", ".csv", r"has a column with characters in its name that cannot be seen ('a\x1bb')"),
+        (HEAD + "1," + "x" * 10_001, ".csv", "has a text of 10,001 characters in column 'caption' ('xxxx"),
+        (HEAD + "1," + "x" * 10_000_000, ".csv", "has a cell of more than 131,072 characters at line 2"),
+        (json.dumps([{"a": ["x" * 10_000_000]}]), ".json", "has a text of 10,000,000 characters in column 'a'"),
+        ("[" * 1_000_000, ".json", "cannot be read (lists or records nested too deeply)"),
+        ('{"a":' * 100_000, ".jsonl", "cannot be read (lists or records nested too deeply)"),
+        ('[{"a": ' + "[" * 500 + "]" * 500 + "}]", ".json", "has no rows of text or numbers"),
+        ('[{"a": ' + "9" * 5000 + "}]", ".json", "has a number of thousands of digits: write it as text"),
+        ('[{"a" 1}]', ".json", "is broken JSON at line 1, column 7 ("),
+        ('{"a": 1}\n2', ".jsonl", "has int instead of a record at line 2"),
+    ],
+)
+def test_a_file_that_is_no_table_of_captions_is_refused_by_name(refused, content, ending, reason):
+    assert refused(content, ending).startswith(f"mine{ending} {reason}")
+
+
+def test_parquet_text_that_is_not_utf8_is_damaged(tmp_path, refused):
+    pq.write_table(pa.table({"a": pa.array([b"\xff"]).view(pa.string())}), tmp_path / "stored-elsewhere.parquet")
+    assert refused(None, ".parquet") == "mine.parquet is damaged: write it again"
+
+
+def test_a_missing_file_a_folder_and_a_link_are_no_files(refused, tmp_path):
+    assert refused(None) == "mine.csv is no file: upload it again"
+    (tmp_path / "stored-elsewhere.json").mkdir()
+    assert refused(None, ".json") == "mine.json is no file: upload it again"
+    (tmp_path / "secret.tsv").write_text("id\tcaption\n1\ta\n")
+    (tmp_path / "stored-elsewhere.tsv").symlink_to(tmp_path / "secret.tsv")
+    assert refused(None, ".tsv") == "mine.tsv is no file: upload it again"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a.csv", "a.csv"),
+        ("../../etc/passwd", "passwd"),
+        (r"C:\people\a b.csv", "a b.csv"),
+        ("a\n\x1b[31m\u202eb.csv", "a[31mb.csv"),
+        ("<script>alert(1)<script>.csv", "<script>alert(1)<script>.csv"),
+        ("-c", "-c"),
+        ("", "the file"),
+        ("x/", "the file"),
+        ("x" * 300 + ".parquet", "x" * 67 + "...xx.parquet"),
+    ],
+)
+def test_a_name_is_shown_without_folders_and_never_opened(tmp_path, name, shown):
+    assert shown_name(name) == shown
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    assert open_upload(tmp_path / "a.csv", name).name == shown
+
+
+def test_a_file_that_is_too_big_is_not_read(tmp_path, refused):
+    with (tmp_path / "stored-elsewhere.json").open("wb") as file:
+        file.truncate(uploads.MAX_BYTES + 1)
+    assert refused(None, ".json").startswith("mine.json has 100 MB, and no file may have more than 100 MB")
+
+
+@pytest.mark.parametrize(
+    ("content", "ending"),
+    [("id\n" + "1\n" * 1_000_000, ".csv"), ('{"a":1}\n' * 1_000_000, ".jsonl"), (range(1_000_000), ".parquet")],
+)
+def test_a_million_rows_are_too_many(tmp_path, refused, content, ending):
+    if ending == ".parquet":
+        pq.write_table(pa.table({"id": list(content)}), tmp_path / f"stored-elsewhere{ending}")
+        content = None
+    assert refused(content, ending) == f"mine{ending} has more than 400,000 rows: give fewer images"
+
+
+def test_a_list_of_millions_of_entries_holds_too_many_values(refused):
+    assert refused('[{"a":[' + "1," * 5_000_000 + "1]}]", ".json").startswith(
+        "mine.json has more than 4,000,000 values"
+    )
+
+
+def test_a_reader_that_takes_too_long_is_stopped(refused, monkeypatch):
+    monkeypatch.setattr(uploads, "SECONDS", 0.01)
+    assert refused("id\n1\n") == "mine.csv takes more than 0.01 seconds to read: give a smaller file"
+
+
+def plain_bomb(path):
+    """300 MB of text in a file of a few kilobytes; its metadata say so."""
+    table = pa.table({"caption": ["a" * 10_000] * 3000})
+    with pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=False) as writer:
+        for _ in range(10):
+            writer.write_table(table)
+
+
+def dictionary_bomb(path):
+    """4 GB of text, each value within its limit, stored once; metadata count a few kilobytes."""
+    write_repeated(path, "a" * 10_000, 400_000)
+
+
+def wide_dictionary_bomb(path):
+    """A thousand times a value of 20 MB: one part of the rows is already 20 GB."""
+    write_repeated(path, "a" * 20_000_000, 1000)
+
+
+def write_repeated(path, value, times):
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * times, pa.int32()), [value])
+    # Without the schema of Arrow, a reader takes the column for plain strings and unpacks each.
+    pq.write_table(pa.table({"caption": column}), path, compression="zstd", store_schema=False)
+
+
+def empty_records(path):
+    """Thirty million records of two characters each."""
+    path.write_text("[" + "{}," * 30_000_000 + "{}]")
+
+
+MEASURE = """
+import resource, sys, time
+from pathlib import Path
+from captionbias.app.uploads import open_upload
+start = time.perf_counter()
+try:
+    open_upload(Path(sys.argv[1]), "mine")
+except ValueError as error:
+    print(error)
+print(time.perf_counter() - start)
+own = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+print(int(own.split()[1]) / 1024)  # getrusage would count the process that started this one
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps the limit of memory")
+@pytest.mark.parametrize(
+    ("bomb", "ending", "reason", "megabytes"),
+    [
+        (plain_bomb, ".parquet", "holds more than 100 MB of text once unpacked", 300),
+        (dictionary_bomb, ".parquet", "holds more than 100 MB of text once unpacked", 600),
+        (wide_dictionary_bomb, ".parquet", "(needs too much memory|is damaged|cannot be read)", 2100),
+        (empty_records, ".json", "needs too much memory", 2100),
+    ],
+)
+def test_a_bomb_is_refused_in_bounded_memory_and_time(tmp_path, bomb, ending, reason, megabytes):
+    path = tmp_path / f"a{ending}"
+    bomb(path)
+    assert path.stat().st_size < uploads.MAX_BYTES
+    measured = subprocess.run([sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True)
+    message, seconds, own, children = measured.stdout.splitlines()
+    assert re.match(f"mine {reason}", message)
+    assert float(seconds) < 40
+    assert float(own) < 200
+    assert float(children) < megabytes

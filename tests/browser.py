@@ -1,0 +1,53 @@
+"""A real browser for the tests: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NEEDS_BROWSER = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on this machine: apt install chromium, to test pages in a real browser"
+)
+# It looks for updates and the like otherwise; in a container it runs as root.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        try:
+            yield chromium
+        finally:
+            chromium.close()
+
+
+def watched(page: Any) -> tuple[list[str], list[str]]:
+    """What a page asks for, and what goes wrong in it, as it happens."""
+    asked: list[str] = []
+    wrong: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    return asked, wrong
+
+
+def too_wide(page: Any) -> bool:
+    """Whether the page has to be scrolled sideways."""
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

@@ -1,0 +1,161 @@
+"""The report as one page, in a real browser: plots drawn, tables sorted, data saved, nothing fetched, nothing run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from captionbias.audit import audit
+from captionbias.planted import plant
+from captionbias.report.files import json_text
+from captionbias.report.html import html_report, write_report
+from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
+
+IMAGES = 300
+HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
+
+
+def audited(names, **options):
+    planted = {name: plant(IMAGES, captions=2, a_to_t=0.9 * number) for number, name in enumerate(names)}
+    given = planted[names[0]]
+    captioners = {name: one.predictions for name, one in planted.items()}
+    references = [[f"{text} slowly" for text in texts] for texts in given.references]  # a word to align
+    people = {"references": references, "attributes": given.attributes, "tasks": given.tasks}
+    return audit(captioners, **{**people, **options}, trials=2, bootstrap=60, cache=False)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return audited(["nic", "sat"])
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """Names, labels, tasks, words and captions that would be a page's own code if they could."""
+    given = plant(IMAGES, captions=2)
+    marked = [[HOSTILE if task == "tie" else f"=cmd({task})" for task in tasks] for tasks in given.tasks]
+    return audit(
+        {HOSTILE: [f"{text} {HOSTILE}" for text in given.predictions]},
+        references=given.references,
+        attributes=[HOSTILE if label == "male" else "=1+1" for label in given.attributes],
+        tasks=marked,
+        task_lexicon={
+            HOSTILE: ["tie"],
+            **{f"=cmd({task})": [task] for tasks in given.tasks for task in tasks if task != "tie"},
+        },
+        trials=2,
+        bootstrap=60,
+        cache=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    contexts = []
+
+    def open_page(report, width=1440, scheme="light"):
+        path = tmp_path / "report.html"
+        write_report(report, path, command="captionbias report --predictions nic.parquet")
+        contexts.append(
+            chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
+        )
+        page = contexts[-1].new_page()
+        seen = watched(page)
+        page.goto(path.as_uri())
+        return page, *seen
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def test_the_page_holds_every_number_of_the_audit(found):
+    page = html_report(found)
+    start = page.index('id="audit-data">') + len('id="audit-data">')
+    assert json.loads(page[start : page.index("</script>", start)]) == json.loads(json_text(found.as_dict()))
+    for signature in found.signatures.values():
+        assert signature in page
+
+
+def test_one_captioner_has_no_differences_and_several_have(found):
+    assert 'id="differences"' in html_report(found)
+    assert 'id="differences"' not in html_report(audited(["nic"]))
+
+
+@NEEDS_BROWSER
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "light"), (1440, "dark")])
+def test_every_plot_is_drawn_and_nothing_is_fetched(found, opened, width, scheme):
+    page, asked, wrong = opened(found, width, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    plots = page.locator(".plot")
+    assert plots.count() >= 7
+    for number in range(plots.count()):
+        plots.nth(number).scroll_into_view_if_needed()
+        plots.nth(number).locator("svg.main-svg").first.wait_for()
+    assert wrong == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert not too_wide(page)
+    ink = page.evaluate("getComputedStyle(document.querySelector('.plot text')).fill")
+    assert ink == ("rgb(230, 237, 243)" if scheme == "dark" else "rgb(31, 35, 40)")
+
+
+@NEEDS_BROWSER
+def test_a_table_is_sorted_by_the_column_that_is_clicked(found, opened):
+    page, *_ = opened(found)
+    table = page.locator("#differences table")
+    table.locator("th", has_text="first less second").click()
+
+    def numbers():
+        return [float(text) for text in table.locator("td:nth-child(4)").all_text_contents()]
+
+    assert numbers() == sorted(numbers(), reverse=True)
+    table.locator("th", has_text="first less second").press("Enter")
+    assert numbers() == sorted(numbers())
+    assert len(set(numbers())) > 1
+
+
+@NEEDS_BROWSER
+def test_data_and_scores_are_saved_as_files(found, opened):
+    page, *_ = opened(found)
+    saved = {}
+    for kind in ("JSON", "CSV"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=kind).click()
+        saved[kind] = download.value.path().read_text(encoding="utf-8")
+    assert json.loads(saved["JSON"])["images"] == IMAGES
+    rows = list(csv.DictReader(io.StringIO(saved["CSV"])))
+    value = next(row["value"] for row in rows if (row["captioner"], row["score"]) == ("sat", "DBAC A to T, matched"))
+    assert float(value) == found.result("dbac", "sat")["dbac_a_to_t_matched"]
+
+
+@NEEDS_BROWSER
+def test_names_labels_tasks_and_captions_are_shown_and_never_run(hostile, opened):
+    page, _, wrong = opened(hostile)
+    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    for number in range(page.locator(".plot").count()):
+        page.locator(".plot").nth(number).scroll_into_view_if_needed()
+    page.wait_for_timeout(200)
+    assert page.title().startswith("Bias of </script>")
+    assert page.locator("img").count() == 0
+    assert wrong == []
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    cells = [cell for row in csv.reader(download.value.path().open(encoding="utf-8")) for cell in row]
+    assert not [cell for cell in cells if cell.startswith("=")]
+
+
+def test_a_report_is_written_whole_or_not_at_all(found, tmp_path):
+    with pytest.raises(ValueError, match="cannot be written"):
+        write_report(found, tmp_path / "missing" / "report.html")
+    assert list(tmp_path.iterdir()) == []
