@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
+from captionbias.cli.app import app as serve
 from captionbias.cli.card import card
 from captionbias.cli.compare import compare
 from captionbias.cli.consistency import consistency
@@ -18,6 +19,7 @@ from captionbias.cli.measure_labels import add_label_metrics
 from captionbias.cli.publish import publish
 from captionbias.cli.report import report
 from captionbias.cli.shell import console
+from captionbias.cli.weights import weights
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,6 +32,8 @@ app.add_typer(measure, name="measure")
 app.command()(compare)
 app.command()(consistency)
 app.command()(report)
+app.command()(weights)
+app.command("app")(serve)
 app.add_typer(data, name="data")
 app.add_typer(card, name="card")
 app.add_typer(publish, name="publish")

@@ -1,39 +1,42 @@
-"""Which words of a caption give the attribute away to an attacker."""
+"""Which words of a caption give the attribute, or the tasks, away to an attacker."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.attacker import CONVEX, find_attacker
-from captionbias.attackers.splits import balanced_split
-from captionbias.attackers.trials import Examples, Trial
-from captionbias.captions import check_captions
+from captionbias.attackers.attacker import find_attacker
 from captionbias.explain.contributions import TOLERANCE, Values, check_captum, contributions
-from captionbias.explain.models import Explainable, check_explained, fit, log_probabilities
-from captionbias.metrics.lic import ENCODERS
-from captionbias.metrics.presets import LIC_PRESETS, lexicon_name, settings, signature, whole_number
-from captionbias.metrics.sides import mentions_of, note_nothing_masked, number_classes, split_into_words
-from captionbias.text import LexiconSource, Tokens, load_lexicon
-from captionbias.text.tokens import Integers
+from captionbias.explain.models import Explainable, check_explained, fit_each, is_pretrained, log_probabilities
+from captionbias.explain.questions import question
+from captionbias.metrics.presets import signature, whole_number
+from captionbias.text import LexiconSource, Tokens
+from captionbias.text.tokens import Flags, Integers
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True, eq=False)
 class Attributions:
-    """What each word of each test caption adds to the attacker's log-odds of each class; `attribute_captions` makes it.
+    """What each word of each test caption adds to the attacker's log-odds of each class.
+
+    `attribute_captions` makes it. From T to A a class is a task.
 
     Attributes:
         tokens: the `n` scored captions as words, masked: those of the first trial, then of the second, ...
         values: `(words of all captions, classes)`, in the order of `tokens.ids`: caption `i` has the rows
             `tokens.offsets[i]` to `tokens.offsets[i + 1]`. Above 0 a word speaks for the class, below 0 against it.
-        scores: `(n, classes)`, the attacker's probability of each class.
+        scores: `(n, classes)`, the attacker's probability of each class; those of tasks do not add up to 1.
         rows: `(n,)`, the row of each caption in the input.
-        truth: `(n,)`, the number of each caption's own class.
+        truth: what the attacker should have said: `(n,)`, the number of each caption's own class; from T to A
+            `(n, classes)`, which tasks its image shows: several, one or none. `own` has either as flags.
         trials: `(n,)`, the number of the trial that scored each caption.
-        classes: the names of the classes.
+        classes: the names of the classes; from T to A, of the tasks that are explained.
         largest_delta: the largest difference between the sum of a caption's values and what it should be, in log-odds.
         signature: everything that changes the values.
     """
@@ -42,52 +45,68 @@ class Attributions:
     values: Values
     scores: Values
     rows: Integers
-    truth: Integers
+    truth: Integers | Flags
     trials: Integers
     classes: tuple[str, ...]
     largest_delta: float
     signature: str
 
+    @property
+    def own(self) -> Flags:
+        """Which classes are a caption's own, flags `(n, classes)`."""
+        if self.truth.ndim == 2:
+            return self.truth.astype(bool)
+        return np.asarray(self.truth[:, None] == np.arange(len(self.classes)))
+
+    @property
+    def answered(self) -> Flags:
+        """The classes that the attacker says a caption has, `(n, classes)`: the likeliest; tasks above a half."""
+        if self.truth.ndim == 2:
+            return np.asarray(self.scores > 0.5)
+        return np.asarray(self.scores.argmax(axis=1)[:, None] == np.arange(len(self.classes)))
+
     def by_class(self) -> dict[str, dict[str, float]]:
         """The captions of each class: how much their words say, together, for the class they are of.
 
-        Words are measured from an answer that is not even between the classes: that to padding, or the intercept of
-        `bow`. What it leans to is missing from the sums of that class and added to the other's, so compare captioners
-        within a class, or the sums of all classes.
+        A caption whose image shows several tasks counts for each of them, one that shows none for none.
+
+        Words are measured from an answer that is not even between the classes: that to padding or mask tokens, or the
+        intercept of `bow`. What it leans to is missing from the sums of that class and, with classes, added to the
+        others', so compare captioners within a class, or the sums of all classes.
 
         Returns:
             For each class `captions`, how many of its captions are scored in a trial, on average; `score`, the mean
             probability of the class; `sum`, the mean of a caption's summed values, in log-odds; and `normalized`, the
-            same over the captions that the attacker gets right, the values of each scaled to length 1 beforehand. Each
-            of the last three is a mean over trials and has `..._std` beside it (0 with one trial). A trial in which no
-            caption of the class is right says nothing of `normalized`, which is left out when no trial does.
+            same over the captions of which the attacker gets this class right, the values of each scaled to length 1
+            beforehand. Each of the last three is a mean over trials and has `..._std` beside it (0 with one trial). A
+            trial in which no caption of the class is right says nothing of `normalized`, which is left out when no
+            trial does; so are all three of a task that no scored caption's image shows.
 
         Source: `normalized` is what Türk et al. 2023 average in their Table 4 (they integrate the probability's
         gradient, here it is that of the log-odds).
         """
-        captions = len(self.tokens)
-        own = np.repeat(self.truth, self.tokens.lengths)
-        toward = self.values[np.arange(len(own)), own]
+        count = int(self.trials.max()) + 1
+        return {name: self._of_class(number, count) for number, name in enumerate(self.classes)}
+
+    def _of_class(self, number: int, trials: int) -> dict[str, float]:
+        captions, toward = len(self.tokens), self.values[:, number]
+        members = self.own[:, number]
         sums = np.bincount(self.tokens.rows, toward, minlength=captions).astype(np.float64)
         length = np.sqrt(np.bincount(self.tokens.rows, toward**2, minlength=captions))
-        right = (self.scores.argmax(axis=1) == self.truth) & (length > 0)
-        quantities: dict[str, tuple[Values, Any]] = {
-            "score": (self.scores[np.arange(captions), self.truth], np.ones(captions, bool)),
-            "sum": (sums, np.ones(captions, bool)),
-            "normalized": (sums / np.where(length > 0, length, 1), right),
+        right = self.answered[:, number] & (length > 0)
+        quantities: dict[str, tuple[Values, Flags]] = {
+            "score": (self.scores[:, number], members),
+            "sum": (sums, members),
+            "normalized": (sums / np.where(length > 0, length, 1), members & right),
         }
-        trials = range(int(self.trials.max()) + 1)
-        table: dict[str, dict[str, float]] = {}
-        for number, name in enumerate(self.classes):
-            members = self.truth == number
-            table[name] = {"captions": float(members.sum() / len(trials))}
-            for quantity, (values, counted) in quantities.items():
-                parts = [values[members & counted & (self.trials == trial)] for trial in trials]
-                means = [part.mean() for part in parts if len(part)]
-                if means:
-                    spread = np.std(means, ddof=1) if len(means) > 1 else 0.0
-                    table[name] |= {quantity: float(np.mean(means)), f"{quantity}_std": float(spread)}
-        return table
+        row = {"captions": float(members.sum() / trials)}
+        for quantity, (values, counted) in quantities.items():
+            parts = [values[counted & (self.trials == trial)] for trial in range(trials)]
+            means = [part.mean() for part in parts if len(part)]
+            if means:
+                spread = np.std(means, ddof=1) if len(means) > 1 else 0.0
+                row |= {quantity: float(np.mean(means)), f"{quantity}_std": float(spread)}
+        return row
 
     def by_word(self, least: int = 10) -> dict[str, list[dict[str, Any]]]:
         """For each class the words, those that say most for it first.
@@ -116,7 +135,7 @@ class Attributions:
 
         Returns:
             `words`, a list; `values`, for each class a list as long; `scores`, for each class a probability; `trials`,
-            how many of them scored it; `attribute`, its own class.
+            how many of them scored it; `attribute`, its own class, or `tasks`, those of its image that are explained.
 
         Raises:
             ValueError: no trial has it in its test split.
@@ -130,12 +149,13 @@ class Attributions:
         spans = [slice(self.tokens.offsets[row], self.tokens.offsets[row + 1]) for row in found]
         values = np.mean([self.values[span] for span in spans], axis=0)
         scores = self.scores[found].mean(axis=0)
+        own = [name for name, there in zip(self.classes, self.own[found[0]].tolist(), strict=True) if there]
         return {
             "words": [self.tokens.words[word] for word in self.tokens.ids[spans[0]]],
             "values": {name: values[:, number].tolist() for number, name in enumerate(self.classes)},
             "scores": dict(zip(self.classes, scores.tolist(), strict=True)),
             "trials": len(found),
-            "attribute": self.classes[self.truth[found[0]]],
+            **({"tasks": own} if self.truth.ndim == 2 else {"attribute": own[0]}),
         }
 
 
@@ -143,95 +163,111 @@ def attribute_captions(
     captions: Any,
     attributes: Any,
     *,
-    preset: str = "lic-2022",
-    encoder: str | None = None,
+    direction: str = "a_to_t",
+    tasks: Any = None,
+    references: Any = None,
+    classes: Sequence[str] | None = None,
+    preset: str | None = None,
+    encoder: str | type[nn.Module] | None = None,
+    model: str | None = None,
     precision: str | None = None,
     trials: int = 1,
     seed: int = 0,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
+    task_lexicon: LexiconSource | None = None,
+    cache: bool | str | Path = True,
 ) -> Attributions:
-    """What each word of a caption adds to an attacker's log-odds of each value of the attribute.
+    """What each word of a caption adds to an attacker's log-odds of each value of the attribute, or of each task.
 
-    The attackers are those that `lic` trains on these captions with the same settings: attribute words are masked, a
-    trial balances the attribute and holds a tenth back. Only captions held back are explained.
+    A to T: the attackers are those that `lic` trains on these captions with the same settings. Attribute words are
+    masked, the attacker predicts the attribute, a trial balances the attribute and holds a tenth back. T to A: those
+    that `dbac` trains on the captioner's side. Task words are masked, the attacker predicts the image's tasks, and a
+    fifth of each value of the attribute is held back. Only captions held back are explained.
 
-    `bow`: the exact share of each word, a pair's weight divided between its two words. Neural attackers: integrated
-    gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature with so many
-    steps that the values of a caption add up to its log-odds less those of padding: within 0.01, or 1% of the
-    difference where that is more. With three or more values of the attribute, log-odds are relative to the geometric
-    mean over values.
+    `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
+    integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
+    with so many steps that the values of a caption add up to its log-odds less those of padding: within 0.01, or 1% of
+    the difference where that is more; a warning counts the captions that do not get there. Pretrained encoders: the
+    same through the whole encoder, over the embeddings of word pieces, from the encoder's mask token in the place of
+    each; a word has the sum of its pieces, and masked words have 0. With three or more values of the attribute,
+    log-odds are relative to the geometric mean over values. Each task has its own log-odds, present against absent.
 
     Args:
         captions: `n` captions, a model's or one human caption an image.
         attributes: `n` labels of the protected attribute, two or more values.
-        preset: `lic-2022` or `fast`, as in `lic`.
-        encoder: `lstm` (LIC's own), `bow`, `linear`, or one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
-            `transformer-1h`, `transformer-5h`); the preset's when None, as for the tokenizer and the lexicon.
+        direction: `a_to_t` or `t_to_a`.
+        tasks: T to A: `n` lists of tasks that the images show; those named in any human caption when None.
+        references: T to A: `n` lists of human captions, which tell the tasks when `tasks` is None.
+        classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
+        preset: A to T: `lic-2022` (when None) or `fast`, as in `lic`. T to A: `dbac-2026` (when None),
+            `dbac-2026-published` or `fast`, as in `dbac`.
+        encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
+            `torch.nn.Embedding`. The preset's when None, as for the tokenizer and the lexicons.
+        model: what `bert-frozen` stands on: a name on the Hub or a folder; `bert-base-uncased` when None.
         precision: of the training of neural attackers, `fp32` or `bf16`; None for bf16 where the device computes it
             natively. Values are computed in fp32 either way.
         trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial.
         tokenizer: `words` or `whitespace`.
-        attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, see `captionbias.text.load_lexicon`.
+        attribute_lexicon: A to T: what is masked: a built-in lexicon, a file or a mapping, see
+            `captionbias.text.load_lexicon`.
+        task_lexicon: T to A: what is masked, likewise.
+        cache: keep embeddings of pretrained encoders in the usual folder (True), in this one, or not at all (False).
 
     Raises:
         ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
 
-    Source: Sundararajan, Taly and Yan 2017 (integrated gradients); Türk et al. 2023, section 3.5 (of LIC's attacker).
+    Source: Sundararajan, Taly and Yan 2017 (integrated gradients); Türk et al. 2023, section 3.5 (of LIC's attacker);
+    Nair, Tokas and Kerner 2026 (the attackers of T to A).
 
     >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
     >>> found = attribute_captions(captions, labels, preset="fast")
     >>> [row["word"] for row in found.by_word(least=1)["female"][:1]]
     ['cooks']
+    >>> tasks = [["oven"], ["oven"], ["surfboard"], []] * 20
+    >>> found = attribute_captions(captions, labels, direction="t_to_a", tasks=tasks, preset="fast")
+    >>> found.classes, [row["word"] for row in found.by_word(least=1)["surfboard"][:1]]
+    (('oven', 'surfboard'), ['rides'])
     """
-    checked = check_captions(predictions=captions, attributes=attributes)
-    chosen = settings(
-        LIC_PRESETS,
+    asked = question(
+        direction,
+        captions,
+        attributes,
         preset,
-        {"encoder": encoder, "trials": trials, "tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon},
+        seed,
+        tasks=tasks,
+        references=references,
+        classes=classes,
+        encoder=encoder,
+        trials=trials,
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
+        task_lexicon=task_lexicon,
     )
-    seed = whole_number("seed", seed, least=0)
-    engine_name = ENCODERS.get(chosen["encoder"], chosen["encoder"])
-    check_explained(engine_name)
-    attacker = find_attacker(engine_name, precision)
+    check_explained(asked.encoder)
+    attacker = find_attacker(asked.encoder, precision, model, cache)
     method = "coefficients"
-    if engine_name not in CONVEX:
+    if attacker.precision is not None:
         check_captum()
-        method = f"integrated_gradients,padding,{TOLERANCE:g}"
-    lexicon = load_lexicon(chosen["attribute_lexicon"])
-    notes: list[str] = []
-    names, classes = number_classes(checked, notes)
-    sides = split_into_words(checked, chosen["tokenizer"])
-    mentions = mentions_of(sides, lexicon, chosen["tokenizer"])
-    note_nothing_masked(mentions, lexicon, notes)
-    examples = Examples(sides.mask(mentions, lexicon.mask).model, classes, len(names), lexicon.mask)
-
-    def trained() -> Iterator[Explainable]:
-        for trial_seed in range(seed, seed + chosen["trials"]):
-            train, test = balanced_split(classes, chosen["test_share"], trial_seed)
-            yield fit(Trial(f"m0 seed {trial_seed}", examples, train, test, trial_seed), engine_name, precision)
-
-    name = signature(
-        {
-            "metric": "attributions",
-            "preset": preset,
-            **attacker.signature(),
-            "method": method,
-            "trials": chosen["trials"],
-            "split": f"balanced,{chosen['test_share']:g}",
-            "seed": seed,
-            "tok": chosen["tokenizer"],
-            "attribute": lexicon_name(lexicon, chosen["attribute_lexicon"]),
-        }
-    )
-    return explain_tests(trained(), names, name)
+        method = f"integrated_gradients,{'mask' if is_pretrained(asked.encoder) else 'padding'},{TOLERANCE:g}"
+    parts = {"preset": asked.preset, **attacker.signature(), "method": method, **asked.signature}
+    trained = fit_each(asked.trials, asked.encoder, precision, model, cache)
+    return explain_tests(trained, asked.classes, signature({"metric": "attributions", **parts}), asked.explained)
 
 
-def explain_tests(attackers: Iterable[Explainable], classes: Sequence[str], signature: str) -> Attributions:
-    """The words of each attacker's test captions; `attackers` of classes, on one table of captions, one a trial.
+def explain_tests(
+    attackers: Iterable[Explainable], classes: Sequence[str], signature: str, outputs: Integers | None = None
+) -> Attributions:
+    """The words of each attacker's test captions; attackers on one table of captions, one a trial.
 
+    Args:
+        classes: the names of the classes, or of all tasks.
+        outputs: the numbers of the tasks to explain; all when None.
+
+    >>> from captionbias.attackers.trials import Examples, Trial
+    >>> from captionbias.explain.models import fit
     >>> from captionbias.text import tokenize
     >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
     >>> attacker = fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0), "bow")
@@ -239,18 +275,27 @@ def explain_tests(attackers: Iterable[Explainable], classes: Sequence[str], sign
     'wave'
     """
     explained = [
-        (attacker.trial, contributions(attacker, attacker.trial.test), attacker.logits(attacker.trial.test))
+        (attacker.trial, contributions(attacker, attacker.trial.test, outputs), attacker.logits(attacker.trial.test))
         for attacker in attackers
     ]
     examples = explained[0][0].examples
     rows = np.concatenate([trial.test for trial, _, _ in explained])
     values = np.concatenate([found.values for _, found, _ in explained])
+    logits = np.concatenate([found for _, _, found in explained])
+    truth = examples.targets[rows]
+    if examples.multilabel:
+        chosen = np.arange(examples.outputs) if outputs is None else outputs
+        scores, truth = np.exp(-np.logaddexp(0, -logits[:, chosen])), truth[:, chosen]
+        classes = [classes[number] for number in chosen]
+    else:
+        scores = np.exp(log_probabilities(logits))
+        values = np.hstack((-values, values)) if values.shape[1] == 1 else values
     return Attributions(
         tokens=examples.tokens.select(rows),
-        values=np.hstack((-values, values)) if values.shape[1] == 1 else values,
-        scores=np.exp(np.concatenate([log_probabilities(logits) for _, _, logits in explained])),
+        values=values,
+        scores=scores,
         rows=rows,
-        truth=examples.targets[rows],
+        truth=truth,
         trials=np.repeat(np.arange(len(explained)), [len(trial.test) for trial, _, _ in explained]),
         classes=tuple(classes),
         largest_delta=max(found.largest_delta for _, found, _ in explained),

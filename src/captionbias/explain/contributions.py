@@ -5,25 +5,21 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from captionbias.attackers import bow
 from captionbias.captions import CaptionBiasWarning
-from captionbias.explain.models import Explainable, LinearAttacker, NeuralAttacker, of_equal_length
+from captionbias.explain.models import Explainable, LinearAttacker
+from captionbias.explain.reading import NO_WORD, Reader, of_equal_length
 from captionbias.text.tokens import Flags, Integers, Tokens
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Values = npt.NDArray[np.float64]
 
-# Of the difference between an answer and that to padding; in log-odds where the difference is less than 1.
+# Of the difference between an answer and that to no words; in log-odds where the difference is less than 1.
 TOLERANCE = 0.01
 STEPS, MOST_STEPS = 8, 512  # with 4, sums are right for 98% of captions, but single words still off by 0.1
-PATHS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +39,21 @@ def check_captum() -> None:
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
-def contributions(attacker: Explainable, rows: Integers) -> Contributions:
-    """What each word of the captions `rows` adds to each logit of a trained attacker."""
-    tokens = attacker.trial.examples.tokens.select(rows)
-    if isinstance(attacker, LinearAttacker):
-        values = shares(attacker, rows)
-        wanted = attacker.logits(rows) - attacker.bias
-        return Contributions(values, float(np.abs(_sums(values, tokens) - wanted).max()))
-    return integrated_gradients(attacker, rows)
+def contributions(attacker: Explainable, rows: Integers, outputs: Integers | None = None) -> Contributions:
+    """What each word of the captions `rows` adds to each logit of a trained attacker, or to these `outputs`."""
+    chosen = np.arange(len(attacker.bias) if isinstance(attacker, LinearAttacker) else attacker.outputs)
+    chosen = chosen if outputs is None else outputs
+    if not isinstance(attacker, LinearAttacker):
+        return integrated_gradients(attacker, rows, chosen)
+    values = shares(attacker, rows, chosen)
+    wanted = (attacker.logits(rows) - attacker.bias)[:, chosen]
+    return Contributions(
+        values, float(np.abs(_sums(values, attacker.trial.examples.tokens.select(rows)) - wanted).max())
+    )
 
 
-def shares(attacker: LinearAttacker, rows: Integers) -> Values:
-    """The exact values: a word's own weight, and half of that of each pair that it is part of.
+def shares(attacker: LinearAttacker, rows: Integers, outputs: Integers) -> Values:
+    """The exact values of some outputs: a word's own weight, and half of that of each pair that it is part of.
 
     An n-gram counts once however often it stands in a caption; its weight is divided among the places it stands at.
     """
@@ -64,7 +63,7 @@ def shares(attacker: LinearAttacker, rows: Integers) -> Values:
     columns = columns[_positions(table, rows)]
     keys = np.where(columns == bow.NO_PAIR, -1, tokens.rows[:, None] * width + columns)
     _, number, times = np.unique(keys, return_inverse=True, return_counts=True)
-    share = attacker.weights[columns] / times[number].reshape(*columns.shape, 1)
+    share = attacker.weights[:, outputs][columns] / times[number].reshape(*columns.shape, 1)
     share[columns == bow.NO_PAIR] = 0
     words, pairs = share[:, 0], share[:, 1] / 2
     words += pairs
@@ -72,22 +71,23 @@ def shares(attacker: LinearAttacker, rows: Integers) -> Values:
     return words
 
 
-def integrated_gradients(attacker: NeuralAttacker, rows: Integers) -> Contributions:
-    """Integrated gradients from padding, with as many steps as each caption needs to come within the tolerance.
+def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) -> Contributions:
+    """Integrated gradients from no words, with as many steps as each caption needs to come within the tolerance.
 
-    Equal captions are computed once, captions of equal length together, so there is no padding to explain.
+    Equal captions are computed once, captions of as many pieces together, so there is no padding to explain.
     """
     tokens = attacker.trial.examples.tokens.select(rows)
     _, first, copy = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
     distinct = tokens.select(first)
-    values = np.zeros((len(distinct.ids), attacker.network.output_bias.shape[-1]))
+    values = np.zeros((len(distinct.ids), len(outputs)))
     largest, short = 0.0, 0
-    for places in of_equal_length(distinct.lengths, PATHS_AT_ONCE // STEPS):
-        length = int(distinct.lengths[places[0]])
-        if not length:
-            continue
-        found, gaps, exact = _along_paths(attacker, attacker.embedded(rows[first[places]]))
-        values[distinct.offsets[places][:, None] + np.arange(length)] = found
+    worded = np.flatnonzero(distinct.lengths)
+    at_once = max(1, attacker.paths_at_once // (STEPS * attacker.roughness))
+    for group in of_equal_length(attacker.pieces(rows[first[worded]]), at_once):
+        places = worded[group]
+        found, gaps, exact = _along_paths(attacker, rows[first[places]], outputs)
+        word = attacker.word_of_piece(rows[first[places]])
+        np.add.at(values, (distinct.offsets[places][:, None] + word)[word != NO_WORD], found[word != NO_WORD])
         largest, short = max(largest, float(gaps.max())), short + int((~exact).sum())
     if short:
         warnings.warn(
@@ -99,28 +99,30 @@ def integrated_gradients(attacker: NeuralAttacker, rows: Integers) -> Contributi
     return Contributions(values[_positions(distinct, copy.reshape(-1))], largest)
 
 
-def _along_paths(attacker: NeuralAttacker, embedded: Tensor) -> tuple[Values, Values, Flags]:
-    """Of embedded captions of one length: values `(captions, words, outputs)`, their gaps, and whether these are fine.
+def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Values, Values, Flags]:
+    """Of captions of as many pieces: values `(captions, pieces, outputs)`, their gaps, and whether these are fine.
 
     Steps are doubled for the captions whose values do not add up.
     """
     import torch
     from captum.attr import IntegratedGradients
 
-    start = attacker.padding().expand(1, *embedded.shape[1:])
+    embedded, start = attacker.embedded(rows), attacker.start(rows)
     with torch.no_grad():
-        wanted = (attacker.read(embedded) - attacker.read(start)).cpu().double().numpy()
+        wanted = (attacker.read(embedded) - attacker.read(start)).cpu().double().numpy()[:, outputs]
     method = IntegratedGradients(attacker.read)
-    captions, outputs = wanted.shape
-    values = np.zeros((*embedded.shape[:2], outputs))
-    gaps, exact = np.full(captions, np.inf), np.zeros(captions, bool)
-    steps = STEPS
+    values = np.zeros((*embedded.shape[:2], len(outputs)))
+    gaps, exact = np.full(len(rows), np.inf), np.zeros(len(rows), bool)
+    steps = STEPS * attacker.roughness
     while steps <= MOST_STEPS and not exact.all():
         left = np.flatnonzero(~exact)
-        for some in np.split(left, range(0, len(left), max(1, PATHS_AT_ONCE // steps))[1:]):
+        at_once = attacker.paths_at_once if steps > attacker.paths_at_once else None  # steps of one caption
+        for some in np.split(left, range(0, len(left), max(1, attacker.paths_at_once // steps))[1:]):
             by_output = [
-                method.attribute(embedded[some], start, target=output, n_steps=steps).sum(2)
-                for output in range(outputs)
+                method.attribute(
+                    embedded[some], start[some], target=output, n_steps=steps, internal_batch_size=at_once
+                ).sum(2)
+                for output in outputs.tolist()
             ]
             values[some] = torch.stack(by_output, 2).cpu().double().numpy()
         gaps = np.abs(values.sum(1) - wanted)

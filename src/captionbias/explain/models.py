@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.attackers import batches, bow
+from captionbias.attackers import bow
 from captionbias.attackers.attacker import CONVEX, find_attacker
+from captionbias.attackers.processes import device
 from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.trials import Trial
+from captionbias.explain.own import fit_own
+from captionbias.explain.pretrained import fit_frozen
+from captionbias.explain.reading import Logits, Reader, WordReader
 from captionbias.text.tokens import Integers
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from captionbias.attackers.neural.network import Network
-
-Logits = npt.NDArray[np.float64]
-
-EXPLAINED = (*CONVEX, *RECIPES)
-CAPTIONS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,25 +46,17 @@ class LinearAttacker:
 
 
 @dataclass(frozen=True, eq=False)
-class NeuralAttacker:
-    """A trained network, in fp32 whatever the precision of its training; `words`: the embedding row of each word.
+class NeuralAttacker(WordReader):
+    """A trained network of the engine's own; no training moves padding's embedding from 0."""
 
-    Two classes have one output, the second class's log-odds; of more classes the outputs add up to 0, which changes no
-    probability.
-    """
-
-    trial: Trial
     network: Network
-    words: batches.Numbers
 
-    def embedded(self, rows: Integers) -> Tensor:
-        """Embeddings `(captions, longest, width)` of the captions `rows`, which are of equal length."""
-        tokens, _ = batches.pad([self.trial], [self.words], rows[None])
-        return self._embedding(tokens)[0]
+    def look_up(self, tokens: Integers) -> Tensor:
+        import torch
 
-    def padding(self) -> Tensor:
-        """The embedding `(width,)` of padding, which no training moves from 0."""
-        return self._embedding(np.full((1, 1), batches.PADDING_ROW))[0, 0]
+        with torch.no_grad():
+            embedded: Tensor = self.network.embedding(torch.as_tensor(tokens, device=self.network.output_bias.device))
+        return embedded
 
     def read(self, embedded: Tensor) -> Tensor:
         """Logits `(captions, outputs)` of captions that are given as embeddings `(captions, length, width)`.
@@ -81,41 +74,20 @@ class NeuralAttacker:
         features = self.network.encoder(
             lambda numbers: embedding(numbers, table), places, np.full((1, captions), length), Keep()
         )
-        logits: Tensor = self.network.head(features)[0].float()
-        one_of_many = not self.trial.examples.multilabel and logits.shape[1] > 1
-        return logits - logits.mean(1, keepdim=True) if one_of_many else logits
-
-    def logits(self, rows: Integers) -> Logits:
-        """`(captions, outputs)` of the captions `rows` of the trial's examples."""
-        import torch
-
-        tokens = self.trial.examples.tokens
-        found = np.empty((len(rows), self.network.output_bias.shape[-1]))
-        with torch.no_grad():
-            for places in of_equal_length(np.maximum(tokens.lengths[rows], 1), CAPTIONS_AT_ONCE):
-                found[places] = self.read(self.embedded(rows[places])).cpu().numpy()
-        return found
-
-    def _embedding(self, tokens: Integers) -> Tensor:
-        import torch
-
-        with torch.no_grad():
-            embedded: Tensor = self.network.embedding(torch.as_tensor(tokens, device=self.network.output_bias.device))
-        return embedded
+        return self.centred(self.network.head(features)[0].float())
 
 
-Explainable = LinearAttacker | NeuralAttacker
+Explainable = LinearAttacker | Reader
 
 
-def fit(trial: Trial, encoder: str, precision: str | None = None) -> Explainable:
-    """Train one trial as `run_trials` does, and keep the model.
-
-    Args:
-        encoder: `bow`, `linear` or an attacker of `captionbias.attackers.recipes` (LIC's own is `lstm-lic`).
-        precision: of neural training, `fp32` or `bf16`; None for the device's own, as in `run_trials`.
-
-    Raises:
-        ValueError: an encoder that cannot be explained, or torch is missing.
+def fit(
+    trial: Trial,
+    encoder: str | type[nn.Module],
+    precision: str | None = None,
+    model: str | None = None,
+    cache: bool | str | Path = True,
+) -> Explainable:
+    """Train one trial as `run_trials` does, and keep the model; see `fit_each`.
 
     >>> from captionbias.attackers.trials import Examples
     >>> from captionbias.text import tokenize
@@ -124,15 +96,53 @@ def fit(trial: Trial, encoder: str, precision: str | None = None) -> Explainable
     >>> attacker.logits(np.array([0, 1])).round(1).tolist()
     [[-2.4], [2.4]]
     """
+    return next(fit_each([trial], encoder, precision, model, cache))
+
+
+def fit_each(
+    trials: Sequence[Trial],
+    encoder: str | type[nn.Module],
+    precision: str | None = None,
+    model: str | None = None,
+    cache: bool | str | Path = True,
+) -> Iterator[Explainable]:
+    """Train trials one after the other as `run_trials` does, each when it is asked for, and keep their models.
+
+    Args:
+        encoder: as `find_attacker` takes it, but for `bert-finetuned`. LIC's own is `lstm-lic`.
+        precision: of neural training, `fp32` or `bf16`; None for the device's own, as in `run_trials`.
+        model: what `bert-frozen` stands on, a name on the Hub or a folder.
+        cache: where embeddings of pretrained encoders are kept, as in `run_trials`.
+
+    Raises:
+        ValueError: an encoder that cannot be explained, or a library is missing.
+    """
     check_explained(encoder)
-    chosen = find_attacker(encoder, precision).precision
-    return _neural(trial, encoder, chosen) if chosen else _linear(trial, CONVEX[encoder])
+    chosen = find_attacker(encoder, precision, model, cache).precision
+    if chosen is None:
+        return (_linear(trial, CONVEX[str(encoder)]) for trial in trials)
+    if encoder in RECIPES:
+        return (_neural(trial, str(encoder), chosen) for trial in trials)
+    if is_pretrained(encoder):
+        return fit_frozen(trials, str(encoder), model, chosen, device(), cache)
+    from captionbias.attackers.neural import own
+
+    module = own.find(encoder)
+    return (fit_own(trial, module, chosen, device()) for trial in trials)
 
 
 def check_explained(encoder: object) -> None:
-    """Raise ValueError unless attackers of this kind can be explained."""
-    if not isinstance(encoder, str) or encoder not in EXPLAINED:
-        raise ValueError(f"encoder {encoder!r} cannot be explained; choose one of {', '.join(EXPLAINED)}")
+    """Raise ValueError if attackers of this kind are known and cannot be explained."""
+    if encoder == "bert-finetuned":
+        raise ValueError(
+            f"encoder {encoder!r} cannot be explained; choose one of {', '.join((*CONVEX, *RECIPES))}, bert-frozen, a "
+            "pretrained sentence encoder, or your own as module:Class"
+        )
+
+
+def is_pretrained(encoder: object) -> bool:
+    """Whether an encoder that `find_attacker` knows is a pretrained one."""
+    return isinstance(encoder, str) and encoder not in (*CONVEX, *RECIPES) and ":" not in encoder
 
 
 def _linear(trial: Trial, pairs: bool) -> LinearAttacker:
@@ -159,9 +169,8 @@ def _linear(trial: Trial, pairs: bool) -> LinearAttacker:
 def _neural(trial: Trial, encoder: str, precision: str) -> NeuralAttacker:
     import torch
 
-    from captionbias.attackers.neural.fitting import fit_and_score, one_thread
+    from captionbias.attackers.neural.fitting import fit_and_score, one_thread, outputs
     from captionbias.attackers.neural.training import untrained
-    from captionbias.attackers.processes import device
 
     recipe = RECIPES[encoder]
     with one_thread():
@@ -169,7 +178,7 @@ def _neural(trial: Trial, encoder: str, precision: str) -> NeuralAttacker:
         fit_and_score([trial], [words], network, recipe.schedule, recipe.dropout, device())
     network.requires_grad_(False)
     network.embedding.precision = torch.float32  # integrals of gradients need more digits than bf16 has
-    return NeuralAttacker(trial, network, words)
+    return NeuralAttacker(trial, outputs(trial), words, network)
 
 
 def log_probabilities(logits: Logits) -> Logits:
@@ -177,10 +186,3 @@ def log_probabilities(logits: Logits) -> Logits:
     both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
     found: Logits = both - np.logaddexp.reduce(both, axis=1, keepdims=True)
     return found
-
-
-def of_equal_length(lengths: Integers, most: int) -> list[Integers]:
-    """Places of captions of one length each, at most `most` together."""
-    order = np.argsort(lengths, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
-    return [part for group in groups for part in np.split(group, range(most, len(group), most))]

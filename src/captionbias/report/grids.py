@@ -67,7 +67,7 @@ def scores(audit: Audit) -> Grid:
             for row in ROWS[metric]:
                 if row.key not in result:
                     continue
-                p = comparison.p_values[captioner].get(row.key)
+                p = _number(comparison.p_values[captioner].get(row.key, math.nan))
                 rows.append(
                     [
                         captioner,

@@ -99,7 +99,7 @@ def _about(audit: Audit) -> str:
 
 
 def _sections(audit: Audit, command: str | None) -> Iterator[tuple[str, list[Part]]]:
-    yield "In plain words", [_verdicts(audit)]
+    yield "In plain words", list(_verdicts(audit))
     yield "Scores", [_plot(plots.scores_plot(audit), "Scores with their intervals"), _table(grids.scores(audit))]
     yield "Differences", [_table(grids.differences(audit))]
     if "dbac" in audit.comparisons:
@@ -133,13 +133,14 @@ def _section(name: str, parts: list[Part], figures: list[Any]) -> dict[str, Any]
     return {"title": name, "anchor": name.lower().replace(" ", "-"), "parts": [numbered(part) for part in kept]}
 
 
-def _verdicts(audit: Audit) -> Part:
+def _verdicts(audit: Audit) -> Iterator[Part]:
     kinds = {" makes its data's bias worse": "amplifies", " softens its data's bias": "mitigates"}
     lines = [
         {"text": text, "said": next((kind for words, kind in kinds.items() if words in text), "unclear")}
         for _, text in verdicts(audit)
     ]
-    return {"kind": "sentences", "lines": lines}
+    if lines:
+        yield {"kind": "sentences", "lines": lines}
 
 
 def _of_captioner(audit: Audit, name: str, parts: list[Part], opened: bool = True) -> Part:

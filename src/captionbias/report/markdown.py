@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from captionbias.report import grids
 from captionbias.report.grids import Grid
 from captionbias.report.sentences import verdicts
 from captionbias.report.tables import DIRECTION_NAMES
-from captionbias.text.markdown import code, escaped
+from captionbias.text.markdown import code, escaped, one_line
 
 if TYPE_CHECKING:
     from captionbias.audit import Audit
@@ -42,8 +43,9 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield ""
     yield from (f"- {escaped(text)}" for _, text in verdicts(audit))
     yield ""
-    judged = grids.scores(audit)
-    yield from _table(judged._replace(rows=[row for row in judged.rows if row[-1] is not None]))
+    scores = grids.scores(audit)
+    judged = [row for row in scores.rows if row[-1] is not None]
+    yield from _table(scores._replace(rows=judged or scores.rows))
     yield from _folded(grids.differences(audit))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
         for direction in DIRECTION_NAMES:
@@ -64,13 +66,16 @@ def _folded(grid: Grid) -> Iterator[str]:
 
 def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
     if lines := list(lines):
-        yield from ("<details>", f"<summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
+        summary = html.escape(one_line(title))  # this block is HTML, where a backslash escapes nothing
+        yield from ("<details>", f"<summary>{summary}</summary>", "", *lines, "", "</details>", "")
 
 
 def _table(grid: Grid) -> Iterator[str]:
     yield f"| {' | '.join(escaped(column.name) for column in grid.columns)} |"
     yield f"| {' | '.join('---:' if column.form else ':---' for column in grid.columns)} |"
-    yield from (f"| {' | '.join(map(escaped, row))} |" for row in grid.texts())
+    for row in grid.texts():
+        cells = (text if column.form else escaped(text) for text, column in zip(row, grid.columns, strict=True))
+        yield f"| {' | '.join(cells)} |"
     if grid.meaning:
         yield ""
         yield grid.meaning

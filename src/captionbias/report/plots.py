@@ -52,9 +52,25 @@ def scores_plot(audit: Audit) -> Any:
     for panel, (key, metric) in enumerate(metrics.items(), 1):
         results = [audit.result(metric, name) for name in audit.captioners]
         figure.add_trace(_marks([result.get(key) for result in results], names, results, key), row=panel, col=1)
-        figure.update_yaxes(range=[len(names) - 0.5, -0.5], row=panel, col=1)
+        figure.update_yaxes(type="category", range=[len(names) - 0.5, -0.5], row=panel, col=1)  # 2021 may be a name
         if not key.startswith(("omega", "lic_")):
             figure.add_vline(x=0, **ZERO, row=panel, col=1)
+    return figure
+
+
+def differences_plot(audit: Audit) -> Any:
+    """A panel for each score: the difference of every pair of captioners with its interval, and zero."""
+    found = [one for comparison in audit.comparisons.values() for one in comparison.differences]
+    keys = list(dict.fromkeys(one.score for one in found))
+    pairs = len({(one.first, one.second) for one in found})
+    figure = _panels([score_name(key) for key in keys], ROW_HEIGHT * pairs)
+    for panel, key in enumerate(keys, 1):
+        of_score = [one for one in found if one.score == key]
+        names = [literal(f"{one.first} less {one.second}") for one in of_score]
+        bounds = [{"d_ci_low": one.ci_low, "d_ci_high": one.ci_high} for one in of_score]
+        figure.add_trace(_marks([one.difference for one in of_score], names, bounds, "d"), row=panel, col=1)
+        figure.update_yaxes(range=[len(names) - 0.5, -0.5], row=panel, col=1)
+        figure.add_vline(x=0, **ZERO, row=panel, col=1)
     return figure
 
 
@@ -156,6 +172,7 @@ def consistency_plot(study: Study) -> Any:
             )
             figure.add_trace(marks, row=panel, col=1)
         figure.add_hline(y=0, **ZERO, row=panel, col=1)
+    figure.update_xaxes(type="category")
     figure.update_layout(title="Above 0 the captioner amplifies its data's bias", margin_t=90, showlegend=True)
     return figure
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&:@$])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&:@$]|(?<=www)\.)", re.IGNORECASE)
+_LIST_OR_RULE = re.compile(r"^(\d*)(?=(-+|=+|\.)(\s|$))")
 
 
 def one_line(text: str) -> str:
@@ -22,7 +23,7 @@ def escaped(text: str) -> str:
     >>> escaped("young | <b>")
     'young \\| \\<b\\>'
     """
-    return _SPECIAL.sub(r"\\\1", one_line(text))
+    return _LIST_OR_RULE.sub(r"\1\\", _SPECIAL.sub(r"\\\1", one_line(text)))
 
 
 def code(text: str) -> str:

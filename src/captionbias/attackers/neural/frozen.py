@@ -18,7 +18,7 @@ from captionbias.attackers.neural.training import base_rates
 from captionbias.attackers.pretrained.encoding import encoder, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.pretrained.store import EmbeddingStore
-from captionbias.attackers.pretrained.texts import as_texts
+from captionbias.attackers.pretrained.texts import Texts, as_texts
 from captionbias.attackers.recipes import Frozen
 from captionbias.attackers.trials import Trial, TrialScores
 from captionbias.text.tokens import Integers
@@ -33,11 +33,25 @@ def train(
 
     Each distinct caption is encoded once; with a `folder` for embeddings, once for good.
     """
+    texts, table = embedded(trials, recipe, model, precision, device, folder)
+    return fit_heads(texts.trials, table, recipe, device)[1]
+
+
+def embedded(
+    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, folder: Path | None
+) -> tuple[Texts, Tensor]:
+    """The captions of trials as texts, and a table with the embedding of text `i` in row `FIRST_WORD_ROW + i`."""
     mask, unknown = special_tokens(model)
     texts = as_texts(trials, mask, unknown)
     store = EmbeddingStore(folder, f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}")
     embeddings = store.embed(texts.distinct, encoder(model, recipe.pooling, precision, device))
-    table = torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
+    return texts, torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
+
+
+def fit_heads(
+    trials: Sequence[Trial], table: Tensor, recipe: Frozen, device: torch.device
+) -> tuple[OnTable, list[TrialScores]]:
+    """Train the heads of trials whose captions are numbers of texts, all in one network, which is returned as well."""
     numbers = np.arange(FIRST_WORD_ROW, len(table), dtype=np.int32)
     with one_thread():
         generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
@@ -46,8 +60,8 @@ def train(
         if recipe.base_rates and isinstance(head, MLP):
             with torch.no_grad():
                 head.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
-        words = [numbers] * len(trials)
-        return fit_and_score(texts.trials, words, OnTable(table, head), recipe.schedule, 0.0, device)
+        network, words = OnTable(table, head), [numbers] * len(trials)
+        return network, fit_and_score(trials, words, network, recipe.schedule, 0.0, device)
 
 
 class OnTable(nn.Module):

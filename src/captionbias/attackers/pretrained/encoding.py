@@ -47,7 +47,7 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
     Raises, when it is called:
         ValueError: the model cannot be loaded, its weights are not all there, or what it computes is no number.
     """
-    load = cache(lambda: _load(model, pooling, device))
+    load = cache(lambda: load_encoder(model, pooling, device))
 
     def encode(texts: list[str]) -> Embeddings:
         import torch
@@ -123,7 +123,12 @@ def no_threads_of_tokenizers() -> Iterator[None]:
         os.environ.pop(name, None)
 
 
-def _load(model: Model, pooling: str | None, device: torch.device) -> Any:
+def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any:
+    """A `SentenceTransformer` in fp32, all of whose weights come from the model's folder.
+
+    Raises:
+        ValueError: the model cannot be loaded, or its weights are not all there.
+    """
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer

@@ -1,0 +1,285 @@
+"""What each event of the page does: values of components in, values of components out."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import gradio as gr
+
+from captionbias.app import again, results
+from captionbias.app.components import OWN
+from captionbias.app.given import Chosen, Given, captioners_of, captions_of, kept_at_first, labels, names_of, read_given
+from captionbias.app.notices import heard
+from captionbias.app.own_words import own_words
+from captionbias.app.preview import PreviewRow, preview
+from captionbias.app.results import Run
+from captionbias.app.runs import CancelledError
+from captionbias.audit import audit
+from captionbias.report import grids, plots
+from captionbias.report.grids import Grid
+from captionbias.text import Lexicon, load_lexicon
+from captionbias.text.markdown import escaped
+
+NOTHING = Given({})
+UNCHOSEN = Chosen(None, (), None, None, None)
+# Nobody's own words go into the settings: what they are called in files and commands.
+OWN_FILES = {"attribute": again.WORDS, "task": again.TASK_WORDS}
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Errors of the input as the person is told them; the text is never read as HTML."""
+    try:
+        yield
+    except CancelledError:
+        raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
+    except ValueError as error:
+        raise gr.Error(
+            html.escape(str(error)), duration=None, title="That cannot be measured", print_exception=False
+        ) from None
+
+
+def read(
+    predictions: list[str] | None, references: str | None, attributes: str | None, tasks: str | None
+) -> tuple[Any, ...]:
+    """The files as tables, a guess of their columns, and the choices that there are."""
+    with plain_errors():
+        return guessed(read_given(predictions or [], references, attributes, tasks))
+
+
+def guessed(given: Given) -> tuple[Any, ...]:
+    """Data with the columns they seem to have."""
+    if not given:
+        return NOTHING, UNCHOSEN, "", gr.update(visible=False), *[gr.skip()] * 6
+    found = given.columns()
+    counts = labels(given, found.attribute.column)
+    keep = kept_at_first(counts)
+    predictions = (found.prediction.column,) if found.prediction.column else ()
+    chosen = Chosen(
+        found.id.column,
+        predictions,
+        found.reference.column,
+        found.attribute.column,
+        found.tasks.column,
+        tuple(keep) if len(keep) < len(counts) else (),
+    )
+    dropdowns = [
+        gr.update(choices=list(guess.choices), value=list(predictions) if guess is found.prediction else guess.column)
+        for guess in (found.id, found.prediction, found.reference, found.attribute, found.tasks)
+    ]
+    return given, chosen, "", gr.update(visible=True), *dropdowns, _kept(counts, keep)
+
+
+def columns(
+    given: Given,
+    image_id: str | None,
+    predictions: list[str],
+    references: str | None,
+    attributes: str | None,
+    tasks: str | None,
+    keep: list[str],
+) -> tuple[Any, ...]:
+    """The columns as the person corrects them; other labels when there is another column of labels."""
+    counts = labels(given, attributes)
+    kept = [label for label in keep if label in counts] or kept_at_first(counts)
+    chosen = Chosen(
+        image_id or None,
+        tuple(predictions),
+        references or None,
+        attributes or None,
+        tasks or None,
+        tuple(kept) if len(kept) < len(counts) else (),
+    )
+    return chosen, _kept(counts, kept)
+
+
+def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
+    choices = [(f"{label} ({count:,})", label) for label, count in list(counts.items())[:50]]
+    return gr.update(choices=choices, value=[label for label in kept if label in list(counts)[:50]])
+
+
+def look(
+    given: Given, chosen: Chosen, attribute: str, own_attribute: str, task_words: str, own_task: str
+) -> tuple[Any, ...]:
+    """How many images there are, and the first of them with the words marked that will be masked."""
+    if not given:
+        return "", gr.update(visible=False), [], []
+    hidden = gr.update(visible=False)
+    try:
+        lexicons = _lexicon(attribute, own_attribute), _lexicon(task_words, own_task)
+        with heard() as notes:
+            captions = next(iter(captions_of(given, chosen, only=next(iter(names_of(given, chosen)), None)).values()))
+        spans = [_spans(preview(captions, lexicon)) for lexicon in lexicons]
+    except ValueError as error:
+        return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
+    names = ", ".join(map(escaped, names_of(given, chosen)))
+    told = [f"**{len(captions):,} images**, captioners: {names}."]
+    if captions.references is None:
+        told.append("Without people's captions only what the captioner tells is measured, not whether it is more.")
+    told += [f"Note: {escaped(note)}." for note in notes]
+    return "\n\n".join(told), gr.update(visible=True), *spans
+
+
+def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
+    spans: list[tuple[str, str | None]] = []
+    for row in rows:
+        spans.append((f"{row.image} ({row.attribute})\n", None))
+        if row.model is not None:
+            spans += [("captioner: ", None), *row.model, ("\n", None)]
+        for caption in row.human[:2]:
+            spans += [("people: ", None), *caption, ("\n", None)]
+        spans.append(("\n", None))
+    return spans
+
+
+def _lexicon(name: str, own: str) -> Lexicon:
+    if name != OWN:
+        return load_lexicon(name)
+    words = own_words(own or "")
+    if words is None:
+        raise ValueError("write your own words first: a line for each value, such as 'female: woman, lady, girl'")
+    return words
+
+
+def measure(
+    given: Given,
+    chosen: Chosen,
+    attribute: str,
+    own_attribute: str,
+    task_words: str,
+    own_task: str,
+    metrics: list[str],
+    preset: str,
+    trials: int,
+    seed: int,
+    watch: Callable[[str, float], None],
+) -> Run:
+    """Measure what was given, as it was chosen."""
+    if not metrics:
+        raise ValueError("choose at least one metric")
+    lexicons = {"attribute": _lexicon(attribute, own_attribute), "task": _lexicon(task_words, own_task)}
+    typed = {"attribute": own_attribute if attribute == OWN else "", "task": own_task if task_words == OWN else ""}
+    watch("reading", 0.0)
+    with heard() as notes:
+        together = captioners_of(given, chosen)
+        found = audit(
+            together.predictions,
+            **together.people,
+            metrics=metrics,
+            preset=preset,
+            trials=int(trials),
+            seed=int(seed),
+            attribute_lexicon=lexicons["attribute"] if typed["attribute"] else attribute,
+            task_lexicon=lexicons["task"] if typed["task"] else task_words,
+            watch=watch,
+        )
+    of_metrics = {note for name in found.captioners for note in found.notes(name)}
+    own = {OWN_FILES[kind]: _words(lexicons[kind]) for kind, text in typed.items() if text}
+    files = {kind: OWN_FILES[kind] for kind, text in typed.items() if text}
+    return Run(
+        found,
+        tuple(note for note in notes if not any(other.endswith(note) for other in of_metrics)),
+        again.command(given, chosen, found.settings, files),
+        again.python(given, chosen, found.settings, files),
+        own,
+        TemporaryDirectory(prefix="captionbias-app-"),
+    )
+
+
+def _words(lexicon: Lexicon) -> dict[str, Any]:
+    return {"groups": {value: list(words) for value, words in lexicon.groups.items()}, "mask": lexicon.mask}
+
+
+def show(run: Run) -> tuple[Any, ...]:
+    """Everything that does not depend on one captioner; then the choices for what does."""
+    found = run.audit
+    several, scored = len(found.captioners) > 1, bool(found.quality)
+    notes = results.notes(run)
+    captioners = gr.update(choices=list(found.captioners), value=found.captioners[0])
+    explained = gr.update(choices=list(found.words), value=next(iter(found.words), None))
+    return (
+        gr.update(visible=True),
+        results.summary(run),
+        gr.update(visible=bool(notes)),
+        notes,
+        plots.scores_plot(found),
+        _frame(grids.scores(found)),
+        gr.update(visible=several),
+        plots.differences_plot(found) if several else None,
+        _frame(grids.differences(found)),
+        gr.update(visible=scored),
+        plots.tradeoff_plot(found) if scored else None,
+        _frame(grids.quality(found)),
+        _frame(grids.certainty(found)),
+        _frame(grids.leaks(found)),
+        gr.update(visible="dbac" in found.comparisons),
+        captioners,
+        explained,
+        run.command
+        or "# the data have no files of their own, or their columns other names in each: see the Python below",
+        run.python,
+    )
+
+
+def sources(run: Run | None, captioner: str | None, direction: str) -> tuple[Any, ...]:
+    """What one direction of a captioner's DBAC is made of, and what alignment replaced."""
+    if run is None or "dbac" not in run.audit.comparisons:
+        return None, gr.skip(), gr.skip()
+    with plain_errors():
+        name = _known(run, captioner)
+        rows = run.audit.result("dbac", name)["details"]["sources"].get(direction, [])
+        return (
+            plots.sources_plot(rows) if rows else None,
+            _frame(grids.sources(run.audit, name, direction)),
+            _frame(grids.alignment(run.audit, name, direction)),
+        )
+
+
+def words(run: Run | None, captioner: str | None) -> tuple[Any, ...]:
+    """The words of a captioner that give the attribute away, and captions with each word's part."""
+    if run is None or not run.audit.words:
+        return [], gr.skip()
+    with plain_errors():
+        name = _known(run, captioner)
+        if name not in run.audit.words:
+            raise ValueError(f"the words of {name} could not be explained; the notes say why")
+        return results.coloured(run.audit, name), _frame(grids.words(run.audit, name))
+
+
+def files(run: Run | None) -> list[str]:
+    """Everything to take away."""
+    with plain_errors():
+        if run is None:
+            raise ValueError("nothing has been measured yet")
+        return results.files(run)
+
+
+def overview(run: Run | None) -> dict[str, Any]:
+    """For programs: verdicts, notes and all scores."""
+    with plain_errors():
+        if run is None:
+            raise ValueError("nothing has been measured yet: call /measure first")
+        found = run.audit
+        return {
+            "captioners": list(found.captioners),
+            "images": found.images,
+            "summary": results.summary(run),
+            "notes": results.notes(run),
+            "scores": results.frame(grids.scores(found)),
+            "differences": results.frame(grids.differences(found)),
+            "signatures": found.signatures,
+        }
+
+
+def _known(run: Run, captioner: str | None) -> str:
+    if captioner not in run.audit.captioners:
+        raise ValueError(f"captioner {captioner!r} was not measured: choose one of {', '.join(run.audit.captioners)}")
+    return captioner
+
+
+def _frame(grid: Grid) -> Any:
+    return gr.update(value=results.frame(grid), datatype=results.datatypes(grid))

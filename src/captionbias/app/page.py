@@ -1,0 +1,182 @@
+"""The page: what stands on it, and which event does what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from captionbias.app import actions, components
+from captionbias.app.components import OWN
+from captionbias.app.notices import listen
+from captionbias.app.runs import Runs
+from captionbias.app.uploads import MAX_BYTES
+
+QUEUE, SESSIONS, HOUR = 32, 64, 3600
+ONE_AT_A_TIME: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "training"}
+READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading"}
+UNNAMED: dict[str, Any] = {"api_visibility": "private"}  # a part of what another endpoint does
+COLUMNS = ("image_id", "prediction_columns", "reference_column", "attribute_column", "task_column", "keep")
+WORDS = ("attribute", "own_attribute", "task_words", "own_task")
+SETTINGS = (*WORDS, "metrics", "preset", "trials", "seed")
+SHOWN = (
+    *("all", "summary", "noted", "notes", "scores_plot", "scores", "compare", "differences_plot", "differences"),
+    *("good", "tradeoff", "quality", "certainty", "leaks", "origin", "source_captioner", "word_captioner"),
+    *("command", "python"),
+)
+CSS = ".gradio-container { max-width: 76rem !important; margin: 0 auto; } #status { min-height: 3.5rem; }"
+
+
+def page(seconds: float | None = None) -> Any:
+    """The app as a gradio page, for `launch(**launch_options())`.
+
+    Args:
+        seconds: how long one run may take; None for as long as it needs.
+    """
+    listen()
+    runs = Runs(seconds)
+    with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
+        given, chosen, run = gr.State(actions.NOTHING), gr.State(actions.UNCHOSEN), gr.State(None)
+        gr.Markdown(components.ABOUT)
+        data, choice = components.data(), components.choice()
+        with gr.Row():
+            measure = gr.Button("Measure", variant="primary", elem_id="measure")
+            cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+        status = gr.Markdown(elem_id="status")
+        found = components.results()
+        components.program()
+        ready = _connect_data(given, chosen, data, choice)
+        start = {"given": given, "chosen": chosen, "run": run, "measure": measure, "cancel": cancel, "status": status}
+        _connect_run(runs, start, choice, found, ready)
+        _connect_results(run, found)
+
+        def left(request: gr.Request) -> None:
+            runs.cancel(_session(request))
+
+        app.unload(left)
+    app.queue(max_size=QUEUE)
+    return app
+
+
+def launch_options() -> dict[str, Any]:
+    """What `launch` needs: limits, and fonts that every machine has."""
+    theme = gr.themes.Default(
+        primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
+    )
+    return {
+        "theme": theme,
+        "css": CSS,
+        "max_file_size": MAX_BYTES,
+        "state_session_capacity": SESSIONS,
+        "footer_links": ["api", "settings"],
+    }
+
+
+def _connect_data(given: Any, chosen: Any, data: dict[str, Any], choice: dict[str, Any]) -> Any:
+    """Reading, correcting and looking; gives the event after which example data are ready."""
+    own_words = [choice[name] for name in WORDS]
+    dropdowns = [data[name] for name in COLUMNS]
+    guessed = [given, chosen, data["read"], data["columns"], *dropdowns]
+    preview: dict[str, Any] = {
+        "fn": actions.look,
+        "inputs": [given, chosen, *own_words],
+        "outputs": [data["read"], choice["masked"], choice["masked_a_to_t"], choice["masked_t_to_a"]],
+        "show_progress": "hidden",
+        **READING,
+    }
+    uploads = [data[name] for name in ("predictions", "references", "attributes", "tasks")]
+    for number, upload in enumerate(uploads):
+        named = UNNAMED if number else {"api_name": "read"}
+        upload.change(actions.read, uploads, guessed, **READING, **named).then(**preview, **UNNAMED)
+    for number, dropdown in enumerate(dropdowns):
+        named = UNNAMED if number else {"api_name": "columns"}
+        dropdown.input(actions.columns, [given, *dropdowns], [chosen, data["keep"]], **READING, **named).then(
+            **preview, **UNNAMED
+        )
+    choice["attribute"].input(**preview, api_name="preview")
+    choice["task_words"].input(**preview, **UNNAMED)
+    for own in (choice["own_attribute"], choice["own_task"]):
+        own.blur(**preview, **UNNAMED)
+    for chosen_words, own in (("attribute", "own_attribute"), ("task_words", "own_task")):
+        choice[chosen_words].change(
+            lambda words: gr.update(visible=words == OWN), choice[chosen_words], choice[own], **UNNAMED
+        )
+
+    def example() -> tuple[Any, ...]:
+        from captionbias.app.example import example
+
+        return actions.guessed(example())
+
+    taken = data["example"].click(example, None, guessed, **READING, api_name="example")
+    return taken.then(**preview, **UNNAMED)
+
+
+def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], found: dict[str, Any], ready: Any) -> None:
+    """Measuring, by the button or with example data, and cancelling."""
+    run, status = start["run"], start["status"]
+
+    def begin(
+        given: Any,
+        chosen: Any,
+        attribute: str,
+        own_attribute: str,
+        task_words: str,
+        own_task: str,
+        metrics: list[str],
+        preset: str,
+        trials: int,
+        seed: int,
+        request: gr.Request,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
+    ) -> tuple[Any, str]:
+        asked = (given, chosen, attribute, own_attribute, task_words, own_task, metrics, preset, trials, seed)
+        with (
+            actions.plain_errors(),
+            runs.begun(_session(request), lambda done, step: progress(done, desc=step)) as watch,
+        ):
+            return actions.measure(*asked, watch=watch), "Done."
+
+    def stop(request: gr.Request) -> tuple[str, Any]:
+        return "Cancelled." if runs.cancel(_session(request)) else "Nothing was running.", gr.update(visible=False)
+
+    running = []
+    for number, event in enumerate((start["measure"].click, ready.then)):
+        shown = event(
+            lambda: (gr.update(visible=True), gr.update(visible=False), ""),
+            None,
+            [start["cancel"], found["all"], status],
+            **UNNAMED,
+        )
+        measured = shown.then(
+            begin,
+            [start["given"], start["chosen"], *(choice[name] for name in SETTINGS)],
+            [run, status],
+            show_progress_on=status,
+            **ONE_AT_A_TIME,
+            **(UNNAMED if number else {"api_name": "measure"}),
+        )
+        measured.then(lambda: gr.update(visible=False), None, start["cancel"], **UNNAMED)
+        measured.success(actions.show, run, [found[name] for name in SHOWN], show_progress="hidden", **UNNAMED).then(
+            actions.files, run, found["files"], **UNNAMED
+        )
+        running.append(measured)
+    start["cancel"].click(stop, None, [status, start["cancel"]], cancels=running, queue=False, api_name="cancel")
+
+
+def _connect_results(run: Any, found: dict[str, Any]) -> None:
+    """What depends on the captioner that is looked at; and what only programs ask for."""
+    of_sources = [run, found["source_captioner"], found["direction"]]
+    outputs = [found["sources_plot"], found["sources"], found["alignment"]]
+    found["source_captioner"].change(actions.sources, of_sources, outputs, api_name="sources")
+    found["direction"].change(actions.sources, of_sources, outputs, **UNNAMED)
+    found["word_captioner"].change(
+        actions.words, [run, found["word_captioner"]], [found["captions"], found["words"]], api_name="words"
+    )
+    asked = gr.Button(visible=False)
+    answer, paths = gr.JSON(visible=False), gr.File(visible=False, file_count="multiple")
+    asked.click(actions.overview, run, answer, api_name="results")
+    asked.click(actions.files, run, paths, api_name="files")
+
+
+def _session(request: gr.Request) -> str:
+    return str(request.session_hash)

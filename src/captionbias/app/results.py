@@ -1,0 +1,123 @@
+"""What was measured, as values for the page's components and as files to take away."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from captionbias.audit import Audit
+from captionbias.report import grids, write_json, write_text
+from captionbias.report.files import csv_text
+from captionbias.report.grids import Cell, Grid
+from captionbias.report.html import write_report
+from captionbias.report.markdown import markdown_report
+from captionbias.report.sentences import verdicts
+from captionbias.report.tables import DIRECTION_NAMES
+from captionbias.text.markdown import escaped
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run: the audit, what its input was warned of, how to repeat it, and the folder with its files.
+
+    The folder goes when the run is forgotten.
+    """
+
+    audit: Audit
+    notes: tuple[str, ...]
+    command: str | None
+    python: str
+    own: dict[str, dict[str, Any]]
+    folder: TemporaryDirectory[str]
+
+
+def frame(grid: Grid) -> dict[str, Any]:
+    """A table for `gr.Dataframe`: numbers stay numbers, so that it is sorted by their size."""
+    percent = [column.form.endswith("%") for column in grid.columns]
+    headers = [
+        f"{column.name} (%)" if share else column.name for column, share in zip(grid.columns, percent, strict=True)
+    ]
+    rows = [[_cell(cell, column.form) for cell, column in zip(row, grid.columns, strict=True)] for row in grid.rows]
+    return {"headers": headers, "data": rows}
+
+
+def datatypes(grid: Grid) -> list[str]:
+    """For `gr.Dataframe`: text is never read as HTML or Markdown."""
+    return ["number" if column.form else "str" for column in grid.columns]
+
+
+def _cell(cell: Cell, form: str) -> Cell:
+    if cell is None:
+        return ""
+    if isinstance(cell, str) or not form:
+        return cell
+    digits = re.search(r"\.(\d)", form)
+    places = int(digits[1]) if digits else 0
+    number = round(100 * cell if form.endswith("%") else cell, places) + 0
+    return number if places else int(number)
+
+
+def summary(run: Run) -> str:
+    """The verdicts as Markdown in which nobody's words do anything."""
+    lines = [f"- {escaped(text)}" for _, text in verdicts(run.audit)]
+    fast = "Measured with a quick attacker (preset fast); numbers to publish need the papers' preset too."
+    return "\n".join([*lines, "", fast] if run.audit.settings["preset"] == "fast" else lines)
+
+
+def notes(run: Run) -> str:
+    """Everything to know before the numbers are believed, as Markdown; empty if there is nothing."""
+    of_captioners = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    lines = dict.fromkeys([*run.notes, *of_captioners, *(f"not measured: {line}" for line in run.audit.missing)])
+    return "\n".join(f"- {escaped(line)}" for line in lines)
+
+
+def coloured(audit: Audit, captioner: str) -> list[tuple[str, float | None]]:
+    """Captions with each word's contribution to their own attribute value, in [-1, 1], for `gr.HighlightedText`."""
+    spans: list[tuple[str, float | None]] = []
+    for caption in audit.words.get(captioner, {"captions": []})["captions"]:
+        label = caption["attribute"]
+        values = caption["values"][label]
+        largest = max(map(abs, values), default=0) or 1.0
+        spans.append((f"{label}, {100 * caption['scores'][label]:.0f}% sure: ", None))
+        spans += [(f"{word} ", value / largest) for word, value in zip(caption["words"], values, strict=True)]
+        spans.append(("\n", None))
+    return spans
+
+
+def files(run: Run) -> list[str]:
+    """Write the files to take away: the report, everything as JSON, the tables as CSV."""
+    folder = Path(run.folder.name)
+    write_report(run.audit, folder / "report.html", command=run.command)
+    write_text(markdown_report(run.audit, command=run.command), folder / "report.md")
+    write_json(run.audit.as_dict(), folder / "everything.json")
+    names = ["report.html", "report.md", "everything.json"]
+    for name, grid in _tables(run.audit):
+        write_text(csv_text(grid), folder / name)
+        names.append(name)
+    for name, words in run.own.items():
+        write_text(json.dumps(words, indent=2, ensure_ascii=False) + "\n", folder / name)
+        names.append(name)
+    return [str(folder / name) for name in names]
+
+
+def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
+    yield "scores.csv", grids.scores(audit)
+    if len(audit.captioners) > 1:
+        yield "differences.csv", grids.differences(audit)
+    if "dbac" in audit.comparisons:
+        for direction in DIRECTION_NAMES:
+            found = {name: grids.sources(audit, name, direction) for name in audit.captioners}
+            if any(grid.rows for grid in found.values()):
+                yield f"sources-{direction.replace('_', '-')}.csv", _joined(found)
+
+
+def _joined(found: Mapping[str, Grid]) -> Grid:
+    """One table of the captioners' tables."""
+    first = next(iter(found.values()))
+    rows: Iterable[list[Cell]] = ([name, *row] for name, grid in found.items() for row in grid.rows)
+    return Grid(first.title, (grids.Column("captioner"), *first.columns), list(rows))

@@ -1,0 +1,39 @@
+"""`captionbias app`: the page on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from captionbias.cli.shell import console, plain_errors
+
+
+def app(
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port.", min=0, max=65535)] = 7860,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+) -> None:
+    """A page to upload captions and look at the result, on this machine. Nothing is sent anywhere else.
+
+    Example: captionbias app
+    """
+    from importlib.util import find_spec
+
+    with plain_errors():
+        if not find_spec("gradio"):
+            raise ValueError("the page needs gradio: pip install 'captionbias[app]'")
+        from captionbias.app.page import launch_options, page
+
+        try:
+            page().launch(
+                **launch_options(),
+                server_name=host,
+                server_port=port or None,
+                inbrowser=open_browser,
+                quiet=True,
+                prevent_thread_lock=True,
+            )
+        except OSError as error:
+            raise ValueError(f"--port {port}: {error}") from error
+    console.print(f"http://{host}:{port}", highlight=False)

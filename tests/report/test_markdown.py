@@ -1,0 +1,136 @@
+"""The report as Markdown, parsed as Markdown: tables whole, numbers the audit's, and nobody's words run."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+import pytest
+from markdown_it import MarkdownIt
+
+from captionbias.audit import audit
+from captionbias.planted import plant
+from captionbias.report import grids
+from captionbias.report.markdown import TOP, markdown_report
+from captionbias.report.sentences import verdicts
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
+
+COMMAND = "captionbias report --predictions nic.parquet --title 'a b'"
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+OURS = {"<details>", "</details>"}
+HOSTILE = "1. x|y`z\n\n# <img src=x onerror=alert()> </details> [a](javascript:b) *c* www.example.com @someone &amp;"
+
+
+def tables(text):
+    """The rows of each table as plain words."""
+    found = []
+    tokens = iter(PARSER.parse(text))
+    for token in tokens:
+        if token.type == "table_open":
+            found.append([])
+        if token.type == "tr_open":
+            row = takewhile(lambda one: one.type != "tr_close", tokens)
+            found[-1].append([plain(one) for one in row if one.type == "inline"])
+    return found
+
+
+def plain(token):
+    return "".join(one.content for one in token.children)
+
+
+def lines_of_html(text):
+    return [line for token in PARSER.parse(text) if token.type == "html_block" for line in token.content.splitlines()]
+
+
+def kinds(text):
+    tokens = PARSER.parse(text)
+    return {one.type for token in tokens for one in (token, *(token.children or ()))}
+
+
+@pytest.fixture(scope="module")
+def report(two):
+    return markdown_report(two, command=COMMAND)
+
+
+def test_every_table_is_one_to_a_parser_with_as_many_cells_in_each_row(report):
+    found = tables(report)
+    assert len(found) == 2 + 4 + 2  # scores, differences, sources of both captioners and directions, quality, leaks
+    rows = [line for line in report.splitlines() if line.startswith("|")]
+    assert sum(map(len, found)) == len(rows) - len(found)  # but for the lines under the headings
+    bare = [line.replace("\\|", "") for line in rows]
+    for table in found:
+        assert len({len(row) for row in table}) == 1
+        width = len(table[0])
+        assert all(line.count("|") == width + 1 for line in bare[: len(table) + 1])
+        del bare[: len(table) + 1]
+
+
+def test_the_scores_with_a_verdict_come_first_and_are_the_audit_s(report, two):
+    heading, *rows = tables(report)[0]
+    assert heading[-1] == "verdict"
+    assert rows == [row for row in grids.scores(two).texts() if row[-1] != "-"]
+
+
+def test_the_largest_sources_of_each_captioner_are_shown(report, two):
+    shown = tables(report)[2:6]
+    for number, (captioner, direction) in enumerate((name, d) for name in two.captioners for d in ("a_to_t", "t_to_a")):
+        assert shown[number][1:] == list(grids.sources(two, captioner, direction, TOP).texts())
+
+
+def test_what_it_says_is_listed_and_what_measured_it_stands_at_the_end(report, two):
+    items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
+    for _, text in verdicts(two):
+        assert text in items
+    for metric, signature in two.signatures.items():
+        assert f"{metric}: {signature}" in items
+    assert items[-1] == COMMAND
+    assert COMMAND not in markdown_report(two)
+
+
+def test_the_html_around_the_tables_is_ours_and_closed(report):
+    lines = lines_of_html(report)
+    assert lines.count("<details>") == lines.count("</details>") == len([line for line in lines if "<summary>" in line])
+    assert {line for line in lines if not line.startswith("<summary>")} == OURS
+    assert "<summary>sat: What A to T is made of</summary>" in lines
+
+
+def test_without_people_the_captioner_s_own_scores_are_shown(alone):
+    heading, *rows = tables(markdown_report(alone))[0]
+    assert heading[:3] == ["captioner", "score", "value"]
+    assert rows == list(grids.scores(alone).texts())
+    assert {row[1] for row in rows} >= {"LIC x 100, captioner", "omega A to T, captioner"}
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """Names, labels and tasks that would be a page's own parts if they could."""
+    given = plant(200, captions=2)
+    names = {task: f"{task} {HOSTILE}" for tasks in given.tasks for task in tasks}
+    return audit(
+        {HOSTILE: given.predictions, "- " + HOSTILE: plant(200, captions=2, a_to_t=0.9).predictions},
+        references=given.references,
+        attributes=[HOSTILE if label == "male" else "| b | c |" for label in given.attributes],
+        tasks=[[names[task] for task in tasks] for tasks in given.tasks],
+        task_lexicon={name: [task] for task, name in names.items()},
+        trials=2,
+        bootstrap=60,
+        quality_images=10,
+        cache=False,
+    )
+
+
+def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
+    text = markdown_report(hostile, command=f"captionbias report --title '{HOSTILE}'")
+    assert [len(table[0]) for table in tables(text)] == [len(table[0]) for table in tables(report)]
+    assert all(len(row) == len(table[0]) for table in tables(text) for row in table)
+    assert kinds(text) <= kinds(report)  # no link, no image, no emphasis, no list in a list, no HTML in a line
+    assert sum(token.type == "heading_open" for token in PARSER.parse(text)) == 1
+    lines = lines_of_html(text)
+    assert {line for line in lines if not line.startswith("<summary>")} == OURS
+    summaries = [line.removeprefix("<summary>").removesuffix("</summary>") for line in lines if line not in OURS]
+    assert not any("<" in line or ">" in line for line in summaries)
+    assert max(token.level for token in PARSER.parse(text)) == max(token.level for token in PARSER.parse(report))
+    said = " ".join(HOSTILE.split())
+    assert tables(text)[0][1][0] == said
+    assert tables(text)[0][-1][0] == f"- {said}"
+    assert any(row[0].startswith(f"{said} → ") for row in tables(text)[2])
