@@ -10,9 +10,10 @@ import pytest
 from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
 
 from captionbias import alignment
-from captionbias.alignment import align
+from captionbias.alignment import DELTAS, AlignmentReport, Replacement, align, elbow
 from captionbias.text import UNKNOWN, Tokens, tokenize
 
 NOTHING: frozenset[str] = frozenset()
@@ -134,12 +135,64 @@ def test_report_for_json():
         "words_contextual": 1,
         "words_unknown": 2,
         "share_contextual": 0.25,
+        "by_delta": {"deltas": DELTAS.tolist(), "shares": [0.0] * 4 + [0.25] * 16, "elbow": 0.25},
         "pairs": [
             {"word": "rock", "replacement": UNKNOWN, "distance": 2.0, "tokens": 2},
             {"word": "seat", "replacement": "chair", "distance": pytest.approx(0.2), "tokens": 1},
         ],
     }
     assert len(report.as_dict()["pairs"]) == 3
+
+
+def test_the_share_at_a_delta_is_what_alignment_with_it_replaces_by_words():
+    human = tokenize(["seat rock rock zebu chair sofa sofa dog"])
+    model = flags(human, "chair")
+    _, report = align(human, model, NOTHING, VECTORS)
+    deltas = np.append(DELTAS, [1.5, 2.0])
+    alone = [align(human, model, NOTHING, VECTORS, float(delta))[1].share_contextual for delta in deltas]
+    assert report.shares(deltas).tolist() == alone
+    assert len(set(alone)) == 4  # seat at 0.2, sofa at 0.4, dog at 1; rock, opposite, and zebu, unknown, never
+
+
+def test_without_vectors_or_words_to_replace_no_delta_replaces_anything():
+    human = tokenize(["a seat"])
+    _, constant = align(human, flags(human, "a"), NOTHING, None)
+    _, nothing = align(human, flags(human, "a", "seat"), NOTHING, VECTORS)
+    for report in (constant, nothing):
+        assert report.shares(DELTAS).tolist() == [0.0] * len(DELTAS)
+        assert report.as_dict()["by_delta"]["elbow"] is None
+
+
+def test_shares_count_every_pair_however_few_are_listed():
+    pairs = (Replacement("a", "b", 0.1, 1), Replacement("c", "d", 0.3, 1), Replacement("e", UNKNOWN, None, 1))
+    shown = AlignmentReport(4, 2, 1, 2, 1, pairs).as_dict(pairs=1)
+    assert len(shown["pairs"]) == 1
+    assert shown["by_delta"]["shares"][-1] == pytest.approx(2 / 3)
+
+
+@given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
+def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
+    deltas = np.linspace(0.1, 0.8, 8)
+    above = shares - np.interp(deltas, deltas[[0, -1]], shares[[0, -1]])
+    found = elbow(deltas, shares)
+    if found is None:
+        assert above.max() <= 1e-12
+    else:
+        place = int(np.flatnonzero(deltas == found)[0])
+        assert above[place] == pytest.approx(above.max(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ([0.0, 0.9, 1.0, 1.0], 0.2),
+        ([0.0, 0.1, 0.9, 1.0], 0.3),
+        ([0.0, 0.1, 0.2, 1.0], None),  # it bends the other way
+        ([0.5, 0.5, 0.5, 0.5], None),
+    ],
+)
+def test_an_elbow_by_hand(shares, expected):
+    assert elbow(np.array([0.1, 0.2, 0.3, 0.4]), np.array(shares)) == expected
 
 
 def test_nothing_to_replace():

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as nps
 
-from captionbias.alignment_quality import DELTAS, alignment_quality, elbow
+from captionbias.alignment import DELTAS
+from captionbias.alignment_quality import alignment_quality
 from captionbias.quality import meteor
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
@@ -94,12 +92,3 @@ def test_bad_arguments_are_named(options, message):
         alignment_quality(
             **{"predictions": SAID, "references": HUMAN, "vectors": {"near": NEAR}, **options},
         )
-
-
-@given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
-def test_an_elbow_is_a_delta_above_the_line_between_the_ends(shares):
-    deltas = np.linspace(0.1, 0.8, 8)
-    found = elbow(deltas, shares)
-    if found is not None:
-        place = int(np.flatnonzero(deltas == found)[0])
-        assert shares[place] >= np.interp(found, deltas[[0, -1]], shares[[0, -1]]) - 1e-12

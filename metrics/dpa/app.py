@@ -1,13 +1,14 @@
 """The Space of DPA."""
 
 from captionbias import metrics
-from captionbias.hub import pages
+from captionbias.app.metric_page import metric_page
+from captionbias.app.page import launch_options
 
-page = pages.metric_page(
+demo = metric_page(
     "DPA, directional predictability amplification",
     "Can tasks be guessed from genders, or genders from tasks, better when a captioner names them?",
     metrics.dpa,
 )
 
 if __name__ == "__main__":
-    page.launch(max_file_size=pages.MAX_FILE_SIZE)
+    demo.launch(**launch_options())

@@ -3,13 +3,14 @@
 import functools
 
 from captionbias import metrics
-from captionbias.hub import pages
+from captionbias.app.metric_page import metric_page
+from captionbias.app.page import launch_options
 
-page = pages.metric_page(
+demo = metric_page(
     "LIC, leakage for image captioning",
     "Do captions give away a protected attribute, its words masked, more than human captions of the same images do?",
     functools.partial(metrics.lic, preset="fast"),
 )
 
 if __name__ == "__main__":
-    page.launch(max_file_size=pages.MAX_FILE_SIZE)
+    demo.launch(**launch_options())

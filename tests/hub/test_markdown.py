@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.hub.markdown import BEGIN, END, dataset_section, escaped, model_section, put_section
+from captionbias.hub.markdown import BEGIN, END, dataset_section, model_section, put_section
 
 SEARCH = settings(deadline=None, max_examples=200)
 PIECES = st.sampled_from(["\n", "\r\n", "\r", "# Card", "```", "<!--", "-->", "| a |", "é😀", " ", "\ufeff", "---"])
@@ -73,13 +73,6 @@ def test_no_label_or_signature_gets_out_of_its_place(label, words, version):
     assert (card.count(BEGIN), card.count(END)) == (1, 1)
     assert not re.search(r"(?<!\\)<(?!!-- captionbias: (begin|end) -->)", card)
     card.encode("utf-8")
-
-
-@SEARCH
-@given(HOSTILE)
-def test_escaped_words_are_those_words(words):
-    plain = re.sub(r"\\(.)", r"\1", escaped(words))
-    assert plain == "".join(c if c.isprintable() else "\ufffd" for c in " ".join(words.split()))
 
 
 @SEARCH

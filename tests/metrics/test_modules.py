@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
-import runpy
 import subprocess
 import sys
 import threading
@@ -15,12 +13,11 @@ from typing import Any
 
 import evaluate
 import numpy as np
-import pandas as pd
 import pytest
 
 import captionbias
 from captionbias import metrics
-from captionbias.hub import modules, pages
+from captionbias.hub import modules
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 NAMES = sorted(metrics.__all__)
@@ -360,26 +357,3 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_an_unknown_metric_is_named() -> None:
     with pytest.raises(ValueError, match=r"names\[1\] is 'bleu'.*choose from ba_mals, dbac, "):
         modules.install_metrics(["lic", "bleu"])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_page_of_a_metric_shows_its_scores_as_text(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the metric as the Space's own app gives it to its page."""
-    given: list[Any] = []
-    monkeypatch.setattr(pages, "metric_page", lambda *arguments: given.append(arguments))
-    runpy.run_path(str(FOLDER / name / "app.py"))
-    [(title, about, score)] = given
-    assert title
-    assert about
-    rows = captions()
-    table = tmp_path / "captions.parquet"
-    columns = {"caption": "predictions", "references": "references", "attribute": "attributes"}
-    pd.DataFrame({column: rows[name] for column, name in columns.items()}).to_parquet(table)
-    bound = functools.partial(score, **{option: value for option, value in quick(name).items() if option != "preset"})
-    shown = dict(pages.scores_of_table(table, bound))
-    expected = getattr(metrics, name)(**rows, **quick(name))
-    assert list(shown) == list(expected)
-    assert shown["signature"] == expected["signature"]
-    assert all(float(shown[key]) == pytest.approx(expected[key], rel=1e-3) for key in set(shown) - {"signature"})

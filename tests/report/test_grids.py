@@ -84,7 +84,7 @@ def test_without_an_interval_there_is_no_verdict(planted):
         assert row[6] in (None, "-")
 
 
-def test_below_zero_with_tasks_that_people_named_cannot_be_told_from_the_tables_own_lean():
+def test_t_to_a_below_zero_with_tasks_that_people_named_is_no_mitigation():
     given = plant(400, captions=2, t_to_a=-1.0)
     found = audit(
         {"nic": given.predictions},

@@ -104,10 +104,10 @@ def test_without_people_the_captioner_s_own_scores_are_shown(alone):
 @pytest.fixture(scope="module")
 def hostile():
     """Names, labels and tasks that would be a page's own parts if they could."""
-    given = plant(200, captions=2)
+    given = plant(120, captions=2)
     names = {task: f"{task} {HOSTILE}" for tasks in given.tasks for task in tasks}
     return audit(
-        {HOSTILE: given.predictions, "- " + HOSTILE: plant(200, captions=2, a_to_t=0.9).predictions},
+        {HOSTILE: given.predictions, "- " + HOSTILE: plant(120, captions=2, a_to_t=0.9).predictions},
         references=given.references,
         attributes=[HOSTILE if label == "male" else "| b | c |" for label in given.attributes],
         tasks=[[names[task] for task in tasks] for tasks in given.tasks],

@@ -6,14 +6,17 @@ import copy
 import html
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from captionbias.audit import audit
+from captionbias.consistency import Study
 from captionbias.report.grids import pair_name, score_name
 from captionbias.report.plots import (
     ADDS,
     TAKES,
     alignment_plot,
+    consistency_plot,
     differences_plot,
     literal,
     scores_plot,
@@ -189,3 +192,6 @@ def test_names_are_shown_letter_by_letter_and_a_number_is_a_name_too(planted):
     assert [trace.name for trace in tradeoff_plot(found).data] == list(map(literal, names))
     rows = [{"direction": "a_to_t", "attribute": "<i>", "task": "a&b", "amplification_matched": 0.1}]
     assert list(sources_plot(rows).data[0].y) == ["&lt;i&gt; → a&amp;b"]
+    study = consistency_plot(Study(["2021", "<b>"], ["bow", "linear"], {"lic": np.array([[1.0, 2.0], [3.0, 4.0]])}, []))
+    assert [list(trace.x) for trace in study.data] == [["2021", "&lt;b&gt;"]] * 2
+    assert {axis.type for axis in study.select_xaxes()} == {"category"}

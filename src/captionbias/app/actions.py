@@ -25,6 +25,7 @@ from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped
 
 NOTHING = Given({})
+PREVIEWED = 4  # images
 UNCHOSEN = Chosen(None, (), None, None, None)
 # Nobody's own words go into the settings: what they are called in files and commands.
 OWN_FILES = {"attribute": again.WORDS, "task": again.TASK_WORDS}
@@ -113,7 +114,7 @@ def look(
         lexicons = _lexicon(attribute, own_attribute), _lexicon(task_words, own_task)
         with heard() as notes:
             captions = next(iter(captions_of(given, chosen, only=next(iter(names_of(given, chosen)), None)).values()))
-        spans = [_spans(preview(captions, lexicon)) for lexicon in lexicons]
+        spans = [_spans(preview(captions, lexicon, rows=PREVIEWED)) for lexicon in lexicons]
     except ValueError as error:
         return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
     names = ", ".join(map(escaped, names_of(given, chosen)))
@@ -130,7 +131,7 @@ def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
         spans.append((f"{row.image} ({row.attribute})\n", None))
         if row.model is not None:
             spans += [("captioner: ", None), *row.model, ("\n", None)]
-        for caption in row.human[:2]:
+        for caption in row.human[:1]:
             spans += [("people: ", None), *caption, ("\n", None)]
         spans.append(("\n", None))
     return spans

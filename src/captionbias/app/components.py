@@ -7,10 +7,8 @@ from typing import Any
 
 import gradio as gr
 
+from captionbias.app.results import CONTRIBUTIONS
 from captionbias.report.tables import DIRECTION_NAMES
-
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: nothing is told to anybody
-
 
 OWN = "my own words"
 ATTRIBUTES = ("gender", "race", "age", "emotion", OWN)
@@ -130,11 +128,16 @@ def choice() -> dict[str, Any]:
     with gr.Row():
         found["trials"] = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
         found["seed"] = gr.Number(0, precision=0, minimum=0, label="Seed")
-    with gr.Accordion("What will be masked, in the first images", open=True, visible=False) as accordion:
+    with (
+        gr.Accordion("What will be masked, in the first images", open=True, visible=False) as accordion,
+        gr.Row(),
+    ):
         found["masked_a_to_t"] = gr.HighlightedText(
-            label="In A to T and LIC: the words for the attribute", elem_id="masked-a-to-t"
+            label="In A to T and LIC: the words for the attribute", min_width=320, elem_id="masked-a-to-t"
         )
-        found["masked_t_to_a"] = gr.HighlightedText(label="In T to A: the words for tasks", elem_id="masked-t-to-a")
+        found["masked_t_to_a"] = gr.HighlightedText(
+            label="In T to A: the words for tasks", min_width=320, elem_id="masked-t-to-a"
+        )
     found["masked"] = accordion
     return found
 
@@ -167,7 +170,10 @@ def results() -> dict[str, Any]:
             with gr.Tab("Words"):
                 found["word_captioner"] = gr.Dropdown([], label="Captioner")
                 found["captions"] = gr.HighlightedText(
-                    label="Captions that give the attribute away: each word for (above 0) or against it",
+                    label="Captions that give the attribute away: which words speak for it, which against it",
+                    color_map=CONTRIBUTIONS,
+                    show_inline_category=False,
+                    show_legend=True,
                     elem_id="captions",
                 )
                 found["words"] = _frame("Words")

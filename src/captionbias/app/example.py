@@ -8,13 +8,13 @@ from captionbias.app.given import Given
 from captionbias.captions.tables import Table, table_from_memory
 from captionbias.planted import plant
 
-IMAGES, CAPTIONS = 2000, 3
-# What the second captioner does: half of the tasks it names are ones that lean to the person's gender.
-BIASED = 0.5
+IMAGES, CAPTIONS = 3000, 2
+# What the second captioner does: some of the tasks it names lean to the gender, some of the genders to the task.
+BIASED: dict[str, Any] = {"a_to_t": 0.5, "t_to_a": 0.3}
 AGAIN = f"""\
 from captionbias.planted import plant
 
-faithful, biased = plant({IMAGES}, captions={CAPTIONS}), plant({IMAGES}, captions={CAPTIONS}, a_to_t={BIASED})
+faithful, biased = plant({IMAGES}, captions={CAPTIONS}), plant({IMAGES}, captions={CAPTIONS}, **{BIASED})
 captioners = {{"faithful": faithful.predictions, "biased": biased.predictions}}
 people = {{"references": faithful.references, "attributes": faithful.attributes, "tasks": faithful.tasks}}
 """
@@ -26,7 +26,7 @@ def example() -> Given:
     >>> list(example().predictions)
     ['faithful', 'biased']
     """
-    faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, a_to_t=BIASED)
+    faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, **BIASED)
     ids = list(range(IMAGES))
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
     return Given(

@@ -20,6 +20,9 @@ from captionbias.report.sentences import verdicts
 from captionbias.report.tables import DIRECTION_NAMES
 from captionbias.text.markdown import escaped
 
+WEAK, STRONG = 0.1, 0.5
+CONTRIBUTIONS = {"strongly for": "#d55e00", "for": "#f0b083", "against": "#85c1e2", "strongly against": "#0072b2"}
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -76,17 +79,29 @@ def notes(run: Run) -> str:
     return "\n".join(f"- {escaped(line)}" for line in lines)
 
 
-def coloured(audit: Audit, captioner: str) -> list[tuple[str, float | None]]:
-    """Captions with each word's contribution to their own attribute value, in [-1, 1], for `gr.HighlightedText`."""
-    spans: list[tuple[str, float | None]] = []
+def coloured(audit: Audit, captioner: str) -> list[tuple[str, str | None]]:
+    """Captions with what each word says of their own attribute value, for `gr.HighlightedText`: see `CONTRIBUTIONS`."""
+    spans: list[tuple[str, str | None]] = []
     for caption in audit.words.get(captioner, {"captions": []})["captions"]:
         label = caption["attribute"]
         values = caption["values"][label]
         largest = max(map(abs, values), default=0) or 1.0
         spans.append((f"{label}, {100 * caption['scores'][label]:.0f}% sure: ", None))
-        spans += [(f"{word} ", value / largest) for word, value in zip(caption["words"], values, strict=True)]
+        for word, value in zip(caption["words"], values, strict=True):
+            spans += [(word, _contribution(value / largest)), (" ", None)]
         spans.append(("\n", None))
     return spans
+
+
+def _contribution(share: float) -> str | None:
+    """How a word's value is called, by its share of the caption's largest.
+
+    >>> _contribution(0.9), _contribution(-0.2), _contribution(0.01)
+    ('strongly for', 'against', None)
+    """
+    if abs(share) < WEAK:
+        return None
+    return ("strongly " if abs(share) >= STRONG else "") + ("for" if share > 0 else "against")
 
 
 def files(run: Run) -> list[str]:

@@ -11,7 +11,7 @@ from captionbias.cli.shell import console, plain_errors
 
 def app(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port.", min=0, max=65535)] = 7860,
+    port: Annotated[int, typer.Option(help="Port.", min=1, max=65535)] = 7860,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
 ) -> None:
     """A page to upload captions and look at the result, on this machine. Nothing is sent anywhere else.
@@ -23,17 +23,20 @@ def app(
     with plain_errors():
         if not find_spec("gradio"):
             raise ValueError("the page needs gradio: pip install 'captionbias[app]'")
-        from captionbias.app.page import launch_options, page
+    from captionbias.app.page import launch_options, page
 
+    served = page()  # it listens to warnings as long as it is served, and plain_errors to those meanwhile
+    with plain_errors():
         try:
-            page().launch(
+            _, address, _ = served.launch(
                 **launch_options(),
                 server_name=host,
-                server_port=port or None,
+                server_port=port,
                 inbrowser=open_browser,
                 quiet=True,
                 prevent_thread_lock=True,
             )
         except OSError as error:
             raise ValueError(f"--port {port}: {error}") from error
-    console.print(f"http://{host}:{port}", highlight=False)
+    console.print(f"the page is at {address}; end it with Ctrl-C", highlight=False, markup=False, soft_wrap=True)
+    served.block_thread()

@@ -54,10 +54,10 @@ def csv_text(grid: Grid) -> str:
 
     >>> from captionbias.report.grids import Column, Grid
     >>> csv_text(Grid("", (Column("task"), Column("adds", ".2f")), [["=cmd()", -0.125], ["knife", None]]))
-    "task,adds\n'=cmd(),-0.125\nknife,\n"
+    "task,adds\r\n'=cmd(),-0.125\r\nknife,\r\n"
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\r\n")  # with another, a lone \r in a cell would begin a row
     writer.writerow([_no_formula(column.name) for column in grid.columns])
     writer.writerows([_no_formula(cell) for cell in row] for row in grid.rows)
     return text.getvalue()
@@ -72,7 +72,7 @@ def write_text(text: str, path: Path) -> None:
     part, target = _places(path)
     with _explained(path):
         try:
-            part.write_text(text, encoding="utf-8")
+            part.write_text(text, encoding="utf-8", newline="")
             part.replace(target)
         finally:
             with suppress(OSError):

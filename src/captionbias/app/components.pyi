@@ -1,0 +1,204 @@
+"""What stands on the page, and where; each function gives its components by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from captionbias.report.tables import DIRECTION_NAMES
+
+OWN = "my own words"
+ATTRIBUTES = ("gender", "race", "age", "emotion", OWN)
+TASKS = ("coco_objects", "coco_names", OWN)
+KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
+QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
+DIRECTIONS = [(f"{DIRECTION_NAMES[key]}: {question}", key) for key, question in QUESTIONS.items()]
+METRICS = [("DBAC: in which direction?", "dbac"), ("LIC: does it give the attribute away?", "lic")]
+PRESETS = [("fast: seconds to minutes", "fast"), ("the papers' protocols: hours without a GPU", "papers")]
+
+ABOUT = """
+# captionbias
+
+Does an image captioner make the bias of its data worse, in which direction, and how sure is that? Upload what the
+captioner says and what people say about the same images, and see. Files stay on this machine and are deleted after an
+hour.
+"""
+PROGRAM = """
+Every action is an endpoint with a name. A client keeps its own data and results from one call to the next.
+
+| endpoint | what it does |
+| :--- | :--- |
+| `/read` | takes files: captioners' captions (a list), people's captions, labels, tasks; guesses their columns |
+| `/example` | takes the example data instead |
+| `/columns` | corrects the columns, and keeps some labels only |
+| `/preview` | what will be masked |
+| `/measure` | measures |
+| `/cancel` | cancels the measurement of this client |
+| `/results` | the verdicts, notes and scores |
+| `/sources`, `/words` | of one captioner: what drives each direction; words and captions |
+| `/files` | the report, the data, the tables, and how to measure again |
+"""
+CODE = """\
+from gradio_client import Client, handle_file
+
+client = Client("http://127.0.0.1:7860")
+client.predict([handle_file("nic.csv")], handle_file("people.csv"), None, None, api_name="/read")
+client.predict("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 10, 0, api_name="/measure")
+print(client.predict(api_name="/results"))
+print(client.predict(api_name="/files"))
+"""
+
+
+class Upload(gr.File):
+    """A file from the person's own machine: an address in its place is never opened."""
+
+    is_template = True  # it looks and behaves as gr.File does
+
+    async def async_move_resource_to_block_cache(self, url_or_file_path: str | Path | None) -> str | None:
+        if str(url_or_file_path or "").lower().startswith(("http:", "https:")):
+            raise gr.Error("An address is no file: upload the file itself.", print_exception=False)
+        moved: str | None = await super().async_move_resource_to_block_cache(url_or_file_path)
+        return moved
+    from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
+    from gradio.blocks import Block
+    if TYPE_CHECKING:
+        from gradio.components import Timer
+        from gradio.components.base import Component
+
+def data() -> dict[str, Any]:
+    """Files, and which of their columns is what."""
+    found: dict[str, Any] = {}
+    gr.Markdown("## 1. Captions")
+    found["example"] = gr.Button("Try it with example data", elem_id="example")
+    with gr.Row():
+        found["predictions"] = Upload(
+            label="The captioner's captions: one file for each captioner",
+            file_count="multiple",
+            file_types=KINDS,
+            height=170,
+            elem_id="predictions",
+        )
+        found["references"] = Upload(
+            label="People's captions, if they are in another file", file_types=KINDS, height=170, elem_id="references"
+        )
+    with gr.Accordion("Labels or tasks in files of their own", open=False), gr.Row():
+        found["attributes"] = Upload(label="The label of each image", file_types=KINDS, height=140)
+        found["tasks"] = Upload(label="The tasks (objects, activities) of each image", file_types=KINDS, height=140)
+    gr.Markdown("CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions; joined by image id.")
+    found["read"] = gr.Markdown(elem_id="read")
+    with gr.Group(visible=False) as group:
+        with gr.Row():
+            found["image_id"] = _column("Image ids")
+            found["prediction_columns"] = _column("The captioner's captions", multiselect=True)
+            found["reference_column"] = _column("People's captions")
+        with gr.Row():
+            found["attribute_column"] = _column("Label of each image")
+            found["task_column"] = _column("Tasks of each image")
+            found["keep"] = _column("Only images with these labels", multiselect=True)
+    found["columns"] = group
+    return found
+
+def choice() -> dict[str, Any]:
+    """What is measured."""
+    found: dict[str, Any] = {}
+    gr.Markdown("## 2. What to measure")
+    with gr.Row():
+        with gr.Column():
+            found["attribute"] = gr.Dropdown(list(ATTRIBUTES), value="gender", label="Attribute")
+            found["own_attribute"] = gr.Textbox(
+                label="Attribute words",
+                info="A line for each value, or JSON.",
+                lines=3,
+                visible=False,
+                placeholder="female: woman, lady, girl\nmale: man, guy, boy",
+                elem_id="own-attribute",
+            )
+        with gr.Column():
+            found["task_words"] = gr.Dropdown(list(TASKS), value=TASKS[0], label="Task words")
+            found["own_task"] = gr.Textbox(
+                label="Task words of your own",
+                info="A line for each task, or JSON.",
+                lines=3,
+                visible=False,
+                placeholder="knife: knife, knives\nsurfboard: surfboard, surf board",
+            )
+    with gr.Row():
+        found["metrics"] = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
+        found["preset"] = gr.Radio(PRESETS, value="fast", label="Preset")
+    with gr.Row():
+        found["trials"] = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
+        found["seed"] = gr.Number(0, precision=0, minimum=0, label="Seed")
+    with gr.Accordion("What will be masked, in the first images", open=True, visible=False) as accordion:
+        found["masked_a_to_t"] = gr.HighlightedText(
+            label="In A to T and LIC: the words for the attribute", elem_id="masked-a-to-t"
+        )
+        found["masked_t_to_a"] = gr.HighlightedText(label="In T to A: the words for tasks", elem_id="masked-t-to-a")
+    found["masked"] = accordion
+    return found
+
+def results() -> dict[str, Any]:
+    """What was found."""
+    found: dict[str, Any] = {}
+    with gr.Column(visible=False, elem_id="results") as column:
+        gr.Markdown("## 3. What was found")
+        found["summary"] = gr.Markdown(elem_id="summary")
+        with gr.Accordion("To know before these numbers are believed", open=True) as accordion:
+            found["notes"] = gr.Markdown(elem_id="notes")
+        found["noted"] = accordion
+        with gr.Tabs():
+            with gr.Tab("Scores"):
+                found["scores_plot"] = _plot("scores")
+                found["scores"] = _frame("Scores")
+            with gr.Tab("Compare", visible=False) as tab:
+                found["differences_plot"] = _plot("differences")
+                found["differences"] = _frame("Differences")
+            found["compare"] = tab
+            with gr.Tab("Where it comes from") as tab:
+                with gr.Row():
+                    found["source_captioner"] = gr.Dropdown([], label="Captioner")
+                    found["direction"] = gr.Radio(DIRECTIONS, value="a_to_t", label="Direction")
+                found["sources_plot"] = _plot("sources")
+                found["sources"] = _frame("Sources")
+                found["alignment"] = _frame("What alignment replaced")
+            found["origin"] = tab
+            with gr.Tab("Words"):
+                found["word_captioner"] = gr.Dropdown([], label="Captioner")
+                found["captions"] = gr.HighlightedText(
+                    label="Captions that give the attribute away: each word for (above 0) or against it",
+                    elem_id="captions",
+                )
+                found["words"] = _frame("Words")
+            with gr.Tab("Quality", visible=False) as tab:
+                found["tradeoff"] = _plot("tradeoff")
+                found["quality"] = _frame("Quality")
+            found["good"] = tab
+            with gr.Tab("How sure"):
+                found["certainty"] = _frame("How sure")
+                found["leaks"] = _frame("Seen in training")
+            with gr.Tab("Take away"):
+                found["files"] = gr.File(
+                    label="Report, data and tables", interactive=False, file_count="multiple", elem_id="files"
+                )
+                found["command"] = gr.Code(language="shell", label="The same run on your machine", elem_id="command")
+                found["python"] = gr.Code(language="python", label="The same in Python", elem_id="python")
+    found["all"] = column
+    return found
+
+def program() -> None:
+    """How a program uses the page."""
+    with gr.Accordion("Use it from a program", open=False):
+        gr.Markdown(PROGRAM)
+        gr.Code(CODE, language="python", label="gradio_client", interactive=False)
+
+def _column(label: str, multiselect: bool = False) -> Any:
+    return gr.Dropdown(label=label, choices=[], value=[] if multiselect else None, multiselect=multiselect)
+
+def _plot(name: str) -> Any:
+    return gr.Plot(show_label=False, elem_id=f"{name}-plot")
+
+def _frame(label: str) -> Any:
+    return gr.Dataframe(
+        label=label, interactive=False, wrap=True, max_height=420, elem_id=f"{label.lower().replace(' ', '-')}-table"
+    )

@@ -1,0 +1,95 @@
+"""Captioners on the same images: rows that belong together, what is left out and said so, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from captionbias.captions import CaptionBiasWarning, check_captions, on_the_same_images
+
+LABELS = {"7": "female", "9": "male", "12": "female", "x": "female", "0": "male"}
+
+
+def captions(name, ids, **changed):
+    """Captions that say whose they are and of which image."""
+    people = {
+        "references": [[f"people of {image}"] for image in ids],
+        "attributes": [LABELS[image] for image in ids],
+        "tasks": [[f"task {image}"] for image in ids],
+    }
+    return check_captions(predictions=[f"{name} of {image}" for image in ids], image_ids=ids, **{**people, **changed})
+
+
+def test_rows_are_joined_by_image_in_the_first_captioner_s_order():
+    found = on_the_same_images(
+        {"nic": captions("nic", ["12", "9", "7"]), "sat": captions("sat", ["7", "12", "9"])},
+    )
+    assert found.image_ids == ["12", "9", "7"]
+    for name in ("nic", "sat"):
+        assert found.predictions[name] == [f"{name} of {image}" for image in found.image_ids]
+    assert found.people == {
+        "references": [(f"people of {image}",) for image in found.image_ids],
+        "attributes": [LABELS[image] for image in found.image_ids],
+        "tasks": [(f"task {image}",) for image in found.image_ids],
+    }
+
+
+def test_images_that_not_all_captioners_have_are_left_out_and_counted_for_each():
+    read = {
+        "nic": captions("nic", ["7", "9", "12", "x"]),
+        "sat": captions("sat", ["9", "x"]),
+        "fc": captions("fc", ["x", "9", "7"]),
+    }
+    with pytest.warns(CaptionBiasWarning) as told:
+        found = on_the_same_images(read)
+    assert found.image_ids == ["9", "x"]
+    assert found.predictions["fc"] == ["fc of 9", "fc of x"]
+    assert [str(one.message).partition(" have ")[0] for one in told] == [
+        "2 of 4 images of nic",
+        "1 of 3 images of fc",
+    ]
+
+
+def test_nothing_is_said_where_nothing_is_left_out():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        alone = on_the_same_images({"nic": captions("nic", ["7", "9"])})
+        on_the_same_images({"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["9", "7"])})
+    assert alone.predictions == {"nic": ["nic of 7", "nic of 9"]}
+
+
+def test_what_nobody_knows_stays_unknown():
+    unknown = {"references": None, "tasks": None}
+    found = on_the_same_images({name: captions(name, ["7", "9"], **unknown) for name in ("nic", "sat")})
+    assert found.people == {"references": None, "attributes": ["female", "male"], "tasks": None}
+
+
+def test_captioners_without_a_common_image_are_refused_by_name():
+    read = {"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["12", "0"])}
+    with pytest.raises(ValueError, match="predictions: nic, sat have no image in common"):
+        on_the_same_images(read)
+
+
+@pytest.mark.parametrize(
+    ("argument", "other"),
+    [
+        ("attributes", ["male", "female"]),
+        ("references", [["people of 7"], ["others of 9"]]),
+        ("tasks", [[], ["task 9"]]),
+        ("tasks", None),
+    ],
+)
+def test_different_things_known_of_an_image_are_refused_by_name(argument, other):
+    read = {"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["7", "9"], **{argument: other})}
+    with pytest.raises(ValueError, match=f"{argument} of nic and sat differ on the same images: give one file"):
+        on_the_same_images(read)
+
+
+def test_what_is_known_of_images_left_out_may_differ():
+    read = {
+        "nic": captions("nic", ["7", "9", "12"]),
+        "sat": captions("sat", ["7", "9", "x"], tasks=[["task 7"], ["task 9"], ["another"]]),
+    }
+    with pytest.warns(CaptionBiasWarning, match="1 of 3"):
+        assert on_the_same_images(read).image_ids == ["7", "9"]
