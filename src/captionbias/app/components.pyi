@@ -50,7 +50,6 @@ print(client.predict(api_name="/results"))
 print(client.predict(api_name="/files"))
 """
 
-
 class Upload(gr.File):
     """A file from the person's own machine: an address in its place is never opened."""
 
@@ -63,6 +62,7 @@ class Upload(gr.File):
         return moved
     from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
     from gradio.blocks import Block
+
     if TYPE_CHECKING:
         from gradio.components import Timer
         from gradio.components.base import Component

@@ -18,15 +18,14 @@ from captionbias.text.markdown import escaped
 MAX_CAPTIONS = 20_000  # of all captioners together
 SECONDS = 1800  # that one run may take
 HEADERS = ["captioner", "score", "value", "low", "high"]
-TYPES = ["str", "str", "number", "number", "number"]
+TYPES: Any = ["str", "str", "number", "number", "number"]  # text is never read as HTML
 ATTRIBUTES = [name for name in components.ATTRIBUTES if name != components.OWN]
 
 Result: TypeAlias = dict[str, Any]
 
 TABLE = """
 Upload what a captioner says, and what people say about the same images: CSV, TSV, JSON, JSONL, Parquet, COCO results or
-COCO captions, with the label of each image (female or male, say) in one of them. Files are deleted within two hours, and
-nothing else is kept.
+COCO captions, with the label of each image (female or male, say) in one of them. Files are deleted within two hours.
 """
 INTERVALS = "`low` and `high` bound 95% of what other images and attackers would have given; not every score has them."
 
@@ -54,7 +53,7 @@ def metric_page(title: str, about: str, score: Callable[..., Result]) -> Any:
         gr.Markdown(INTERVALS)
         signature = gr.Code(language=None, label="Signature", interactive=False, elem_id="signature")
         with gr.Accordion("Everything, for programs", open=False):
-            everything = gr.JSON(show_label=False)
+            everything = gr.JSON(label="Results", show_label=False)
         _connect_data(given, chosen, data)
 
         def measure(

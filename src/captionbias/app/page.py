@@ -24,7 +24,12 @@ SHOWN = (
     *("good", "tradeoff", "quality", "certainty", "leaks", "origin", "source_captioner", "word_captioner"),
     *("command", "python"),
 )
-CSS = ".gradio-container { max-width: 76rem !important; margin: 0 auto; } #status { min-height: 3.5rem; }"
+# Wide tables are scrolled by themselves: without the second rule they would widen the whole page on a phone.
+CSS = """
+.gradio-container { max-width: 76rem !important; margin: 0 auto; }
+.gradio-container main, .gradio-container .main, .gradio-container .wrap { min-width: 0; max-width: 100vw; }
+#status { min-height: 3.5rem; }
+"""
 
 
 def page(seconds: float | None = None) -> Any:

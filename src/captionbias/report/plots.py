@@ -28,6 +28,10 @@ ROW_HEIGHT, PANEL_MARGIN, NAMED_AXIS_MARGIN, TITLE_HEIGHT = 34, 66, 96, 60
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 ADDS, TAKES = COLOURS[3], COLOURS[0]
 ZERO = {"line_width": 1, "line_color": "gray"}
+# Read on white and on black alike: who shows a plot knows the page, a plot does not.
+INK, GRID = "#777e87", "rgba(128,128,128,0.25)"
+AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
+TEMPLATE = {"layout": {"xaxis": AXIS, "yaxis": AXIS}}
 BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}  # the legend
 # Without human captions there is no amplification, and these say how much the captioner's captions tell.
 SHOWN = {
@@ -220,11 +224,11 @@ def _panels(titles: Sequence[str], height: int, margin: int = PANEL_MARGIN) -> A
 def _layout(height: int) -> dict[str, Any]:
     return {
         "height": height,
-        "template": "plotly_white",
+        "template": TEMPLATE,
         "margin": {"l": 8, "r": 16, "t": 40, "b": 60},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"size": 13},
+        "font": {"size": 13, "color": INK},
     }
 
 
