@@ -97,7 +97,7 @@ def audit(
     task_lexicon: LexiconSource | None = None,
     vectors: Any = None,
     bootstrap: int = 1000,
-    quality_images: int = 2000,
+    quality_images: int = 1000,
     cache: bool | str | Path = True,
     watch: Watch | None = None,
 ) -> Audit:

@@ -52,37 +52,24 @@ print(client.predict(api_name="/files"))
 """
 
 
-class Upload(gr.File):
-    """A file from the person's own machine: an address in its place is never opened."""
-
-    is_template = True  # it looks and behaves as gr.File does
-
-    async def async_move_resource_to_block_cache(self, url_or_file_path: str | Path | None) -> str | None:
-        if str(url_or_file_path or "").lower().startswith(("http:", "https:")):
-            raise gr.Error("An address is no file: upload the file itself.", print_exception=False)
-        moved: str | None = await super().async_move_resource_to_block_cache(url_or_file_path)
-        return moved
-
-
 def data() -> dict[str, Any]:
     """Files, and which of their columns is what."""
     found: dict[str, Any] = {}
     gr.Markdown("## 1. Captions")
     found["example"] = gr.Button("Try it with example data", elem_id="example")
     with gr.Row():
-        found["predictions"] = Upload(
+        found["predictions"] = _upload(
             label="The captioner's captions: one file for each captioner",
             file_count="multiple",
-            file_types=KINDS,
             height=170,
             elem_id="predictions",
         )
-        found["references"] = Upload(
-            label="People's captions, if they are in another file", file_types=KINDS, height=170, elem_id="references"
+        found["references"] = _upload(
+            label="People's captions, if they are in another file", height=170, elem_id="references"
         )
     with gr.Accordion("Labels or tasks in files of their own", open=False), gr.Row():
-        found["attributes"] = Upload(label="The label of each image", file_types=KINDS, height=140)
-        found["tasks"] = Upload(label="The tasks (objects, activities) of each image", file_types=KINDS, height=140)
+        found["attributes"] = _upload(label="The label of each image", height=140)
+        found["tasks"] = _upload(label="The tasks (objects, activities) of each image", height=140)
     gr.Markdown("CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions; joined by image id.")
     found["read"] = gr.Markdown(elem_id="read")
     with gr.Group(visible=False) as group:
@@ -199,6 +186,22 @@ def program() -> None:
     with gr.Accordion("Use it from a program", open=False):
         gr.Markdown(PROGRAM)
         gr.Code(CODE, language="python", label="gradio_client", interactive=False)
+
+
+def _upload(**options: Any) -> Any:
+    """A file from the person's own machine: an address in its place is never opened."""
+    upload = gr.File(file_types=KINDS, **options)
+    take = upload.async_move_resource_to_block_cache
+
+    async def refuse_addresses(place: str | Path | None) -> str | None:
+        if str(place or "").lower().startswith(("http:", "https:")):
+            raise gr.Error("An address is no file: upload the file itself.", print_exception=False)
+        taken: str | None = await take(place)
+        return taken
+
+    # Not in a class of its own: for those gradio writes a file of types beside this one.
+    upload.async_move_resource_to_block_cache = refuse_addresses
+    return upload
 
 
 def _column(label: str, multiselect: bool = False) -> Any:

@@ -27,7 +27,7 @@ TABLE = """
 Upload what a captioner says, and what people say about the same images: CSV, TSV, JSON, JSONL, Parquet, COCO results or
 COCO captions, with the label of each image (female or male, say) in one of them. Files are deleted within two hours.
 """
-INTERVALS = "`low` and `high` bound 95% of what other images and attackers would have given; not every score has them."
+INTERVALS = "`low` and `high` are the ends of the 95% interval over images and attackers; not every score has one."
 
 
 def metric_page(title: str, about: str, score: Callable[..., Result]) -> Any:

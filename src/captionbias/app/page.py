@@ -15,7 +15,8 @@ from captionbias.app.uploads import MAX_BYTES
 QUEUE, SESSIONS, HOUR = 32, 64, 3600
 ONE_AT_A_TIME: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "training"}
 READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading"}
-UNNAMED: dict[str, Any] = {"api_visibility": "private"}  # a part of what another endpoint does
+# A part of what another endpoint does; by a name of its own, or it would take the name of its function from one.
+UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 COLUMNS = ("image_id", "prediction_columns", "reference_column", "attribute_column", "task_column", "keep")
 WORDS = ("attribute", "own_attribute", "task_words", "own_task")
 SETTINGS = (*WORDS, "metrics", "preset", "trials", "seed")
@@ -170,15 +171,16 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
 
 def _connect_results(run: Any, found: dict[str, Any]) -> None:
     """What depends on the captioner that is looked at; and what only programs ask for."""
-    of_sources = [run, found["source_captioner"], found["direction"]]
-    outputs = [found["sources_plot"], found["sources"], found["alignment"]]
-    found["source_captioner"].change(actions.sources, of_sources, outputs, api_name="sources")
-    found["direction"].change(actions.sources, of_sources, outputs, **UNNAMED)
-    found["word_captioner"].change(
-        actions.words, [run, found["word_captioner"]], [found["captions"], found["words"]], api_name="words"
-    )
-    asked = gr.Button(visible=False)
+    of_sources = [found["sources_plot"], found["sources"], found["alignment"]]
+    of_words = [found["captions"], found["words"]]
+    for changed in (found["source_captioner"], found["direction"]):
+        changed.change(actions.sources, [run, found["source_captioner"], found["direction"]], of_sources, **UNNAMED)
+    found["word_captioner"].change(actions.words, [run, found["word_captioner"]], of_words, **UNNAMED)
+    # A dropdown takes what it offers, and offers captioners only to whom results were shown.
+    captioner, asked = gr.Textbox(visible=False), gr.Button(visible=False)
     answer, paths = gr.JSON(visible=False), gr.File(visible=False, file_count="multiple")
+    asked.click(actions.sources, [run, captioner, found["direction"]], of_sources, api_name="sources")
+    asked.click(actions.words, [run, captioner], of_words, api_name="words")
     asked.click(actions.overview, run, answer, api_name="results")
     asked.click(actions.files, run, paths, api_name="files")
 

@@ -1,0 +1,110 @@
+"""The page as people start it, in a process of its own, and small files to give to it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import STDOUT, Popen
+from typing import Any
+
+import httpx
+import pytest
+
+import captionbias
+from captionbias.planted import plant
+
+IMAGES = 240
+SECONDS_TO_START = 120
+
+
+@dataclass(frozen=True)
+class Served:
+    """A page that is served: where, by which process, and the folder that the process was started in."""
+
+    url: str
+    process: Popen[bytes]
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("page")
+    folders = {name: folder / name for name in ("CAPTIONBIAS_CACHE", "GRADIO_TEMP_DIR", "TMPDIR")}
+    for path in folders.values():
+        path.mkdir()
+    source = str(Path(captionbias.__file__).parents[1])
+    environment = {**os.environ, **{name: str(path) for name, path in folders.items()}, "PYTHONPATH": source}
+    port = free_port()
+    command = [sys.executable, "-m", "captionbias", "app", "--no-open", "--port", str(port)]
+    log = folder / "log"
+    with (
+        log.open("wb") as output,
+        Popen(command, env=environment, cwd=folder, stdout=output, stderr=STDOUT) as process,
+    ):
+        try:
+            wait_for(f"http://127.0.0.1:{port}/", process, log)
+            yield Served(f"http://127.0.0.1:{port}/", process, folder)
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def wait_for(url: str, process: Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            if httpx.get(url).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError(f"the page does not answer:\n{log.read_text(errors='replace')}")
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, dict[str, Any]], Path]:
+    """Writes columns as a CSV file of that name."""
+
+    def written(name: str, columns: dict[str, Any]) -> Path:
+        return write_csv(tmp_path / name, columns)
+
+    return written
+
+
+def write_csv(path: Path, columns: dict[str, Any]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of a faithful captioner (nic), of a biased one (sat), and of people, with lists as JSON."""
+    folder = tmp_path_factory.mktemp("files")
+    faithful, biased = plant(IMAGES, captions=2), plant(IMAGES, captions=2, a_to_t=0.9)
+    ids = range(IMAGES)
+    people = {
+        "image_id": ids,
+        "references": list(map(json.dumps, faithful.references)),
+        "gender": faithful.attributes,
+        "tasks": list(map(json.dumps, faithful.tasks)),
+    }
+    tables = {
+        "nic": {"image_id": ids, "caption": faithful.predictions},
+        "sat": {"image_id": ids, "caption": biased.predictions},
+        "people": people,
+    }
+    return {name: write_csv(folder / f"{name}.csv", columns) for name, columns in tables.items()}

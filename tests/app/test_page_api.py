@@ -1,0 +1,326 @@
+"""What programs get from the page: the documented endpoints, each client its own results, refusals in plain words."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+from gradio_client.utils import Status
+
+from captionbias.app import components
+from captionbias.app.uploads import MAX_BYTES
+from captionbias.planted import plant
+
+LEFT_BEHIND = 30_000_000  # bytes that fifteen runs may add: less than what one of them holds
+
+
+@pytest.fixture
+def connect(served: Any, tmp_path: Path) -> Callable[[], Client]:
+    """Makes another client, whose data and results are its own."""
+    return lambda: Client(served.url, verbose=False, download_files=tmp_path / "downloads")
+
+
+@pytest.fixture
+def client(connect: Callable[[], Client]) -> Client:
+    return connect()
+
+
+def read(client: Client, predictions: list[Path], people: Path | None = None) -> Any:
+    given = handle_file(people) if people else None
+    return client.predict([handle_file(path) for path in predictions], given, None, None, api_name="/read")
+
+
+def look(client: Client, words: str = "gender", own: str = "") -> Any:
+    return client.predict(words, own, "coco_objects", "", api_name="/preview")
+
+
+def measure(client: Client, metrics: tuple[str, ...] = ("lic",), seed: int = 0, words: str = "gender") -> dict[str, Any]:
+    asked = (words, "", "coco_objects", "", list(metrics), "fast", 2, seed)
+    assert client.predict(*asked, api_name="/measure") == "Done."
+    found: dict[str, Any] = client.predict(api_name="/results")
+    return found
+
+
+def small(write: Callable[..., Path], name: str, images: int = 80, **dials: float) -> Path:
+    """One file with everything."""
+    planted = plant(images, captions=1, **dials)
+    texts = [texts[0] for texts in planted.references]
+    return write(
+        name,
+        {"id": range(images), "caption": planted.predictions, "reference": texts, "gender": planted.attributes},
+    )
+
+
+# What is documented
+
+
+def test_the_endpoints_are_those_that_the_page_tells_of(client):
+    public = {name for endpoint in client.endpoints.values() if endpoint.is_valid for name in [endpoint.api_name]}
+    assert public == set(re.findall(r"`(/\w+)`", components.PROGRAM))
+
+
+def test_the_documented_lines_run_as_they_stand(served, files, monkeypatch, capsys, tmp_path):
+    lines = components.CODE.replace("http://127.0.0.1:7860", served.url)
+    assert served.url in lines
+    monkeypatch.chdir(files["nic"].parent)
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    variables: dict[str, Any] = {}
+    exec(lines, variables)
+    printed = capsys.readouterr().out
+    assert "DBAC A to T, matched" in printed
+    assert "report.html" in printed
+    variables["client"].close()
+
+
+def test_every_endpoint_answers_for_data_of_ones_own(client, files):
+    guessed = read(client, [files["nic"], files["sat"]], files["people"])
+    assert [part["value"] for part in guessed[1:]] == [
+        *("image_id", ["caption"], "references", "gender", "tasks", ["female", "male"]),
+    ]
+    told, masked, tasks = look(client)
+    assert told == "**240 images**, captioners: nic, sat."
+    assert {"token": "woman", "class_or_confidence": "female"} in masked
+    assert {"token": "cake", "class_or_confidence": "cake"} in tasks
+    found = measure(client, ("dbac", "lic"))
+    assert (found["captioners"], found["images"], set(found["signatures"])) == (["nic", "sat"], 240, {"dbac", "lic"})
+    values = {(name, score): value for name, score, value, *_ in found["scores"]["data"]}
+    assert values["sat", "DBAC A to T, matched"] > values["nic", "DBAC A to T, matched"]
+    plot, sources, alignment = client.predict("sat", "a_to_t", api_name="/sources")
+    assert json.loads(plot["plot"])["data"]
+    assert sources["value"]["headers"][0] == "pair"
+    assert sources["value"]["data"]
+    assert alignment["value"]["headers"]
+    captions, words = client.predict("sat", api_name="/words")
+    assert {part["class_or_confidence"] for part in captions} >= {None, "strongly for"}
+    assert words["value"]["data"]
+    paths = {Path(path).name: Path(path) for path in client.predict(api_name="/files")}
+    assert set(paths) == {
+        *("report.html", "report.md", "everything.json", "scores.csv", "differences.csv"),
+        *("sources-a-to-t.csv", "sources-t-to-a.csv"),
+    }
+    assert json.loads(paths["everything.json"].read_text())["signatures"] == found["signatures"]
+    assert "nic=nic.csv" in paths["report.md"].read_text()
+
+
+def test_columns_are_corrected_and_labels_left_out(client, write):
+    planted = plant(120, captions=1)
+    labels = ["other" if number < 12 else label for number, label in enumerate(planted.attributes)]
+    columns = {"id": range(120), "caption": ["a dog is seen"] * 120, "said": planted.predictions}
+    guessed = read(client, [write("one.csv", {**columns, "gender": labels})])
+    assert guessed[2]["value"] == ["caption"]
+    client.predict("id", ["said"], None, "gender", None, ["female", "male"], api_name="/columns")
+    told, masked, _ = look(client)
+    assert told.startswith("**108 images**")
+    assert {part["class_or_confidence"] for part in masked} == {None, "female", "male"}
+    assert measure(client)["images"] == 108
+
+
+def test_the_example_is_two_captioners_on_the_same_images(client):
+    answer = client.predict(api_name="/example")
+    assert answer[-1]["choices"] == [["female (1,500)", "female"], ["male (1,500)", "male"]]
+    assert look(client)[0] == "**3,000 images**, captioners: faithful, biased."
+
+
+def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, files):
+    with pytest.raises(AppError, match="call /measure first"):
+        client.predict(api_name="/results")
+    with pytest.raises(AppError, match="nothing has been measured yet"):
+        client.predict(api_name="/files")
+    with pytest.raises(AppError, match="upload a file, or take the example data"):
+        measure(client)
+    assert client.predict(api_name="/cancel") == "Nothing was running."
+    read(client, [files["nic"]], files["people"])
+    measure(client)
+    with pytest.raises(AppError, match="captioner &#x27;sat&#x27; was not measured: choose one of nic"):
+        client.predict("sat", api_name="/words")
+
+
+# Several clients
+
+
+def test_each_client_gets_its_own_results_and_notes(connect, write):
+    names = {"even.csv": {"seed": 1}, "leaning.csv": {"seed": 2, "a_to_t": 0.9}}
+    paths = [small(write, name, images=100, **dials) for name, dials in names.items()]
+    paths[1].write_text(paths[1].read_text() + "100,a man waits,a man waits,\n")  # without a label: a warning
+
+    def results(path: Path) -> dict[str, Any]:
+        client = connect()
+        read(client, [path])
+        return measure(client)
+
+    with ThreadPoolExecutor(4) as pool:
+        at_once = list(pool.map(results, [*paths, *paths]))
+    alone = [results(path) for path in paths]
+    assert at_once == [*alone, *alone]
+    assert alone[0]["scores"] != alone[1]["scores"]
+    assert [found["captioners"] for found in alone] == [["even"], ["leaning"]]
+    left_out = ["left out" in found["notes"] for found in at_once]
+    assert left_out == [False, True, False, True]
+
+
+def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
+    first, second = connect(), connect()
+    read(first, [files["nic"]], files["people"])
+    asked = ("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 20, 7)
+    run = first.submit(*asked, api_name="/measure")
+    wait_until(lambda: run.status().code == Status.PROGRESS)
+    assert second.predict(api_name="/cancel") == "Nothing was running."
+    assert first.predict(api_name="/cancel") == "Cancelled."
+    with pytest.raises(AppError, match="cancelled"):
+        run.result(timeout=60)
+    assert measure(first)["captioners"] == ["nic"]
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_twenty_runs_at_once_all_end_and_fifteen_more_leave_no_memory_behind(served, connect, write):
+    path = small(write, "one.csv", images=60)
+    clients = [connect() for _ in range(8)]
+    for client in clients:
+        read(client, [path])
+
+    def run_all(number: int) -> list[str]:
+        seeds = range(number, 20, len(clients))
+        return [measure(clients[number], seed=seed)["signatures"]["lic"] for seed in seeds]
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        signatures = [signature for found in pool.map(run_all, range(len(clients))) for signature in found]
+    assert sorted(int(signature.split("|seed:")[1].split("|")[0]) for signature in signatures) == list(range(20))
+    server = psutil.Process(served.process.pid)
+    before = server.memory_info().rss
+    for seed in range(20, 35):
+        measure(clients[0], seed=seed)
+    assert server.memory_info().rss - before < LEFT_BEHIND
+
+
+# What is refused
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Keeps what it is asked for."""
+
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"image_id,caption\n1,a man\n")
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def other() -> Any:
+    """Another server on this machine."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Answers.asked.clear()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def call(served: Any, file: dict[str, Any]) -> str:
+    """What the page answers to a file as a program may describe it: of the client's own it takes less."""
+    begun = httpx.post(f"{served.url}gradio_api/call/read", json={"data": [[file], None, None, None]})
+    if begun.status_code != 200:
+        return begun.text
+    return httpx.get(f"{served.url}gradio_api/call/read/{begun.json()['event_id']}", timeout=60).text
+
+
+@pytest.mark.parametrize("described", ["address as path", "address as url"])
+def test_an_address_is_no_file_and_is_never_opened(served, other, described):
+    address = f"{other}/captions.csv"
+    file = {"path": address} if described == "address as path" else {"path": "captions.csv", "url": address}
+    answer = call(served, {**file, "meta": {"_type": "gradio.FileData"}})
+    assert "event: error" in answer
+    assert "event: complete" not in answer
+    assert Answers.asked == []
+
+
+def test_the_address_of_a_file_is_refused_in_plain_words(client, other):
+    with pytest.raises(AppError, match="An address is no file: upload the file itself"):
+        client.predict([handle_file(f"{other}/captions.csv")], None, None, None, api_name="/read")
+    assert Answers.asked == []
+
+
+def outside(served: Any) -> list[Path]:
+    secret = served.folder / "secret.csv"
+    secret.write_text("image_id,caption\n1,secret\n")
+    return [Path("/etc/passwd"), secret, Path(components.__file__), served.folder / "log"]
+
+
+def test_files_of_the_machine_are_neither_read_nor_served(served):
+    for path in outside(served):
+        assert path.is_file()
+        answer = call(served, {"path": str(path), "meta": {"_type": "gradio.FileData"}})
+        assert "event: error" in answer
+        assert "event: complete" not in answer
+        for spelled in (str(path), f"{served.folder}/GRADIO_TEMP_DIR/../..{path}", f"..%2f..%2f..{path}"):
+            response = httpx.get(f"{served.url}gradio_api/file={spelled}")
+            assert response.status_code in (403, 404), spelled
+
+
+def test_a_file_over_the_limit_is_refused(client, tmp_path):
+    path = tmp_path / "huge.csv"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1_000_000)
+    with pytest.raises((AppError, ValueError, httpx.HTTPStatusError), match=r"(?i)413|maximum|size"):
+        read(client, [path])
+
+
+def test_what_grows_or_is_no_table_is_refused_in_plain_words(client, tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id,caption\n" + "1,a\n" * 1_000_000)
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 200_000, pa.int32()), pa.array(["man " * 2000]))
+    bomb = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"caption": text}), bomb, compression="zstd")
+    assert bomb.stat().st_size < 100_000
+    cell = tmp_path / "cell.jsonl"
+    cell.write_text(json.dumps({"id": 1, "caption": "x" * 10_000_000}))
+    packed = tmp_path / "packed.csv"
+    packed.write_bytes(b"PK\x03\x04" + bytes(1000))
+    reasons = {
+        rows: "rows.csv has more than 400,000 rows: give fewer images",
+        bomb: "bomb.parquet holds more than 100 MB of text once unpacked: give fewer images",
+        cell: "cell.jsonl has a text of 10,000,000 characters in column",
+        packed: "packed.csv is an Excel workbook or a zip archive",
+    }
+    for path, reason in reasons.items():
+        with pytest.raises(AppError) as refused:
+            read(client, [path])
+        assert str(refused.value).startswith(reason)
+        assert str(tmp_path) not in str(refused.value)
+
+
+def test_ids_that_are_paths_are_just_text(client, write):
+    planted = plant(80, captions=1)
+    ids = ["/etc/passwd", "../../secret.csv", "file:///etc/passwd", *map(str, range(77))]
+    columns = {"id": ids, "caption": planted.predictions, "gender": planted.attributes}
+    read(client, [write("one.csv", columns)])
+    tokens = "".join(part["token"] for part in look(client)[1])
+    assert "/etc/passwd (female)" in tokens
+    assert "root:" not in tokens
+    assert measure(client)["images"] == 80
