@@ -77,6 +77,20 @@ def test_quality_is_of_the_images_drawn(captioners, people):
     assert found.quality == {"faithful": expected}
 
 
+def test_captioners_are_aligned_with_the_same_vectors_and_it_is_said_what_that_keeps(captioners, people):
+    slowly = {**people, "references": [[f"{text} slowly" for text in texts] for texts in people["references"]]}
+    found = audit(captioners, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    assert "align:contextual,captions of faithful, biased,0.4|" in found.signatures["dbac"]
+    for kept in found.alignments.values():
+        assert 0 < kept["constant"] <= kept["contextual"] < 1
+        assert kept["captions"] == 500
+    one = {"biased": captioners["biased"]}
+    alone = audit(one, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    assert alone.result("dbac", "biased") == dbac(
+        predictions=one["biased"], **slowly, preset="fast", cache=False, details=True, **CHOSEN
+    )
+
+
 def test_without_human_captions_what_the_captioner_tells_is_measured(captioners, people):
     found = audit({"biased": captioners["biased"]}, attributes=people["attributes"], cache=False, **CHOSEN)
     assert "omega_m_a_to_t" in found.result("dbac", "biased")

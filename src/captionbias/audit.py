@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.alignment_quality import alignment_quality
 from captionbias.captions import check_captions
 from captionbias.captions.values import as_list
 from captionbias.comparison import Comparison, measured_together
@@ -26,8 +28,9 @@ from captionbias.vectors import CAPTIONS, train_vectors
 PRESETS = {"fast": {"dbac": "fast", "lic": "fast"}, "papers": {"dbac": "dbac-2026", "lic": "lic-2022"}}
 NAMES = {"dbac": "DBAC", "lic": "LIC"}
 WORDS, EXAMPLES = 30, 8
+ALIGNED = 500  # human captions whose alignment is judged
 # How long the steps take, relative to each other.
-COST = {"vectors": 3, "dbac": 12, "lic": 4, "words": 1, "quality": 3}
+COST = {"vectors": 3, "dbac": 12, "lic": 4, "words": 1, "alignment": 1, "quality": 2}
 
 Watch = Callable[[str, float], None]
 
@@ -47,6 +50,8 @@ class Audit:
             value), `captions` (the 8 surest and right ones of each value, with every word's value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
             packages that compute them.
+        alignments: of each captioner METEOR between 500 human captions before and after alignment: `contextual`, as
+            DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
         missing: what is not there and why.
         settings: what was asked for, to measure it again.
         signatures: everything that changes the scores, by metric.
@@ -59,6 +64,7 @@ class Audit:
     needed: dict[str, dict[str, dict[str, int | None]]]
     words: dict[str, dict[str, Any]]
     quality: dict[str, dict[str, Any]]
+    alignments: dict[str, dict[str, Any]]
     missing: tuple[str, ...]
     settings: dict[str, Any]
     signatures: dict[str, str]
@@ -139,11 +145,11 @@ def audit(
     common: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "bootstrap": bootstrap, "details": True}
     common["attribute_lexicon"] = attribute_lexicon
 
-    own: dict[str, dict[str, Any]] = {"lic": {}, "dbac": {"task_lexicon": task_lexicon, "vectors": vectors}}
-    shared = "dbac" in chosen and vectors is None and len(captioners) > 1 and references is not None
-    if shared and DBAC_PRESETS[PRESETS[preset]["dbac"]]["vectors"] == CAPTIONS:
+    aligned = "dbac" in chosen and references is not None
+    if aligned:
         steps.begin("vectors", None)
-        own["dbac"]["vectors"] = train_vectors(tokenize(_texts(captioners, references)))
+        vectors = _vectors(captioners, references, vectors)
+    own: dict[str, dict[str, Any]] = {"lic": {}, "dbac": {"task_lexicon": task_lexicon, "vectors": vectors}}
     if "dbac" in chosen and references is None and tasks is None:
         missing.append("T to A: without human captions it needs the tasks that the images show")
         own["dbac"]["directions"] = ["a_to_t"]
@@ -170,7 +176,11 @@ def audit(
             missing.append(f"words of {name}: {error}")
         else:
             words[name] = _told(found)
-    quality = {}
+    alignments, quality = {}, {}
+    for name, captions in captioners.items() if aligned and scored and vectors is not None else ():
+        steps.begin("alignment", name)
+        with suppress(ValueError):  # every human word is one of the captioner's
+            alignments[name] = _alignment(captions, references, vectors, seed)
     for name, captions in captioners.items() if scored else ():
         steps.begin("quality", name)
         quality[name] = caption_quality(predictions=captions, references=references, images=quality_images, seed=seed)
@@ -183,6 +193,7 @@ def audit(
         needed={metric: _needed(found, len(first)) for metric, found in comparisons.items()},
         words=words,
         quality=quality,
+        alignments=alignments,
         missing=tuple(missing),
         settings={
             "metrics": chosen,
@@ -193,10 +204,7 @@ def audit(
             "attribute_lexicon": _named(attribute_lexicon),
             "task_lexicon": None if task_lexicon is None else _named(task_lexicon),
         },
-        signatures={
-            metric: ("vectors:of all captioners|" if shared and metric == "dbac" else "") + found.signature
-            for metric, found in comparisons.items()
-        },
+        signatures={metric: found.signature for metric, found in comparisons.items()},
     )
 
 
@@ -226,11 +234,18 @@ class _Steps:
         self.watch("done", 1.0)
 
 
-TITLES = {"vectors": "word vectors", "dbac": "DBAC", "lic": "LIC", "words": "words", "quality": "quality"}
+TITLES = {
+    "vectors": "word vectors",
+    "dbac": "DBAC",
+    "lic": "LIC",
+    "words": "words",
+    "alignment": "alignment",
+    "quality": "quality",
+}
 
 
 def _plan(captioners: list[str], metrics: list[str], scored: bool) -> dict[tuple[str, str | None], float]:
-    kinds = [*metrics, "words", *(["quality"] if scored else [])]
+    kinds = [*metrics, "words", *(["alignment", "quality"] if scored else [])]
     steps: dict[tuple[str, str | None], float] = {("vectors", None): COST["vectors"]}
     return steps | {(kind, name): COST[kind] for kind in kinds for name in captioners}
 
@@ -257,9 +272,28 @@ def _has_quality(missing: list[str]) -> bool:
     return False
 
 
-def _texts(captioners: Mapping[str, Any], references: Any) -> list[str]:
+def _vectors(captioners: Mapping[str, Any], references: Any, source: Any) -> Any:
+    """The word vectors of every captioner's alignment: by default trained once, on what all of them and people say.
+
+    None where no captioner lacks a human word. One captioner's are what `dbac` trains itself.
+    """
+    if source not in (None, CAPTIONS):
+        return source
     said = [text for name, captions in captioners.items() for text in as_list(name, captions)]
-    return said + [text for texts in as_list("references", references) for text in texts]
+    tokens = tokenize(said + [text for texts in as_list("references", references) for text in texts])
+    if not (tokens.between(len(said), len(tokens)).present() & ~tokens.between(0, len(said)).present()).any():
+        return None
+    vectors = train_vectors(tokens)
+    vectors.called = CAPTIONS if len(captioners) == 1 else f"{CAPTIONS} of {', '.join(captioners)}"
+    return vectors
+
+
+def _alignment(captions: Any, references: Any, vectors: Any, seed: int) -> dict[str, Any]:
+    study = alignment_quality(
+        predictions=captions, references=references, vectors={"": vectors}, captions=ALIGNED, seed=seed
+    )
+    found = {"contextual": study.vectors[""].meteor, "constant": study.meteor_constant}
+    return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
 
 
 def _told(found: Attributions) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def look(client: Client, words: str = "gender", own: str = "") -> Any:
     return client.predict(words, own, "coco_objects", "", api_name="/preview")
 
 
-def measure(client: Client, metrics: tuple[str, ...] = ("lic",), seed: int = 0, words: str = "gender") -> dict[str, Any]:
+def measure(
+    client: Client, metrics: tuple[str, ...] = ("lic",), seed: int = 0, words: str = "gender"
+) -> dict[str, Any]:
     asked = (words, "", "coco_objects", "", list(metrics), "fast", 2, seed)
     assert client.predict(*asked, api_name="/measure") == "Done."
     found: dict[str, Any] = client.predict(api_name="/results")
@@ -145,7 +147,7 @@ def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, fi
     assert client.predict(api_name="/cancel") == "Nothing was running."
     read(client, [files["nic"]], files["people"])
     measure(client)
-    with pytest.raises(AppError, match="captioner &#x27;sat&#x27; was not measured: choose one of nic"):
+    with pytest.raises(AppError, match="captioner 'sat' was not measured: choose one of nic"):
         client.predict("sat", api_name="/words")
 
 
@@ -153,23 +155,22 @@ def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, fi
 
 
 def test_each_client_gets_its_own_results_and_notes(connect, write):
-    names = {"even.csv": {"seed": 1}, "leaning.csv": {"seed": 2, "a_to_t": 0.9}}
-    paths = [small(write, name, images=100, **dials) for name, dials in names.items()]
-    paths[1].write_text(paths[1].read_text() + "100,a man waits,a man waits,\n")  # without a label: a warning
+    biased = plant(90, captions=1, a_to_t=0.9)  # of fewer images than there are human captions: a warning
+    leaning = write("leaning.csv", {"id": range(90), "caption": biased.predictions})
+    given = {"even": ([small(write, "even.csv", images=100)], None), "leaning": ([leaning], small(write, "people.csv"))}
 
-    def results(path: Path) -> dict[str, Any]:
+    def results(name: str) -> dict[str, Any]:
         client = connect()
-        read(client, [path])
+        read(client, *given[name])
         return measure(client)
 
     with ThreadPoolExecutor(4) as pool:
-        at_once = list(pool.map(results, [*paths, *paths]))
-    alone = [results(path) for path in paths]
+        at_once = list(pool.map(results, [*given, *given]))
+    alone = [results(name) for name in given]
     assert at_once == [*alone, *alone]
     assert alone[0]["scores"] != alone[1]["scores"]
     assert [found["captioners"] for found in alone] == [["even"], ["leaning"]]
-    left_out = ["left out" in found["notes"] for found in at_once]
-    assert left_out == [False, True, False, True]
+    assert ["left out" in found["notes"] for found in alone] == [False, True]
 
 
 def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):

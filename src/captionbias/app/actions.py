@@ -40,7 +40,7 @@ def plain_errors() -> Iterator[None]:
         raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
     except ValueError as error:
         raise gr.Error(
-            html.escape(str(error)), duration=None, title="That cannot be measured", print_exception=False
+            html.escape(str(error), quote=False), duration=None, title="That cannot be measured", print_exception=False
         ) from None
 
 

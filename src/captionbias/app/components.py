@@ -190,7 +190,7 @@ def program() -> None:
 
 def _upload(**options: Any) -> Any:
     """A file from the person's own machine: an address in its place is never opened."""
-    upload = gr.File(file_types=KINDS, **options)
+    upload: Any = gr.File(file_types=KINDS, **options)
     take = upload.async_move_resource_to_block_cache
 
     async def refuse_addresses(place: str | Path | None) -> str | None:

@@ -95,8 +95,10 @@ def lexicon_name(lexicon: Lexicon, source: object) -> str:
 
 
 def alignment_name(alignment: str, vectors: object, delta: float) -> str:
-    """`constant`, or `contextual` with its vectors and its threshold."""
+    """`constant`, or `contextual` with its vectors and its threshold; vectors may say what they are as `called`."""
     if alignment == "constant":
         return alignment
-    name = Path(vectors).name if isinstance(vectors, (str, Path)) else type(vectors).__name__
+    name = (
+        Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
+    )
     return f"{alignment},{name},{delta:g}"

@@ -111,7 +111,8 @@ def _sections(audit: Audit, command: str | None) -> Iterator[tuple[str, list[Par
     if "dbac" in audit.comparisons and any(grids.alignment(audit, name, "a_to_t").rows for name in audit.captioners):
         title = "Share of replaced words that became a word and not <unk>"
         folds = [_of_captioner(audit, name, _alignment(audit, name), opened=False) for name in audit.captioners]
-        yield "Alignment", [_plot(plots.alignment_plot(audit), f"{title}, over delta", title), *folds]
+        plot = _plot(plots.alignment_plot(audit), f"{title}, over delta", title)
+        yield "Alignment", [plot, _table(grids.meteors(audit), titled=True), *folds]
     yield "Seen in training", [_table(grids.leaks(audit))]
     yield "How sure", [_table(grids.certainty(audit))]
     yield "To know", list(_notes(audit))

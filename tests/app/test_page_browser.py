@@ -1,0 +1,336 @@
+"""The page as a person sees it, in a real browser: from files to verdicts, plots and downloads, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from captionbias.planted import plant
+from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
+
+pytestmark = NEEDS_BROWSER
+
+SECONDS = 120
+HOSTILE = "<img src=x onerror=\"document.title='run'\">"
+PICTURE = "![a](http://example.invalid/a.png)"
+Open = Callable[..., AbstractContextManager[Any]]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: Any, served: Any) -> Open:
+    """Opens the page; whatever is done there, nothing goes wrong in it and nobody else is asked for anything."""
+
+    @contextmanager
+    def open_page(width: int = 1440, scheme: str = "light") -> Iterator[Any]:
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+        )
+        context.set_default_timeout(1000 * SECONDS)
+        page = context.new_page()
+        asked, wrong = watched(page)
+        page.goto(served.url)
+        page.locator("#predictions input[type=file]").wait_for(state="attached")
+        title = page.title()
+        yield page
+        assert [url for url in asked if not url.startswith((served.url, "data:", "blob:"))] == []
+        assert wrong == []
+        assert page.title() == title
+        context.close()
+
+    return open_page
+
+
+def upload(page: Any, where: str, *paths: Path) -> None:
+    page.locator(f"#{where} input[type=file]").set_input_files(list(paths))
+
+
+def read(page: Any, text: str) -> None:
+    """Wait until the page tells this of the data."""
+    page.locator("#read").get_by_text(text).wait_for()
+
+
+def measure(page: Any, *, dbac: bool = False) -> None:
+    trials(page, 2)
+    page.get_by_label("DBAC: in which direction?").set_checked(dbac)
+    page.locator("#measure").click()
+    page.locator("#status").get_by_text("Done.").wait_for()
+    page.locator("#scores-plot svg.main-svg").first.wait_for()
+
+
+def trials(page: Any, number: int) -> None:
+    field = page.get_by_label("number input for Trials")
+    field.fill(str(number))
+    field.press("Tab")
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Choose in a dropdown."""
+    page.get_by_label(label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def tabs(page: Any) -> Iterator[str]:
+    """Open every tab of the results, one after the other; on a phone some are in a menu."""
+    for name in ("Scores", "Compare", "Where it comes from", "Words", "Quality", "How sure", "Take away"):
+        tab = page.get_by_role("tab", name=name, exact=True)
+        if not tab.count():
+            page.locator(".overflow-menu > button").click()
+            tab = page.locator(".overflow-dropdown button", has_text=name)
+            if not tab.count():
+                page.keyboard.press("Escape")
+                continue
+        tab.first.click()
+        yield name
+
+
+def told(page: Any) -> str:
+    """The error that is shown."""
+    message = page.get_by_test_id("toast-text").first
+    message.wait_for()
+    text: str = message.inner_text()
+    page.get_by_test_id("toast-close").first.click()
+    return text
+
+
+def download(page: Any, name: str) -> Path:
+    with page.expect_download() as found:
+        page.locator(f'#files a[download="{name}"]').click()
+    path: Path = found.value.path()
+    return path
+
+
+def cells(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def contrast(ink: str, ground: str) -> float:
+    """Of two CSS colours, as the WCAG defines it."""
+
+    def light(colour: str) -> float:
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    lighter, darker = sorted((light(ink), light(ground)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.fixture(scope="module")
+def measured(opened: Open, files: dict[str, Path]) -> Iterator[Any]:
+    """The page after two captioners were measured with everything."""
+    with opened() as page:
+        upload(page, "predictions", files["nic"], files["sat"])
+        upload(page, "references", files["people"])
+        read(page, "240 images")
+        measure(page, dbac=True)
+        yield page
+
+
+# What a person does
+
+
+def test_the_example_shows_verdicts_plots_and_tables_with_one_click(opened):
+    with opened() as page:
+        trials(page, 2)
+        page.locator("#example").click()
+        read(page, "3,000 images, captioners: faithful, biased.".split(",", 2)[0])
+        page.locator("#scores-plot svg.main-svg").first.wait_for()
+        verdicts = page.locator("#summary").inner_text()
+        assert "biased makes its data's bias worse: it lets the person's gender shape which objects" in verdicts
+        assert "faithful makes" not in verdicts
+        assert page.locator("#scores-table").get_by_text("DBAC A to T, matched").count() >= 1
+        assert not page.locator("#cancel").is_visible()
+
+
+def test_uploads_show_what_is_masked(measured):
+    marks = measured.locator("#masked-a-to-t .token", has_text="woman")
+    marks.first.wait_for()
+    assert "female" in marks.first.inner_text()
+    assert "captioner: " in measured.locator("#masked-a-to-t").inner_text()
+    assert "cake" in measured.locator("#masked-t-to-a").inner_text()
+
+
+def test_every_tab_shows_its_plots_and_tables(measured):
+    plots = {"Scores": "scores", "Compare": "differences", "Where it comes from": "sources", "Quality": "tradeoff"}
+    tables = {
+        **{"Scores": "scores", "Compare": "differences", "Where it comes from": "sources", "Words": "words"},
+        **{"Quality": "quality", "How sure": "how-sure"},
+    }
+    for name in tabs(measured):
+        if name in plots:
+            measured.locator(f"#{plots[name]}-plot svg.main-svg").first.wait_for()
+        if name in tables:
+            measured.locator(f"#{tables[name]}-table td:visible").first.wait_for()
+        if name == "Words":
+            measured.locator("#captions .token").first.wait_for()
+        assert not too_wide(measured), name
+    assert name == "Take away"
+
+
+def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
+    measured.get_by_role("tab", name="Take away").click()
+    measured.locator('#files a[download="report.html"]').wait_for()
+    names = measured.locator("#files a").evaluate_all("links => links.map((link) => link.download)")
+    saved = {name: download(measured, name) for name in names}
+    everything = json.loads(saved["everything.json"].read_text())
+    assert (everything["captioners"], everything["images"]) == (["nic", "sat"], 240)
+    markdown = saved["report.md"].read_text()
+    assert markdown.startswith("# ")
+    assert measured.locator("#command .cm-content").inner_text() in markdown
+    for name in ("scores.csv", "differences.csv", "sources-a-to-t.csv", "sources-t-to-a.csv"):
+        header, *rows = cells(saved[name])
+        assert rows
+        assert {len(row) for row in rows} == {len(header)}
+    value = next(row[2] for row in cells(saved["scores.csv"]) if row[:2] == ["sat", "DBAC A to T, matched"])
+    matched = everything["comparisons"]["dbac"]["results"]["sat"]["dbac_a_to_t_matched"]
+    assert float(value) == pytest.approx(matched)
+    report = tmp_path / "report.html"
+    report.write_bytes(saved["report.html"].read_bytes())
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    asked, wrong = watched(page)
+    page.goto(report.as_uri())
+    page.locator(".plot svg.main-svg").first.wait_for()
+    assert (wrong, [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]) == ([], [])
+    context.close()
+
+
+def test_the_shown_lines_of_python_are_python(measured):
+    measured.get_by_role("tab", name="Take away").click()
+    lines = measured.locator("#python .cm-line").all_inner_texts()
+    compile("\n".join(lines), "shown", "exec")
+    assert any("write_report" in line for line in lines)
+
+
+def test_a_column_that_was_guessed_wrong_is_corrected_and_the_result_changes(opened, write):
+    planted = plant(120, captions=1)
+    columns = {"id": range(120), "caption": planted.predictions, "gender": ["a", "b"] * 60}
+    with opened() as page:
+        upload(page, "predictions", write("one.csv", {**columns, "person": planted.attributes}))
+        read(page, "120 images")
+        page.locator("#masked-a-to-t").get_by_text("(a)").first.wait_for()
+        measure(page)
+        guessed = page.locator("#summary").inner_text()
+        choose(page, "Label of each image", "person")
+        page.locator("#masked-a-to-t").get_by_text("(female)").first.wait_for()
+        measure(page)
+        page.wait_for_function("before => document.querySelector('#summary').innerText !== before", arg=guessed)
+
+
+def test_a_cancelled_run_ends_and_the_next_one_works(opened, files):
+    with opened() as page:
+        trials(page, 20)
+        page.locator("#example").click()
+        page.locator("#cancel").click()
+        page.locator("#status").get_by_text("Cancelled.").wait_for()
+        page.locator("#cancel").wait_for(state="hidden")
+        assert not page.locator("#results").is_visible()
+        upload(page, "predictions", files["nic"])
+        upload(page, "references", files["people"])
+        read(page, "240 images")
+        measure(page)
+        assert "nic: " in page.locator("#summary").inner_text()
+
+
+def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files, tmp_path):
+    with opened() as page:
+        page.locator("#measure").click()
+        assert told(page) == "there are no captions yet: upload a file, or take the example data"
+        upload(page, "predictions", files["nic"])
+        reason = "no attribute is chosen: choose the column that has the label of each image, such as gender"
+        read(page, reason)
+        page.locator("#measure").click()
+        assert told(page) == reason
+        login = tmp_path / "people.csv"
+        login.write_text("<!DOCTYPE html><title>Sign in</title>")
+        upload(page, "references", login)
+        assert told(page) == "people.csv is a web page (HTML): download the file itself, not the page that shows it"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light"), (390, "dark")])
+def test_narrow_and_dark_pages_can_be_read(opened, files, width, scheme):
+    with opened(width, scheme) as page:
+        assert not too_wide(page)
+        upload(page, "predictions", files["nic"], files["sat"])
+        upload(page, "references", files["people"])
+        read(page, "240 images")
+        measure(page)
+        plots = 0
+        for name in tabs(page):
+            page.wait_for_timeout(200)
+            assert not too_wide(page), name
+            for plot in page.locator("[id$=-plot]:visible").all():
+                plot.locator("svg.main-svg").first.wait_for()
+                inks = plot.locator("svg text").evaluate_all("texts => texts.map((one) => getComputedStyle(one).fill)")
+                ground = plot.evaluate(GROUND)
+                assert min(contrast(ink, ground) for ink in inks) >= 3, (name, inks, ground)
+                plots += 1
+        assert plots >= 3
+        assert (contrast(ground, "rgb(0, 0, 0)") < 2) == (scheme == "dark")
+
+
+GROUND = """part => {
+  for (; part; part = part.parentElement) {
+    const colour = getComputedStyle(part).backgroundColor;
+    if (!/, 0\\)$|transparent/.test(colour)) return colour;
+  }
+}"""
+
+
+def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened, write):
+    faithful, biased = plant(120, captions=1), plant(120, captions=1, a_to_t=0.9)
+    labels = [HOSTILE if label == "male" else "=1+1" for label in faithful.attributes]
+    columns = {
+        "image_id": [f"{PICTURE} {number} {HOSTILE}" for number in range(120)],
+        f"=cmd() {HOSTILE}": [f"{text} {HOSTILE} =cmd()" for text in faithful.predictions],
+        f"{PICTURE}": [
+            f"{text} {PICTURE} </textarea><script>document.title='run'</script>" for text in biased.predictions
+        ],
+        "gender": labels,
+        HOSTILE: [f"{HOSTILE} {PICTURE}"] * 120,
+    }
+    name = "<img src=x onerror=document.title=1>.csv"
+    with opened() as page:
+        upload(page, "predictions", write(name, columns))
+        page.locator("#read").get_by_text("image").first.wait_for()
+        page.get_by_label("The captioner's captions", exact=True).click()
+        page.get_by_role("option", name=PICTURE, exact=True).click()
+        page.keyboard.press("Escape")
+        choose(page, "Attribute", "my own words")
+        page.locator("#own-attribute textarea").fill(f"{HOSTILE}: man, guy, boy\n{PICTURE}: woman, lady, girl")
+        page.locator("#own-attribute textarea").press("Tab")
+        page.locator("#masked-a-to-t .token", has_text="![a]").first.wait_for()
+        measure(page)
+        shown = page.locator("#summary").inner_text()
+        assert f"=cmd() {HOSTILE}" in shown
+        assert PICTURE in shown
+        for _ in tabs(page):
+            page.wait_for_timeout(200)
+            assert page.locator("img[src='x'], img[src*=example], a[href*=example]").count() == 0
+        page.locator('#files a[download="scores.csv"]').wait_for()
+        written = [cell for row in cells(download(page, "scores.csv")) for cell in row]
+        assert any(cell.startswith("'=cmd()") for cell in written)
+        assert not any(re.match(r"[=+@]", cell) for cell in written)
+        own = json.loads(download(page, "attribute-words.json").read_text())
+        assert set(own["groups"]) == {HOSTILE, PICTURE}
+        # Errors are shown as text too.
+        page.locator("#own-attribute textarea").fill(f"a: {HOSTILE}\nb: {HOSTILE}")
+        page.locator("#own-attribute textarea").press("Tab")
+        page.locator("#read").get_by_text("<img src=x").wait_for()
+        page.locator("#measure").click()
+        assert "<img src=x" in told(page)
+        assert page.locator("img[src='x']").count() == 0
