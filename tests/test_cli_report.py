@@ -130,6 +130,12 @@ def test_a_folder_that_is_missing_is_told_before_any_file_is_read(option, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_file_for_two_forms_of_the_report_is_refused(files, tmp_path):
+    told = invoke(*files, "--output", tmp_path / "a.html", "--markdown", tmp_path / "b" / ".." / "a.html", status=2)
+    assert "two name the same file" in told
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_bad_file_is_one_line_that_names_it_and_leaves_no_report(files, tmp_path):
     bad = tmp_path / "bad.parquet"
     given = ["--predictions", files[1], "--predictions", bad, *files[4:], *QUICK, "--output", tmp_path / "report.html"]

@@ -22,7 +22,7 @@ from captionbias.text.tokens import UNKNOWN, Tokens
 pytest.importorskip("sentence_transformers")
 torch = pytest.importorskip("torch")
 
-N, TESTED = 120, 14
+N, TESTED = 120, 9
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_the_values_of_a_caption_do_not_depend_on_the_captions_beside_it(attacke
 
 def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
     trial = made()
-    long = tokenize(["by the road " * 100 + "handbag"] * N)
+    long = tokenize(["by the road " * 100 + "handbag", *["by the road"] * (N - 1)])
     cut = fit(replace(trial, examples=replace(trial.examples, tokens=long)), minilm, "fp32", cache=False)
     assert cut.pieces(np.array([0])) == 256
     word = cut.word_of_piece(np.array([0]))
@@ -167,12 +167,12 @@ def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
 
 
 @pytest.mark.parametrize(
-    ("direction", "encoder"), [("a_to_t", "sentences"), ("t_to_a", "sentences"), ("a_to_t", "bert-frozen")]
+    ("direction", "encoder"), [("t_to_a", "sentences"), ("a_to_t", "bert-frozen")]
 )
 def test_the_word_that_gives_it_away_is_on_top(minilm, direction, encoder):
     random = np.random.default_rng(2)
     captions, labels, tasks = [], [], []
-    for row in range(120):
+    for row in range(50):
         filler = " ".join(random.choice(["by", "the", "road", "red"], size=2))
         captions.append(f"a {('woman', 'man')[row % 2]} {('cooking', 'surfing')[row % 2]} {filler}")
         labels.append(("female", "male")[row % 2])

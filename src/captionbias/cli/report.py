@@ -86,7 +86,10 @@ def report(
     with plain_errors():
         from captionbias.captions import on_the_same_images
 
-        for path in filter(None, (output, markdown, data)):
+        written = [path for path in (output, markdown, data) if path]
+        if len({path.resolve() for path in written}) < len(written):
+            raise ValueError("--output, --markdown and --json: two name the same file; name each its own")
+        for path in written:
             check_writable(path)  # not after hours of training
         from captionbias.audit import audit
         from captionbias.report.html import check_installed, write_report
