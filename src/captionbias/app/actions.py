@@ -283,4 +283,4 @@ def _known(run: Run, captioner: str | None) -> str:
 
 
 def _frame(grid: Grid) -> Any:
-    return gr.update(value=results.frame(grid), datatype=results.datatypes(grid))
+    return gr.update(value=results.frame(grid), datatype=results.datatypes(grid), visible=bool(grid.rows))

@@ -92,7 +92,7 @@ def sources_plot(rows: Sequence[Mapping[str, Any]], top: int = 12) -> Any:
         y=names,
         orientation="h",
         marker={"color": [ADDS if value > 0 else TAKES for value in values]},
-        error_x=_errors(values, largest, part),
+        error_x=_errors(values, largest, part) | {"color": INK},
         hovertemplate="%{y}: %{x:+.4f}<extra></extra>",
     )
     figure = graph_objects.Figure(bars)
