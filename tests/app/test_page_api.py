@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import psutil
@@ -219,7 +219,7 @@ def test_twenty_runs_at_once_all_end_and_fifteen_more_leave_no_memory_behind(ser
 class Answers(http.server.BaseHTTPRequestHandler):
     """Keeps what it is asked for."""
 
-    asked: list[str] = []
+    asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         self.asked.append(self.path)

@@ -17,7 +17,7 @@ from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
 
 pytestmark = NEEDS_BROWSER
 
-SECONDS = 120
+SECONDS = 60
 HOSTILE = "<img src=x onerror=\"document.title='run'\">"
 PICTURE = "![a](http://example.invalid/a.png)"
 Open = Callable[..., AbstractContextManager[Any]]
@@ -66,6 +66,7 @@ def measure(page: Any, *, dbac: bool = False) -> None:
     trials(page, 2)
     page.get_by_label("DBAC: in which direction?").set_checked(dbac)
     page.locator("#measure").click()
+    page.locator("#results").wait_for(state="hidden")  # those of an earlier run go
     page.locator("#status").get_by_text("Done.").wait_for()
     page.locator("#scores-plot svg.main-svg").first.wait_for()
 
@@ -96,13 +97,9 @@ def tabs(page: Any) -> Iterator[str]:
         yield name
 
 
-def told(page: Any) -> str:
-    """The error that is shown."""
-    message = page.get_by_test_id("toast-text").first
-    message.wait_for()
-    text: str = message.inner_text()
-    page.get_by_test_id("toast-close").first.click()
-    return text
+def told(page: Any, text: str) -> None:
+    """Wait until this error is shown."""
+    page.get_by_test_id("toast-text").get_by_text(text).first.wait_for()
 
 
 def download(page: Any, name: str) -> Path:
@@ -147,7 +144,7 @@ def test_the_example_shows_verdicts_plots_and_tables_with_one_click(opened):
     with opened() as page:
         trials(page, 2)
         page.locator("#example").click()
-        read(page, "3,000 images, captioners: faithful, biased.".split(",", 2)[0])
+        read(page, "3,000 images")
         page.locator("#scores-plot svg.main-svg").first.wait_for()
         verdicts = page.locator("#summary").inner_text()
         assert "biased makes its data's bias worse: it lets the person's gender shape which objects" in verdicts
@@ -159,7 +156,7 @@ def test_the_example_shows_verdicts_plots_and_tables_with_one_click(opened):
 def test_uploads_show_what_is_masked(measured):
     marks = measured.locator("#masked-a-to-t .token", has_text="woman")
     marks.first.wait_for()
-    assert "female" in marks.first.inner_text()
+    assert "female" in marks.first.inner_text().lower()
     assert "captioner: " in measured.locator("#masked-a-to-t").inner_text()
     assert "cake" in measured.locator("#masked-t-to-a").inner_text()
 
@@ -174,7 +171,7 @@ def test_every_tab_shows_its_plots_and_tables(measured):
         if name in plots:
             measured.locator(f"#{plots[name]}-plot svg.main-svg").first.wait_for()
         if name in tables:
-            measured.locator(f"#{tables[name]}-table td:visible").first.wait_for()
+            measured.locator(f"#{tables[name]}-table [role=gridcell]:visible").first.wait_for()
         if name == "Words":
             measured.locator("#captions .token").first.wait_for()
         assert not too_wide(measured), name
@@ -189,7 +186,7 @@ def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
     everything = json.loads(saved["everything.json"].read_text())
     assert (everything["captioners"], everything["images"]) == (["nic", "sat"], 240)
     markdown = saved["report.md"].read_text()
-    assert markdown.startswith("# ")
+    assert "## Bias of nic, sat" in markdown
     assert measured.locator("#command .cm-content").inner_text() in markdown
     for name in ("scores.csv", "differences.csv", "sources-a-to-t.csv", "sources-t-to-a.csv"):
         header, *rows = cells(saved[name])
@@ -218,9 +215,10 @@ def test_the_shown_lines_of_python_are_python(measured):
 
 def test_a_column_that_was_guessed_wrong_is_corrected_and_the_result_changes(opened, write):
     planted = plant(120, captions=1)
-    columns = {"id": range(120), "caption": planted.predictions, "gender": ["a", "b"] * 60}
+    columns = {"id": range(120), "caption": planted.predictions, "references": [text for [text] in planted.references]}
+    labels = {"gender": ["a", "a", "b", "b"] * 30, "person": planted.attributes}
     with opened() as page:
-        upload(page, "predictions", write("one.csv", {**columns, "person": planted.attributes}))
+        upload(page, "predictions", write("one.csv", {**columns, **labels}))
         read(page, "120 images")
         page.locator("#masked-a-to-t").get_by_text("(a)").first.wait_for()
         measure(page)
@@ -249,16 +247,16 @@ def test_a_cancelled_run_ends_and_the_next_one_works(opened, files):
 def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files, tmp_path):
     with opened() as page:
         page.locator("#measure").click()
-        assert told(page) == "there are no captions yet: upload a file, or take the example data"
+        told(page, "there are no captions yet: upload a file, or take the example data")
         upload(page, "predictions", files["nic"])
         reason = "no attribute is chosen: choose the column that has the label of each image, such as gender"
         read(page, reason)
         page.locator("#measure").click()
-        assert told(page) == reason
+        told(page, reason)
         login = tmp_path / "people.csv"
         login.write_text("<!DOCTYPE html><title>Sign in</title>")
         upload(page, "references", login)
-        assert told(page) == "people.csv is a web page (HTML): download the file itself, not the page that shows it"
+        told(page, "people.csv is a web page (HTML): download the file itself, not the page that shows it")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light"), (390, "dark")])
@@ -300,18 +298,20 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         f"{PICTURE}": [
             f"{text} {PICTURE} </textarea><script>document.title='run'</script>" for text in biased.predictions
         ],
+        "references": [text for [text] in faithful.references],
         "gender": labels,
         HOSTILE: [f"{HOSTILE} {PICTURE}"] * 120,
     }
     name = "<img src=x onerror=document.title=1>.csv"
     with opened() as page:
         upload(page, "predictions", write(name, columns))
-        page.locator("#read").get_by_text("image").first.wait_for()
+        read(page, "120 images")
         page.get_by_label("The captioner's captions", exact=True).click()
         page.get_by_role("option", name=PICTURE, exact=True).click()
         page.keyboard.press("Escape")
         choose(page, "Attribute", "my own words")
-        page.locator("#own-attribute textarea").fill(f"{HOSTILE}: man, guy, boy\n{PICTURE}: woman, lady, girl")
+        words = {HOSTILE: ["man", "guy", "boy"], PICTURE: ["woman", "lady", "girl"]}
+        page.locator("#own-attribute textarea").fill(json.dumps(words))
         page.locator("#own-attribute textarea").press("Tab")
         page.locator("#masked-a-to-t .token", has_text="![a]").first.wait_for()
         measure(page)
@@ -326,11 +326,11 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         assert any(cell.startswith("'=cmd()") for cell in written)
         assert not any(re.match(r"[=+@]", cell) for cell in written)
         own = json.loads(download(page, "attribute-words.json").read_text())
-        assert set(own["groups"]) == {HOSTILE, PICTURE}
+        assert own["groups"] == words
         # Errors are shown as text too.
         page.locator("#own-attribute textarea").fill(f"a: {HOSTILE}\nb: {HOSTILE}")
         page.locator("#own-attribute textarea").press("Tab")
         page.locator("#read").get_by_text("<img src=x").wait_for()
         page.locator("#measure").click()
-        assert "<img src=x" in told(page)
+        told(page, "stands under 'a' and 'b'")
         assert page.locator("img[src='x']").count() == 0

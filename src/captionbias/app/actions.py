@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -164,6 +165,8 @@ def measure(
         raise ValueError("choose at least one metric")
     lexicons = {"attribute": _lexicon(attribute, own_attribute), "task": _lexicon(task_words, own_task)}
     typed = {"attribute": own_attribute if attribute == OWN else "", "task": own_task if task_words == OWN else ""}
+    for kind in filter(typed.get, typed):  # called as their files are, for a run on these to have the same signature
+        lexicons[kind] = replace(lexicons[kind], name=OWN_FILES[kind].removesuffix(".json"))
     watch("reading", 0.0)
     with heard() as notes:
         together = captioners_of(given, chosen)
