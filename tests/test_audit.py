@@ -1,4 +1,4 @@
-"""An audit: the same numbers as the metrics alone, planted truth on top, every step told, and nothing asked for twice."""
+"""An audit: the numbers of the metrics alone, planted truth on top, every step told, nothing asked for twice."""
 
 from __future__ import annotations
 

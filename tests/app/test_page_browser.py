@@ -259,7 +259,7 @@ def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files
         told(page, "people.csv is a web page (HTML): download the file itself, not the page that shows it")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
 def test_narrow_and_dark_pages_can_be_read(opened, files, width, scheme):
     with opened(width, scheme) as page:
         assert not too_wide(page)

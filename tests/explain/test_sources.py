@@ -15,8 +15,8 @@ from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.metrics import dbac
 from captionbias.metrics import sources as module
-from captionbias.metrics.directions import Answers, Direction, summary
-from captionbias.metrics.sources import sources
+from captionbias.metrics.directions import Answers, Direction, replicates, summary
+from captionbias.metrics.sources import ranked_pairs, sources
 from captionbias.planted import LEAN, TASKS, plant
 from captionbias.scores import Side, number_sets
 from captionbias.scores import Tested as Answered
@@ -64,6 +64,11 @@ def _flags(sets, labels):
     return np.array([[label in one for label in range(labels)] for one in sets], bool)
 
 
+def rows_of(name, answers, shown_labels, named_labels, seed, bootstrap):
+    pairs = ranked_pairs(name, answers, [])
+    return sources(name, pairs, shown_labels, named_labels, replicates(answers, seed, bootstrap, pairs.parts_of))
+
+
 def table(rows):
     return {(row["attribute"], row["task"]): row for row in rows}
 
@@ -81,7 +86,7 @@ def four_images():
 
 def test_four_images_by_hand(four_images):
     """All weights are (1/2) / (1/2). The captioner names a knife for both women, people for one of each."""
-    rows = table(sources("a_to_t", four_images, ["female", "male"], ["knife"], 0, 0, []))
+    rows = table(rows_of("a_to_t", four_images, ["female", "male"], ["knife"], 0, 0))
     expected = {
         ("female", "knife"): (2 / 4, 1 / 4, 1 / 8, 1 / 3, 1.0, 0.5, 2, 1),
         ("female", None): (0, 1 / 4, -1 / 8, -1, 0.0, 0.5, 0, 1),
@@ -101,7 +106,7 @@ def test_a_caption_with_several_labels_is_shared_equally():
     """T to A: the image shows two tasks, its caption names two attribute values, and one of both has a quarter."""
     named = {"m": [(0, {0, 1}), (1, {0})], "h": [(0, set()), (1, {0})]}
     answers = answered([{0, 1}, set()], named, {side: [[(0, 1.0)]] for side in named})
-    rows = table(sources("t_to_a", answers, ["cake", "dog"], ["female", "male"], 0, 0, []))
+    rows = table(rows_of("t_to_a", answers, ["cake", "dog"], ["female", "male"], 0, 0))
     # The weight of every caption is (1/2) / (1/2): each set is named once a side and shown once.
     assert {pair: row["omega_m"] for pair, row in rows.items() if row["omega_m"]} == pytest.approx(
         dict.fromkeys(product(["female", "male"], ["cake", "dog"]), 0.25)
@@ -127,7 +132,7 @@ def test_equals_the_definition_caption_by_caption(seed, bayes):
         side: [[(row, random.random()) for row in range(len(named[side])) if random.random() < 0.5] for _ in range(2)]
         for side in named
     }
-    rows = sources("t_to_a", answered(shown, named, tested, bayes=bayes), list("xyz"), list("abcd"), 0, 0, [])
+    rows = rows_of("t_to_a", answered(shown, named, tested, bayes=bayes), list("xyz"), list("abcd"), 0, 0)
 
     of_image = Counter(map(frozenset, shown))
     of_side = {side: Counter(frozenset(labels) for _, labels in captions) for side, captions in named.items()}
@@ -171,7 +176,7 @@ def test_without_one_side_the_parts_are_of_the_other_side_alone(four_images):
         "confidence",
         True,
     )
-    rows = sources("a_to_t", one, ["female", "male"], ["knife"], 0, 50, [])
+    rows = rows_of("a_to_t", one, ["female", "male"], ["knife"], 0, 50)
     assert [row["omega_h"] for row in rows] == [0.25] * 4
     assert set(rows[0]) == {
         *(
@@ -190,10 +195,10 @@ def test_without_one_side_the_parts_are_of_the_other_side_alone(four_images):
 def test_an_inverse_cross_entropy_has_no_table_but_a_note(four_images):
     answers = Answers(four_images.direction, four_images.tested, "inverse_cross_entropy", True)
     notes = []
-    assert sources("a_to_t", answers, ["female", "male"], ["knife"], 0, 10, notes) == []
+    assert ranked_pairs("a_to_t", answers, notes) is None
     assert "inverse_cross_entropy is no sum over captions" in notes[0]
     with pytest.raises(ValueError, match="has no parts"):
-        answers.parts(np.ones((4, 1)), np.arange(4))
+        answers.shares(np.arange(4))
 
 
 def test_the_interval_of_the_only_pair_is_that_of_the_score():
@@ -202,17 +207,27 @@ def test_the_interval_of_the_only_pair_is_that_of_the_score():
     named = {"m": [(image, {0}) for image in range(40)], "h": [(image // 2, {0}) for image in range(80)]}
     tested = {s: [[(row, random.random()) for row in range(0, len(c), 3)] for _ in range(4)] for s, c in named.items()}
     answers = answered([{0}] * 40, named, tested)
-    (row,) = sources("a_to_t", answers, ["female"], ["knife"], 7, 300, [])
-    score = summary("a_to_t", answers, 7, 300)
+    (row,) = rows_of("a_to_t", answers, ["female"], ["knife"], 7, 300)
+    score = summary("a_to_t", answers, replicates(answers, 7, 300))
     for form in ("", "_matched"):
         assert row[f"amplification{form}"] == pytest.approx(score[f"dbac_a_to_t{form}"], abs=1e-12)
         for end in ("ci_low", "ci_high"):
             assert row[f"amplification{form}_{end}"] == pytest.approx(score[f"dbac_a_to_t{form}_{end}"], abs=1e-12)
 
 
+def test_reading_parts_leaves_the_replicates_of_the_score_as_they_are(four_images):
+    pairs = ranked_pairs("a_to_t", four_images, [])
+    alone, drawn = replicates(four_images, 3, 20), replicates(four_images, 3, 20, pairs.parts_of)
+    assert not alone.parts
+    for quantity, values in alone.means.items():
+        assert np.array_equal(drawn.means[quantity], values, equal_nan=True)
+        assert np.array_equal(drawn.per_trial[quantity], alone.per_trial[quantity], equal_nan=True)
+    assert np.allclose(drawn.parts["amplification"].sum(axis=0), alone.means["dbac_{}"])
+
+
 def test_pairs_beyond_the_largest_have_no_interval(four_images, monkeypatch):
     monkeypatch.setattr(module, "MOST_INTERVALS", 1)
-    rows = sources("a_to_t", four_images, ["female", "male"], ["knife"], 0, 20, [])
+    rows = rows_of("a_to_t", four_images, ["female", "male"], ["knife"], 0, 20)
     assert ["amplification_ci_low" in row for row in rows] == [True, False, False, False]
 
 

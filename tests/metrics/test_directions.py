@@ -7,11 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from captionbias import scores
+from captionbias import scores, statistics
 from captionbias.attackers.splits import stratified_split
 from captionbias.attackers.trials import TrialScores
 from captionbias.captions import check_captions
-from captionbias.metrics.directions import Answers, a_to_t, plan_trials, summary, t_to_a, trial_table, unseen_means
+from captionbias.metrics.directions import (
+    Answers,
+    a_to_t,
+    plan_trials,
+    replicates,
+    summary,
+    t_to_a,
+    trial_table,
+    unseen_means,
+)
 from captionbias.metrics.sides import mentions_of, number_classes, split_into_words
 from captionbias.planted import TASKS, plant
 from captionbias.text import load_lexicon, named_labels
@@ -119,9 +128,13 @@ def answered(direction, plan, quality):
     return Answers.of(direction, plan, said, "confidence", True)
 
 
+def measured(answers, seed, bootstrap):
+    return summary("x", answers, replicates(answers, seed, bootstrap))
+
+
 def test_quality_weighs_in_proportion(direction, plan):
-    perfect = summary("x", answered(direction, plan, {"m": 1.0, "h": 1.0}), 0, 0)
-    halved = summary("x", answered(direction, plan, {"m": 0.5, "h": 0.25}), 0, 0)
+    perfect = measured(answered(direction, plan, {"m": 1.0, "h": 1.0}), 0, 0)
+    halved = measured(answered(direction, plan, {"m": 0.5, "h": 0.25}), 0, 0)
     for side, quality in (("m", 0.5), ("h", 0.25)):
         assert perfect[f"omega_{side}_x"] == pytest.approx(perfect[f"mean_weight_{side}_x"])
         assert halved[f"omega_{side}_x"] == pytest.approx(quality * perfect[f"omega_{side}_x"])
@@ -134,11 +147,22 @@ def test_quality_weighs_in_proportion(direction, plan):
 
 def test_the_same_seed_draws_the_same_bootstrap_and_another_another(direction, plan):
     answers = answered(direction, plan, {"m": 0.6, "h": 0.5})
-    first = summary("x", answers, 0, 50)
-    assert summary("x", answers, 0, 50) == first
-    other = summary("x", answers, 1, 50)
+    first = measured(answers, 0, 50)
+    assert measured(answers, 0, 50) == first
+    other = measured(answers, 1, 50)
     assert other["dbac_x"] == first["dbac_x"]
     assert other["dbac_x_ci_low"] != first["dbac_x_ci_low"]
+
+
+def test_the_blocks_of_the_bootstrap_do_not_matter(direction, plan, monkeypatch):
+    answers = answered(direction, plan, {"m": 0.6, "h": 0.5})
+    whole = replicates(answers, 0, 50)
+    monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", 1)
+    blocks = replicates(answers, 0, 50)
+    for quantity, values in whole.per_trial.items():
+        assert values.shape == (1 if "prior" in quantity else 3, 50)
+        assert blocks.per_trial[quantity] == pytest.approx(values, nan_ok=True)
+        assert blocks.means[quantity] == pytest.approx(whole.means[quantity], nan_ok=True)
 
 
 def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_only(sides, classes, plan):
@@ -154,7 +178,7 @@ def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_onl
     rows = trial_table(answers, 5)
     assert [row["seed"] for row in rows] == [5, 6, 7]
     assert ["dbac_matched" in row for row in rows] == [False, True, False]
-    result = summary("x", answers, 0, 50)
+    result = measured(answers, 0, 50)
     assert result["dbac_x_matched"] == rows[1]["dbac_matched"] == pytest.approx(0.5)
     assert "dbac_x_matched_std" not in result
     assert "dbac_x_std" in result

@@ -21,7 +21,8 @@ from captionbias.scores import (
     named_frequencies,
     normalized_difference,
     number_sets,
-    omegas,
+    tabulate,
+    weighted,
 )
 from captionbias.scores import Tested as Answered
 
@@ -140,6 +141,11 @@ def draw(direction: str, images: int, seed: int) -> Sample:
     return Sample(model, human, shown)
 
 
+def omegas(side, shown, trials, multiplicity, target=None, common=None) -> list[Omega]:
+    table = tabulate(side, shown, trials, None if target is None else len(target))
+    return list(weighted(table, multiplicity, target, common).omegas())
+
+
 def by_arrays(sample: Sample, multiplicity: np.ndarray, kind: str, bayes: bool) -> dict[str, Omega]:
     """The same question put to the library."""
     sides = {"model": sample.model, "human": sample.human}
@@ -161,16 +167,9 @@ def by_arrays(sample: Sample, multiplicity: np.ndarray, kind: str, bayes: bool) 
             np.log([captions[row].probability for row in rows]), np.array([captions[row].correct for row in rows])
         )
         quality = QUALITIES[kind](scores.log_probability, scores.correct)
-        (results[name],) = omegas(
-            packed[name],
-            shown,
-            [Answered(rows, quality)],
-            multiplicity,
-            target=target,
-            common=common,
-            inverse=kind == "inverse_cross_entropy",
-            bayes=bayes,
-        )
+        table = tabulate(packed[name], shown, [Answered(rows, quality)], names)
+        of_side = weighted(table, multiplicity, target, common)
+        (results[name],) = of_side.omegas(inverse=kind == "inverse_cross_entropy", bayes=bayes)
     return results
 
 
@@ -235,6 +234,7 @@ def test_a_case_small_enough_for_a_pencil():
     side = Side(image=np.arange(4), named=np.array([7, 7, 8, 8]))
     shown = np.array([0, 0, 0, 1])
     (omega,) = omegas(side, shown, [Answered(np.array([0, 3]), np.array([0.9, 0.5]))], np.ones((4, 1)))
+    assert weighted(tabulate(side, shown, []), np.ones((4, 1))).prior[0] == pytest.approx((3 * 2 / 3 + 2) / 4)
     # w = P(T) / P(a): (1/2) / (3/4) and (1/2) / (1/4).
     assert omega.published[0] == pytest.approx(float((Fraction(9, 10) * Fraction(2, 3) + Fraction(1, 2) * 2) / 2))
     assert omega.mean_weight[0] == pytest.approx(4 / 3)
@@ -257,8 +257,8 @@ def test_nothing_in_common_is_undefined_not_zero():
         np.array([0, 1, 0, 1]),
         [Answered(np.arange(4), np.full(4, 0.5))],
         np.ones((4, 1)),
-        target=np.array([[0.0], [1.0]]),
-        common=np.array([False, False]),
+        np.array([[0.0], [1.0]]),
+        np.array([False, False]),
     )
     assert np.isnan(omega.matched[0])
     assert omega.effective_sample_matched[0] == 0

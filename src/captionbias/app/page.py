@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import gradio as gr
@@ -17,6 +20,10 @@ ONE_AT_A_TIME: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "trai
 READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading"}
 # A part of what another endpoint does; by a name of its own, or it would take the name of its function from one.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
+RUNS_NEED = (
+    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
+    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+)
 COLUMNS = ("image_id", "prediction_columns", "reference_column", "attribute_column", "task_column", "keep")
 WORDS = ("attribute", "own_attribute", "task_words", "own_task")
 SETTINGS = (*WORDS, "metrics", "preset", "trials", "seed")
@@ -40,6 +47,7 @@ def page(seconds: float | None = None) -> Any:
         seconds: how long one run may take; None for as long as it needs.
     """
     listen()
+    Thread(target=_import_ahead, daemon=True).start()
     runs = Runs(seconds)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         given, chosen, run = gr.State(actions.NOTHING), gr.State(actions.UNCHOSEN), gr.State(None)
@@ -62,6 +70,13 @@ def page(seconds: float | None = None) -> Any:
         app.unload(left)
     app.queue(max_size=QUEUE)
     return app
+
+
+def _import_ahead() -> None:
+    """Import what runs need while the page is looked at: otherwise the first run waits for it, some seconds."""
+    for name in RUNS_NEED:
+        with suppress(ImportError):
+            import_module(name)
 
 
 def launch_options() -> dict[str, Any]:
