@@ -47,9 +47,10 @@ def multiplicities(images: int, replicates: int, seed: int) -> Iterator[Floats]:
     block = max(_LEAST_BLOCK, _NUMBERS_AT_ONCE // images)
     for start in range(0, replicates, block):
         width = min(block, replicates - start)
-        drawn = generator.integers(images, size=(width, images)) * width + np.arange(width)[:, None]
-        counts = np.bincount(drawn.reshape(-1), minlength=images * width)
-        yield counts.reshape(images, width).astype(np.float64)
+        drawn = generator.integers(images, size=(width, images))
+        # Counted one replicate after the other: the counts of all of them do not fit into a processor's cache.
+        counts = np.stack([np.bincount(replicate, minlength=images) for replicate in drawn])
+        yield np.ascontiguousarray(counts.T, np.float64)
 
 
 def trial_weights(trials: int, replicates: int, seed: int) -> Floats:

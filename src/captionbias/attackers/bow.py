@@ -129,7 +129,7 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
     sides = np.where(present, half, -half)
 
     def gradient(scaled: Matrix, tasks: slice | npt.NDArray[np.intp] = ALL) -> Matrix:
-        weights = scaled * scale[:, tasks]
+        weights: Matrix = scaled * scale[:, tasks]
         # What is wrong with the probabilities. numpy has the tangent, unlike exp, in vector instructions for float32.
         halves = weights * half
         error: Matrix = features @ halves[:-1]
@@ -138,8 +138,11 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
         error *= half
         error -= sides[:, tasks]
         # The transpose as a view: its product goes through the captions one after the other.
-        slope: Matrix = (np.vstack((features.T @ error, error.sum(axis=0))) + penalty * weights) * scale[:, tasks]
-        return slope
+        weights *= penalty
+        weights[:-1] += features.T @ error
+        weights[-1] += error.sum(axis=0)
+        weights *= scale[:, tasks]
+        return weights
 
     at = np.zeros(scale.shape, np.float32)
     at[-1] = np.log(share / (1 - share)) / scale[-1]

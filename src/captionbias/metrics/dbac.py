@@ -16,6 +16,7 @@ from captionbias.metrics.directions import (
     Direction,
     a_to_t,
     plan_trials,
+    replicates,
     summary,
     t_to_a,
     trial_table,
@@ -32,7 +33,7 @@ from captionbias.metrics.sides import (
     number_classes,
     split_into_words,
 )
-from captionbias.metrics.sources import sources
+from captionbias.metrics.sources import ranked_pairs, sources
 from captionbias.metrics.tasks import shown_tasks
 from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, load_lexicon, named_labels
@@ -199,7 +200,6 @@ def dbac(
     tables, rows = {}, {}
     for name, question in questions.items():
         answers = Answers.of(question, plans[name], answered, chosen["quality"], bayes)
-        result |= summary(name, answers, seed, bootstrap)
         report = reports[name]
         tables[name] = {"trials": trial_table(answers, seed), "alignment": report.as_dict() if report else None}
         if details:
@@ -208,7 +208,11 @@ def dbac(
             tables[name]["unseen"] = unseen_means(answers, seen)
             for side, of_side in seen.items():
                 note_without_unseen(f"{name} {NAMES[side]}", np.array([flags.all() for flags in of_side]), notes)
-            rows[name] = sources(name, answers, *pair_labels[name], seed, bootstrap, notes)
+        pairs = ranked_pairs(name, answers, notes) if details else None
+        drawn = replicates(answers, seed, bootstrap, pairs.parts_of if pairs else None)
+        result |= summary(name, answers, drawn)
+        if details:
+            rows[name] = sources(name, pairs, *pair_labels[name], drawn) if pairs else []
         _note_weak_samples(name, result, notes)
     result["signature"] = signature(
         {

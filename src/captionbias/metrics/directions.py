@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,24 @@ from captionbias.metrics.summary import Sample, defined, mean_over_trials, summa
 from captionbias.scores import (
     QUALITIES,
     Omega,
-    Parts,
     Side,
+    Table,
     Tested,
     named_frequencies,
     normalized_difference,
-    omega_parts,
-    omegas,
+    number_sets,
+    pair_shares,
+    tabulate,
+    weighted,
 )
-from captionbias.scores.omega import number_sets
+from captionbias.scores.omega import Weighted
 from captionbias.statistics import Floats, resamples
 from captionbias.text import Tokens
 from captionbias.text.tokens import Flags, Integers
 
 SIDES = ("m", "h")
+FORMS = ("", "_matched")
+INVERSE = "inverse_cross_entropy"
 UNBOUNDED = (0.0, float("inf"))
 
 
@@ -147,60 +152,37 @@ class Answers:
             ]
         return replace(self, direction=replace(self.direction, captions=captions), tested=tested)
 
-    def omegas(self, multiplicity: Floats) -> dict[str, list[Omega]]:
-        """Each side's omegas, one a trial."""
-        return self._omegas(self.tested, multiplicity, self.kind == "inverse_cross_entropy", self.bayes)
+    @property
+    def trials(self) -> int:
+        return len(next(iter(self.tested.values())))
 
-    def priors(self, multiplicity: Floats) -> dict[str, Floats]:
-        """Each side's mean weight over all its captions: omega with a perfect attacker."""
-        captions = self.direction.captions
-        everything = {
-            side: [Tested(np.arange(len(captions[side].image)), np.ones(len(captions[side].image)))]
-            for side in captions
-        }
-        found = self._omegas(everything, multiplicity, inverse=False, bayes=True)
-        return {side: omega.published for side, (omega,) in found.items()}
-
-    def parts(self, multiplicity: Floats, pairs: Integers) -> dict[str, Iterator[Parts]]:
-        """What each of these pairs of labels adds to each side's omegas, trial by trial; see `scores.omega_parts`."""
-        if self.kind == "inverse_cross_entropy":
-            raise ValueError("quality 'inverse_cross_entropy' is no mean over captions and has no parts")
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """Each side's captions by cell: what every block of replicates is read from."""
         direction = self.direction
-        target, common = self._named_on_both_sides(multiplicity)
         return {
-            side: omega_parts(
-                captions,
-                direction.shown,
-                self.tested[side],
-                multiplicity,
-                pairs,
-                direction.shown_sets,
-                direction.named_sets,
-                target=target,
-                common=common,
-                bayes=self.bayes,
-            )
+            side: tabulate(captions, direction.shown, self.tested[side], len(direction.named_sets))
             for side, captions in direction.captions.items()
         }
 
-    def _omegas(
-        self, tested: Mapping[str, list[Tested]], multiplicity: Floats, inverse: bool, bayes: bool
-    ) -> dict[str, list[Omega]]:
-        captions = self.direction.captions
+    def weighted(self, multiplicity: Floats) -> dict[str, Weighted]:
+        """Each side with its weights."""
         target, common = self._named_on_both_sides(multiplicity)
-        return {
-            side: omegas(
-                captions[side],
-                self.direction.shown,
-                tested[side],
-                multiplicity,
-                target=target,
-                common=common,
-                inverse=inverse,
-                bayes=bayes,
-            )
-            for side in captions
-        }
+        return {side: weighted(table, multiplicity, target, common) for side, table in self.tables.items()}
+
+    def omegas(self, sides: Mapping[str, Weighted]) -> Iterator[dict[str, Omega]]:
+        """Both sides' omegas, one trial after the other."""
+        found = {side: of_side.omegas(self.kind == INVERSE, self.bayes) for side, of_side in sides.items()}
+        for of_trial in zip(*found.values(), strict=True):
+            yield dict(zip(found, of_trial, strict=True))
+
+    def shares(self, pairs: Integers) -> list[dict[str, Any]]:
+        """How these pairs of labels share each trial's captions, by side; see `scores.pair_shares`."""
+        if self.kind == INVERSE:
+            raise ValueError(f"quality {INVERSE!r} is no mean over captions and has no parts")
+        sets = self.direction.shown_sets, self.direction.named_sets
+        found = {side: pair_shares(table, pairs, *sets) for side, table in self.tables.items()}
+        return [dict(zip(found, of_trial, strict=True)) for of_trial in zip(*found.values(), strict=True)]
 
     def _named_on_both_sides(self, multiplicity: Floats) -> tuple[Floats | None, Flags | None]:
         """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides."""
@@ -212,24 +194,115 @@ class Answers:
         return named_frequencies(captions["h"], multiplicity, names), present[0] & present[1]
 
 
-def summary(name: str, answers: Answers, seed: int, bootstrap: int) -> dict[str, float]:
-    """The flat entries of one direction: scores, omegas and parts, with their intervals."""
-    images = len(answers.direction.shown)
-    estimate = _quantities(answers, np.ones((images, 1)))
-    trials = len(next(iter(answers.tested.values())))
-    blocks = {quantity: [np.zeros((len(values), 0))] for quantity, values in estimate.items()}
-    replicates: dict[str, list[Floats]] = {quantity: [np.zeros(0)] for quantity in estimate}
-    for multiplicity, weights in resamples(images, trials, bootstrap, seed):
-        for quantity, values in _quantities(answers, multiplicity).items():
-            blocks[quantity].append(values)
-            replicates[quantity].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
+# What pairs of labels add to a trial's scores, from its number and both sides' omegas: `(pairs, replicates)` each.
+PartsOf = Callable[[int, Mapping[str, Omega]], dict[str, Floats]]
 
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Every quantity with an interval, by the pattern of its key, with the images of each bootstrap replicate.
+
+    `per_trial`: in each trial, `(trials, replicates)`, `(1, replicates)` for a prior. `means`: over each replicate's
+    trials, `(replicates,)`. `parts`: what pairs of labels add to the means, `(pairs, replicates)`.
+    """
+
+    per_trial: dict[str, Floats]
+    means: dict[str, Floats]
+    parts: dict[str, Floats]
+
+
+def replicates(answers: Answers, seed: int, bootstrap: int, parts_of: PartsOf | None = None) -> Replicates:
+    """The bootstrap over images and trials, in one pass for the scores and for their parts."""
+    images = len(answers.direction.shown)
+    blocks = [
+        _block(answers, multiplicity, weights, parts_of)
+        for multiplicity, weights in resamples(images, answers.trials, bootstrap, seed)
+    ]
+    return Replicates(
+        _joined([block.per_trial for block in blocks]),
+        _joined([block.means for block in blocks]),
+        _joined([block.parts for block in blocks]),
+    )
+
+
+def _block(answers: Answers, multiplicity: Floats, weights: Floats, parts_of: PartsOf | None) -> Replicates:
+    sides = answers.weighted(multiplicity)
+    of_trials, parts = [], PartMeans()
+    for number, omegas in enumerate(answers.omegas(sides)):
+        of_trials.append(_of_trial(omegas))
+        if parts_of:
+            parts.add(parts_of(number, omegas), weights[number])
+    per_trial = _quantities(of_trials, sides)
+    means = {
+        quantity: mean_over_trials(values, weights) if len(values) > 1 else values[0]
+        for quantity, values in per_trial.items()
+    }
+    return Replicates(per_trial, means, parts.means())
+
+
+def _joined(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    quantities = blocks[0] if blocks else {}
+    return {quantity: np.concatenate([block[quantity] for block in blocks], axis=-1) for quantity in quantities}
+
+
+class PartMeans:
+    """The means over trials of what pairs of labels add, trial by trial; a trial is left out where it is undefined."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Any] = {}
+        self._counted: dict[str, Any] = {}
+
+    def add(self, parts: Mapping[str, Floats], weight: Floats) -> None:
+        """A trial's parts, `(pairs, replicates)`, and how much it counts in each replicate, `(replicates,)`."""
+        for quantity, of_trial in parts.items():
+            known = ~np.isnan(of_trial[:1])  # in a replicate all pairs are defined or none is
+            self._sums[quantity] = self._sums.get(quantity, 0.0) + weight * np.where(known, of_trial, 0.0)
+            self._counted[quantity] = self._counted.get(quantity, 0.0) + weight * known
+
+    def means(self) -> dict[str, Floats]:
+        with np.errstate(invalid="ignore"):
+            return {quantity: np.asarray(total / self._counted[quantity]) for quantity, total in self._sums.items()}
+
+
+def _of_trial(omegas: Mapping[str, Omega]) -> dict[str, Floats]:
+    """A trial's omegas, the matched ones if there are both sides: `(replicates,)` each."""
+    found = {f"omega_{side}_{{}}": omega.published for side, omega in omegas.items()}
+    if len(omegas) == 2:
+        found |= {f"omega_{side}_{{}}_matched": omega.matched for side, omega in omegas.items()}
+    return found
+
+
+def _quantities(of_trials: Sequence[Mapping[str, Floats]], sides: Mapping[str, Weighted]) -> dict[str, Floats]:
+    """What gets an interval, by the pattern of its key: shape `(trials, replicates)`, `(1, replicates)` for a prior."""
+    omegas = {quantity: np.stack([of_trial[quantity] for of_trial in of_trials]) for quantity in of_trials[0]}
+    if len(sides) < 2:
+        return omegas
+    scores = {
+        f"dbac_{{}}{form}": normalized_difference(omegas[f"omega_m_{{}}{form}"], omegas[f"omega_h_{{}}{form}"])
+        for form in FORMS
+    }
+    return scores | {"dbac_{}_prior": normalized_difference(sides["m"].prior, sides["h"].prior)[None]} | omegas
+
+
+def _estimate(answers: Answers) -> tuple[dict[str, Floats], list[dict[str, Omega]]]:
+    """Every quantity with an interval, `(trials,)`, and each trial's omegas, with every image once."""
+    sides = answers.weighted(np.ones((len(answers.direction.shown), 1)))
+    omegas = list(answers.omegas(sides))
+    quantities = _quantities([_of_trial(of_trial) for of_trial in omegas], sides)
+    return {quantity: values[:, 0] for quantity, values in quantities.items()}, omegas
+
+
+def summary(name: str, answers: Answers, drawn: Replicates) -> dict[str, float]:
+    """The flat entries of one direction: scores, omegas and parts, with their intervals if anything was drawn."""
+    estimate, omegas = _estimate(answers)
     result: dict[str, float] = {}
     for quantity, values in estimate.items():
         bounds = (-1.0, 1.0) if quantity.startswith("dbac") else UNBOUNDED
-        drawn = np.concatenate(blocks[quantity], axis=1), np.concatenate(replicates[quantity])
-        result |= summarize_sample(quantity.format(name), Sample(values[:, 0], *drawn, bounds))
-    for side, found in answers.omegas(np.ones((images, 1))).items():
+        per_trial = drawn.per_trial.get(quantity, np.zeros((len(values), 0)))
+        means = drawn.means.get(quantity, np.zeros(0))
+        result |= summarize_sample(quantity.format(name), Sample(values, per_trial, means, bounds))
+    for side in answers.tested:
+        found = [of_trial[side] for of_trial in omegas]
         parts: dict[str, list[Any]] = {
             "mean_quality": [omega.mean_quality for omega in found],
             "mean_weight": [omega.mean_weight for omega in found],
@@ -243,31 +316,12 @@ def summary(name: str, answers: Answers, seed: int, bootstrap: int) -> dict[str,
     return result
 
 
-def _quantities(answers: Answers, multiplicity: Floats) -> dict[str, Floats]:
-    """What gets an interval, by the pattern of its key: shape `(trials, replicates)`, `(1, replicates)` for a prior."""
-    found = answers.omegas(multiplicity)
-    published = {side: np.stack([omega.published for omega in of_side]) for side, of_side in found.items()}
-    quantities = {f"omega_{side}_{{}}": values for side, values in published.items()}
-    if len(found) < 2:
-        return quantities
-    matched = {side: np.stack([omega.matched for omega in of_side]) for side, of_side in found.items()}
-    priors = answers.priors(multiplicity)
-    return {
-        "dbac_{}": normalized_difference(published["m"], published["h"]),
-        "dbac_{}_matched": normalized_difference(matched["m"], matched["h"]),
-        "dbac_{}_prior": normalized_difference(priors["m"], priors["h"])[None],
-        **quantities,
-        **{f"omega_{side}_{{}}_matched": values for side, values in matched.items()},
-    }
-
-
 def trial_table(answers: Answers, seed: int) -> list[dict[str, float]]:
     """One row a trial: its seed, its scores, and both sides' omegas; what is undefined is left out."""
     per_trial = _per_trial(answers)
-    trials = len(next(iter(answers.tested.values())))
     return [
         {"seed": seed + number} | defined({quantity: values[number] for quantity, values in per_trial.items()})
-        for number in range(trials)
+        for number in range(answers.trials)
     ]
 
 
@@ -286,7 +340,8 @@ def unseen_means(answers: Answers, seen: Mapping[str, Sequence[Flags]]) -> dict[
 
 def _per_trial(answers: Answers) -> dict[str, Floats]:
     """The scores and both sides' omegas in each trial, `(trials,)`."""
-    estimate = _quantities(answers, np.ones((len(answers.direction.shown), 1)))
     return {
-        quantity.replace("_{}", ""): values[:, 0] for quantity, values in estimate.items() if "prior" not in quantity
+        quantity.replace("_{}", ""): values
+        for quantity, values in _estimate(answers)[0].items()
+        if "prior" not in quantity
     }

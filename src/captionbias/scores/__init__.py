@@ -3,24 +3,25 @@
 from captionbias.scores.captions import CAPTION_SCORES, QUALITIES, confidence, cross_entropy, leakage, lic
 from captionbias.scores.omega import (
     Omega,
-    Parts,
     Side,
+    Table,
     Tested,
     amplification_part,
     named_frequencies,
     normalized_difference,
     number_sets,
     occurrences,
-    omega_parts,
-    omegas,
+    pair_shares,
+    tabulate,
+    weighted,
 )
 
 __all__ = [
     "CAPTION_SCORES",
     "QUALITIES",
     "Omega",
-    "Parts",
     "Side",
+    "Table",
     "Tested",
     "amplification_part",
     "confidence",
@@ -31,6 +32,7 @@ __all__ = [
     "normalized_difference",
     "number_sets",
     "occurrences",
-    "omega_parts",
-    "omegas",
+    "pair_shares",
+    "tabulate",
+    "weighted",
 ]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from captionbias.scores.captions import Floats
 from captionbias.text.tokens import Flags, Integers
@@ -39,44 +39,143 @@ class Tested:
 
 
 @dataclass(frozen=True, eq=False)
-class Omega:
-    """One trial's omegas and their parts; every array has one entry a column of multiplicities.
-
-    `published`, `matched`: omega of DBAC and of matched DBAC. `mean_quality`, `mean_weight`: the means that make up the
-    published one. `coverage`: share of test captions that name something named on both sides. `effective_sample`,
-    `effective_sample_matched`: `(sum w)^2 / sum w^2` for either kind of weight, in captions.
+class Cells:
+    """Captions by cell. `place`: which of the side's cells these are, `(cells,)`. `counts`, `quality`: how many
+    captions each image has in each cell and the sum of their quality, sparse, `(cells, images)`.
     """
 
-    published: Floats
-    matched: Floats
-    mean_quality: Floats
-    mean_weight: Floats
-    coverage: Floats
-    effective_sample: Floats
-    effective_sample_matched: Floats
+    place: Integers
+    counts: Any
+    quality: Any
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """What pairs of labels add to one trial's omegas, `(pairs, replicates)`: over all pairs they sum to `omega`."""
+class Table:
+    """One side by cell: what its omegas are sums of, whatever the multiplicities.
 
-    omega: Omega
-    published: Floats
-    matched: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """One trial's cells: `pairs` of (named, shown), `(cells, 2)`; all else has the shape `(cells, replicates)`."""
+    `pairs`: the (named, shown) of each cell, `(cells, 2)`. `captions`: all of the side's, each of quality 1. `trials`:
+    each trial's test captions. `naming`: which cells have each named number, sparse, `(names, cells)`. `showing`: which
+    images show each shown number, sparse, `(shown, images)`.
+    """
 
     pairs: Integers
-    counts: Floats
-    quality: Floats
+    captions: Cells
+    trials: list[Cells]
+    naming: Any
+    showing: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Omega:
+    """One trial's omegas and their parts, each computed when asked for; arrays have one entry a column of
+    multiplicities.
+
+    `cells`: its captions. `weight`, `matched_weight`: of DBAC and of matched DBAC, `(cells, replicates)`. `inverse`:
+    quality is a cross-entropy, see `Weighted.omegas`.
+    """
+
+    cells: Cells
+    multiplicity: Floats
     weight: Floats
     matched_weight: Floats
+    inverse: bool = False
 
-    def omega(self, inverse: bool) -> Omega:
-        return _omega(self.quality, self.counts, self.weight, self.matched_weight, inverse)
+    @cached_property
+    def published(self) -> Floats:
+        """Omega of DBAC."""
+        if self.inverse:
+            return _mean(self.mean_weight, self.mean_quality)
+        return _mean(self._weighted_quality.sum(axis=0), self._total)
+
+    @cached_property
+    def matched(self) -> Floats:
+        """Omega of matched DBAC."""
+        mean = _mean(self._matched_quality.sum(axis=0), self._matched_total)
+        return _mean(1.0, mean) if self.inverse else mean
+
+    @property
+    def mean_quality(self) -> Floats:
+        """With `mean_weight` the means that make up the published omega."""
+        return _mean(self._quality.sum(axis=0), self._total)
+
+    @property
+    def mean_weight(self) -> Floats:
+        return _mean((self._counts * self.weight).sum(axis=0), self._total)
+
+    @property
+    def coverage(self) -> Floats:
+        """Share of test captions that name something named on both sides."""
+        return _mean((self._counts * (self.matched_weight > 0)).sum(axis=0), self._total)
+
+    @property
+    def effective_sample(self) -> Floats:
+        """`(sum w)^2 / sum w^2`, in captions; `effective_sample_matched` likewise."""
+        weight = (self._counts * self.weight).sum(axis=0)
+        return _ratio(weight**2, (self._counts * self.weight**2).sum(axis=0))
+
+    @property
+    def effective_sample_matched(self) -> Floats:
+        return _ratio(self._matched_total**2, (self._counts * self.matched_weight**2).sum(axis=0))
+
+    def published_parts(self, shares: Any) -> Floats:
+        """What pairs of labels add to the published omega, `(pairs, replicates)`; `shares` as of `pair_shares`."""
+        return _mean(shares @ self._weighted_quality, self._total)
+
+    def matched_parts(self, shares: Any) -> Floats:
+        """What they add to the matched omega."""
+        return _mean(shares @ self._matched_quality, self._matched_total)
+
+    @cached_property
+    def _counts(self) -> Floats:
+        return np.asarray(self.cells.counts @ self.multiplicity)
+
+    @cached_property
+    def _quality(self) -> Floats:
+        return np.asarray(self.cells.quality @ self.multiplicity)
+
+    @cached_property
+    def _total(self) -> Floats:
+        return np.asarray(self._counts.sum(axis=0))
+
+    @cached_property
+    def _matched_total(self) -> Floats:
+        return np.asarray((self._counts * self.matched_weight).sum(axis=0))
+
+    @cached_property
+    def _weighted_quality(self) -> Floats:
+        return self._quality * self.weight
+
+    @cached_property
+    def _matched_quality(self) -> Floats:
+        return self._quality * self.matched_weight
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """One side under multiplicities.
+
+    `weight`, `matched_weight`: of each of its cells, `(cells, replicates)`. `prior`: omega with a perfect attacker, the
+    mean weight over all the side's captions, `(replicates,)`.
+    """
+
+    table: Table
+    multiplicity: Floats
+    weight: Floats
+    matched_weight: Floats
+    prior: Floats
+
+    def omegas(self, inverse: bool = False, bayes: bool = True) -> Iterator[Omega]:
+        """The omegas of each trial, one after the other: they hold large arrays.
+
+        Args:
+            inverse: omega is the inverse of the mean quality times the mean weight (DBAC with Q = 1 / cross-entropy);
+                the quality of the trials is a cross-entropy.
+            bayes: False leaves the published weight out.
+        """
+        for cells in self.table.trials:
+            matched_weight = self.matched_weight[cells.place]
+            weight = self.weight[cells.place] if bayes else np.ones_like(matched_weight)
+            yield Omega(cells, self.multiplicity, weight, matched_weight, inverse)
 
 
 def number_sets(flags: Sequence[Flags]) -> list[Integers]:
@@ -91,53 +190,64 @@ def number_sets(flags: Sequence[Flags]) -> list[Integers]:
     return np.split(numbers, np.cumsum([len(part) for part in flags])[:-1])
 
 
-def omegas(
-    side: Side,
-    shown: Integers,
-    trials: Sequence[Tested],
-    multiplicity: Floats,
-    *,
-    target: Floats | None = None,
-    common: Flags | None = None,
-    inverse: bool = False,
-    bayes: bool = True,
-) -> list[Omega]:
-    """The omegas of one side for every trial.
+def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int | None = None) -> Table:
+    """A side's captions by cell.
 
     Args:
         side: the side's captions.
         shown: the number of what each image shows, shape `(images,)`.
-        trials: test captions and quality of each trial; with `inverse` the quality is a cross-entropy.
+        trials: test captions and quality of each trial.
+        names: how many named numbers there are; those of the side alone when None.
+    """
+    from scipy.sparse import csr_array
+
+    pairs, cell = _cells(side.named, shown[side.image])
+    images = len(shown)
+
+    def cells_of(rows: Integers, quality: Floats | None = None) -> Cells:
+        place, within = np.unique(cell[rows], return_inverse=True)
+        where, shape = (within.reshape(-1), side.image[rows]), (len(place), images)
+        counts = csr_array((np.ones(len(rows)), where), shape=shape)
+        return Cells(place, counts, counts if quality is None else csr_array((quality, where), shape=shape))
+
+    return Table(
+        pairs,
+        cells_of(np.arange(len(cell))),
+        [cells_of(trial.rows, trial.quality) for trial in trials],
+        _members(pairs[:, 0], np.arange(len(pairs)), len(pairs), names),
+        _members(shown, np.arange(images), images),
+    )
+
+
+def weighted(table: Table, multiplicity: Floats, target: Floats | None = None, common: Flags | None = None) -> Weighted:
+    """The weights of one side's cells.
+
+    Args:
         multiplicity: how often each image counts, shape `(images, replicates)`: a column of ones for the estimate
             itself, multinomial counts for a bootstrap.
         target: `pi(k)`, the frequency of each named number that matched DBAC weighs the side to, `(names, replicates)`.
         common: which named numbers occur on both sides, `(names,)`.
-        inverse: omega is the inverse of the mean quality times the mean weight (DBAC with Q = 1 / cross-entropy).
-        bayes: False leaves the published weight out.
 
     Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
     """
-    return [cells.omega(inverse) for cells in _weighted(side, shown, trials, multiplicity, target, common, bayes)]
+    named, shown = table.pairs.T
+    counts = np.asarray(table.captions.counts @ multiplicity)
+    named_share = (table.naming @ counts) / counts.sum(axis=0)
+    per_shown = _ratio(1.0, (table.showing @ multiplicity) / multiplicity.sum(axis=0))[shown]
+    weight = named_share[named] * per_shown
+    if target is None or common is None:
+        matched_weight = np.zeros_like(per_shown)
+    else:
+        matched_weight = (_ratio(target, named_share) * common[:, None])[named] * per_shown
+    prior = _mean((counts * weight).sum(axis=0), counts.sum(axis=0))
+    return Weighted(table, multiplicity, weight, matched_weight, prior)
 
 
-def omega_parts(
-    side: Side,
-    shown: Integers,
-    trials: Sequence[Tested],
-    multiplicity: Floats,
-    pairs: Integers,
-    shown_sets: Flags,
-    named_sets: Flags,
-    *,
-    target: Floats | None = None,
-    common: Flags | None = None,
-    bayes: bool = True,
-) -> Iterator[Parts]:
-    """What each pair of labels adds to the omegas of one side, trial by trial; arguments as `omegas` where they agree.
+def pair_shares(table: Table, pairs: Integers, shown_sets: Flags, named_sets: Flags) -> list[Any]:
+    """How the captions in each of a trial's cells are shared among pairs of labels: sparse, `(pairs, cells)` a trial.
 
-    A test caption's part of omega goes to the pairs of a label that its image shows with a label that it names, in
-    equal shares. What has no label has one more, "nothing". An inverse cross-entropy is no sum over captions and has
-    no such parts.
+    A caption goes to the pairs of a label that its image shows with a label that it names, in equal shares. What has
+    no label has one more, "nothing".
 
     Args:
         pairs: the pairs wanted, as numbers `shown label * (named labels + 1) + named label`; the last label of either
@@ -145,14 +255,9 @@ def omega_parts(
         shown_sets: which labels each shown number stands for, `(shown, labels)`.
         named_sets: which labels each named number stands for, `(names, labels)`.
     """
-    shown_shares, named_shares = _shares(shown_sets), _shares(named_sets)
-    for cells in _weighted(side, shown, trials, multiplicity, target, common, bayes):
-        shares = _products(shown_shares[cells.pairs[:, 1]], named_shares[cells.pairs[:, 0]])[:, pairs].T
-        yield Parts(
-            cells.omega(inverse=False),
-            _mean(shares @ (cells.quality * cells.weight), cells.counts.sum(axis=0)),
-            _mean(shares @ (cells.quality * cells.matched_weight), (cells.counts * cells.matched_weight).sum(axis=0)),
-        )
+    named, shown = table.pairs.T
+    shares = _products(_shares(shown_sets)[shown], _shares(named_sets)[named])[:, pairs]
+    return [shares[cells.place].T.tocsr() for cells in table.trials]
 
 
 def occurrences(
@@ -160,7 +265,7 @@ def occurrences(
 ) -> tuple[Floats, Floats]:
     """How many of the captions `rows` have each pair of labels, and how many are of images that show its shown label.
 
-    Both of shape `(pairs,)` over all pairs, numbered as in `omega_parts`. A caption with several pairs counts in each.
+    Both of shape `(pairs,)` over all pairs, numbered as in `pair_shares`. A caption with several pairs counts in each.
 
     >>> side = Side(image=np.array([0, 1, 1]), named=np.array([0, 0, 1]))
     >>> sets = np.array([[True], [False]])
@@ -179,7 +284,7 @@ def occurrences(
 
 def named_frequencies(side: Side, multiplicity: Floats, names: int | None = None) -> Floats:
     """The relative frequency of each named number among the side's captions, shape `(names, replicates)`."""
-    totals = _sums(side.named, side.image, multiplicity, groups=names)
+    totals = _members(side.named, side.image, len(multiplicity), names) @ multiplicity
     return np.asarray(totals / totals.sum(axis=0))
 
 
@@ -199,32 +304,6 @@ def amplification_part(model: Any, human: Any, omega_model: Any, omega_human: An
     [0.375, 0.125]
     """
     return _ratio(np.asarray(model) - np.asarray(human), np.asarray(omega_model) + np.asarray(omega_human))
-
-
-def _weighted(
-    side: Side,
-    shown: Integers,
-    trials: Sequence[Tested],
-    multiplicity: Floats,
-    target: Floats | None,
-    common: Flags | None,
-    bayes: bool,
-) -> Iterator[_Cells]:
-    """The cells of each trial with both kinds of weight."""
-    named_share = named_frequencies(side, multiplicity, names=len(target) if target is not None else None)
-    shown_share = _sums(shown, np.arange(len(shown)), multiplicity) / multiplicity.sum(axis=0)
-    for trial in trials:
-        named, image = side.named[trial.rows], side.image[trial.rows]
-        pairs, cell = _cells(named, shown[image])
-        counts = _sums(cell, image, multiplicity)
-        quality = _sums(cell, image, multiplicity, trial.quality)
-        per_shown = _ratio(1.0, shown_share[pairs[:, 1]])
-        weight = named_share[pairs[:, 0]] * per_shown if bayes else np.ones_like(per_shown)
-        if target is None or common is None:
-            matched_weight = np.zeros_like(per_shown)
-        else:
-            matched_weight = _ratio(target, named_share)[pairs[:, 0]] * per_shown * common[pairs[:, 0], None]
-        yield _Cells(pairs, counts, quality, weight, matched_weight)
 
 
 def _shares(sets: Flags) -> Any:
@@ -248,26 +327,11 @@ def _products(left: Any, right: Any) -> Any:
     return csr_array((values, place), shape=(left.shape[0], left.shape[1] * right.shape[1]))
 
 
-def _omega(quality: Floats, counts: Floats, weight: Floats, matched_weight: Floats, inverse: bool) -> Omega:
-    total, matched_total = counts.sum(axis=0), (counts * matched_weight).sum(axis=0)
-    mean_quality = _mean(quality.sum(axis=0), total)
-    mean_weight = _mean((counts * weight).sum(axis=0), total)
-    matched = _mean((quality * matched_weight).sum(axis=0), matched_total)
-    return Omega(
-        published=_mean(mean_weight, mean_quality) if inverse else _mean((quality * weight).sum(axis=0), total),
-        matched=_mean(1.0, matched) if inverse else matched,
-        mean_quality=mean_quality,
-        mean_weight=mean_weight,
-        coverage=_mean((counts * (matched_weight > 0)).sum(axis=0), total),
-        effective_sample=_ratio((counts * weight).sum(axis=0) ** 2, (counts * weight**2).sum(axis=0)),
-        effective_sample_matched=_ratio(matched_total**2, (counts * matched_weight**2).sum(axis=0)),
-    )
-
-
-def _mean(total: Any, count: Any) -> Any:
+def _mean(total: Any, count: Any) -> Floats:
     """The quotient, and nan where nothing was counted."""
     shape = np.broadcast_shapes(np.shape(total), np.shape(count))
-    return np.divide(total, count, out=np.full(shape, np.nan), where=np.asarray(count) != 0)
+    quotient: Floats = np.divide(total, count, out=np.full(shape, np.nan), where=np.asarray(count) != 0)
+    return quotient
 
 
 def _cells(named: Integers, shown: Integers) -> tuple[Integers, Integers]:
@@ -277,19 +341,16 @@ def _cells(named: Integers, shown: Integers) -> tuple[Integers, Integers]:
     return np.stack(np.divmod(keys, width), axis=1), cell.reshape(-1)
 
 
-def _sums(
-    group: Integers, image: Integers, multiplicity: Floats, values: Floats | None = None, groups: int | None = None
-) -> Floats:
-    """Sums of `values` (or counts) in each group, for each column of multiplicities: shape `(groups, replicates)`."""
+def _members(group: Integers, member: Integers, members: int, groups: int | None = None) -> Any:
+    """How often each group has each member, from one group and one member a row: sparse, `(groups, members)`."""
     from scipy.sparse import csr_array
 
-    entries = np.ones(len(group)) if values is None else values
-    shape = (groups or int(group.max(initial=-1)) + 1, len(multiplicity))
-    sums: npt.NDArray[np.float64] = csr_array((entries, (group, image)), shape=shape) @ multiplicity
-    return sums
+    shape = (groups or int(group.max(initial=-1)) + 1, members)
+    return csr_array((np.ones(len(group)), (group, member)), shape=shape)
 
 
-def _ratio(numerator: Any, denominator: Any) -> Any:
+def _ratio(numerator: Any, denominator: Any) -> Floats:
     """The quotient, and 0 where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    return np.divide(top, bottom, out=np.zeros_like(bottom), where=bottom != 0)
+    quotient: Floats = np.divide(top, bottom, out=np.zeros_like(bottom), where=bottom != 0)
+    return quotient
