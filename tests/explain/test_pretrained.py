@@ -166,9 +166,7 @@ def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
     assert word[0, [0, -1]].tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize(
-    ("direction", "encoder"), [("t_to_a", "sentences"), ("a_to_t", "bert-frozen")]
-)
+@pytest.mark.parametrize(("direction", "encoder"), [("t_to_a", "sentences"), ("a_to_t", "bert-frozen")])
 def test_the_word_that_gives_it_away_is_on_top(minilm, direction, encoder):
     random = np.random.default_rng(2)
     captions, labels, tasks = [], [], []

@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from captionbias.alignment_quality import alignment_quality
 from captionbias.audit import audit
 from captionbias.consistency import Study
+from captionbias.planted import plant
 from captionbias.report.grids import pair_name, score_name
 from captionbias.report.plots import (
     ADDS,
@@ -22,6 +24,7 @@ from captionbias.report.plots import (
     scores_plot,
     sources_plot,
     tradeoff_plot,
+    vectors_plot,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
@@ -168,6 +171,18 @@ def test_a_curve_that_never_rises_has_no_large_mark(two):
             by_delta = found.result("dbac", captioner)["details"][direction]["alignment"]["by_delta"]
             by_delta |= {"shares": [0.0] * len(by_delta["deltas"]), "elbow": None}
     assert {size for trace in alignment_plot(found).data for size in trace.marker.size} == {4}
+
+
+def test_word_vectors_are_drawn_side_by_side():
+    given = plant(120, captions=2)
+    references = [[f"{text} slowly" for text in texts] for texts in given.references]
+    vectors = {"small": "captions", "<b>other": "captions"}
+    study = alignment_quality(predictions=given.predictions, references=references, vectors=vectors, captions=50)
+    figure = vectors_plot(study)
+    assert [trace.name for trace in figure.data] == ["small", "&lt;b&gt;other"]
+    for trace, quality in zip(figure.data, study.vectors.values(), strict=True):
+        assert list(trace.x) == quality.deltas.tolist()
+        assert list(trace.y) == quality.shares.tolist()
 
 
 def test_names_are_shown_letter_by_letter_and_a_number_is_a_name_too(planted):

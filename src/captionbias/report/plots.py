@@ -13,6 +13,7 @@ from captionbias.report.grids import pair_name, score_name
 from captionbias.report.tables import DIRECTION_NAMES, SCORE_NAMES
 
 if TYPE_CHECKING:
+    from captionbias.alignment_quality import AlignmentStudy
     from captionbias.audit import Audit
     from captionbias.consistency import Study
 
@@ -140,24 +141,24 @@ def alignment_plot(audit: Audit) -> Any:
     for panel, direction in enumerate(directions, 1):
         for number, name in enumerate(audit.captioners):
             found = _by_delta(audit, name, direction)
-            if not found:
-                continue
-            elbow = found["elbow"]
-            line = graph_objects.Scatter(
-                x=found["deltas"],
-                y=found["shares"],
-                name=literal(name),
-                legendgroup=name,
-                showlegend=panel == 1,
-                mode="lines+markers",
-                line={"color": COLOURS[number % len(COLOURS)]},
-                marker={"size": [11 if delta == elbow else 4 for delta in found["deltas"]]},
-            )
-            figure.add_trace(line, row=panel, col=1)
-        figure.update_xaxes(title_text="delta (large mark: where the curve bends most)", row=panel, col=1)
-        figure.update_yaxes(title_text="share", tickformat=".0%", rangemode="tozero", row=panel, col=1)
-    figure.update_layout(legend=BELOW)
-    return figure
+            if found:
+                line = _shares_line(found["deltas"], found["shares"], found["elbow"], name, number)
+                figure.add_trace(line.update(showlegend=panel == 1), row=panel, col=1)
+    return _with_delta_axes(figure)
+
+
+def vectors_plot(study: AlignmentStudy) -> Any:
+    """The share of contextual substitutions over delta with each word vectors, and where each curve bends most.
+
+    Source: the DBAC paper, section 5.4, which recommends to look at several word vectors.
+    """
+    figure = _panels(
+        ["Share of replaced words that became a word and not &lt;unk&gt;"], PANEL_HEIGHT, NAMED_AXIS_MARGIN
+    )
+    for number, (name, quality) in enumerate(study.vectors.items()):
+        deltas, shares = quality.deltas.tolist(), quality.shares.tolist()
+        figure.add_trace(_shares_line(deltas, shares, quality.elbow, name, number))
+    return _with_delta_axes(figure)
 
 
 def consistency_plot(study: Study) -> Any:
@@ -257,6 +258,24 @@ def _errors(values: Iterable[float | None], rows: Iterable[Mapping[str, Any]], k
 def _part(rows: Sequence[Mapping[str, Any]]) -> str:
     names = ("amplification_matched", "amplification", "omega_m", "omega_h")
     return next((name for name in names if any(name in row for row in rows)), "amplification")
+
+
+def _shares_line(deltas: Sequence[float], shares: Sequence[float], elbow: float | None, name: str, number: int) -> Any:
+    return graph_objects.Scatter(
+        x=deltas,
+        y=shares,
+        name=literal(name),
+        legendgroup=name,
+        mode="lines+markers",
+        line={"color": COLOURS[number % len(COLOURS)]},
+        marker={"size": [11 if delta == elbow else 4 for delta in deltas]},
+    )
+
+
+def _with_delta_axes(figure: Any) -> Any:
+    figure.update_xaxes(title_text="delta (large mark: where the curve bends most)")
+    figure.update_yaxes(title_text="share", tickformat=".0%", rangemode="tozero")
+    return figure.update_layout(legend=BELOW, showlegend=True)
 
 
 def _by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
