@@ -78,10 +78,11 @@ def planted(seeds: Seeds = 20, images: Images = 3000) -> None:
 
 
 def reweighed(given: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """How far the pairs of the ten first rows are from independence at most, before and after."""
+    """How far the pairs of the ten first rows that add are from independence at most, before and after."""
     labels = given["attributes"], given["tasks"]
     weights = resampling_weights(*labels, rows, top=10)
-    tasks = {row["task"] for row in [row for row in rows if row["amplification"] > 0 and None not in pair(row)][:10]}
+    adding = [row for row in rows if row["amplification_matched"] > 0 and None not in pair(row)]
+    tasks = {row["task"] for row in adding[:10]}
     effect = [row for row in predicted_effect(*labels, weights) if row["task"] in tasks]
     return max(abs(row["before"] - 1) for row in effect), max(abs(row["after"] - 1) for row in effect)
 

@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from captionbias.cli.compare import compare
+from captionbias.cli.consistency import consistency
 from captionbias.comparison import compare as comparison_of
 from captionbias.planted import plant
 
@@ -83,6 +84,21 @@ def test_captioners_can_be_named_and_other_scores_chosen(files, folder):
     )  # fmt: skip
     assert "plain - sat" in told
     assert "leakage" in told
+
+
+@pytest.mark.parametrize("command", [compare, consistency])
+def test_a_name_in_brackets_is_shown_letter_by_letter(command, files, folder):
+    """Rich would take `[/v2]` for the end of a style that never began, after hours of training."""
+    alone = typer.Typer()
+    alone.command()(command)
+    renamed = ["--predictions", f"nic[/v2]={folder / 'nic.parquet'}", "--predictions", f"[bold]={files[3]}"]
+    arguments = [*renamed, *files[4:], "--metric", "lic", "--trials", "2", "--no-cache"]
+    arguments += ["--encoder", "bow"] if command is compare else ["--encoder", "bow", "--encoder", "[/i]=linear"]
+    result = CliRunner().invoke(alone, list(map(str, arguments)), env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    assert "nic[/v2]" in result.stdout
+    assert "[bold]" in result.stdout
+    assert ("[95% interval]" if command is compare else "[/i]") in result.stdout
 
 
 def test_only_images_of_all_captioners_are_compared_and_the_rest_is_noted(files, folder, planted, tmp_path):

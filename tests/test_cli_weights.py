@@ -17,7 +17,7 @@ from captionbias.audit import audit
 from captionbias.cli.measure import measure
 from captionbias.cli.weights import weights
 from captionbias.explain import in_words, predicted_effect, resampling_weights
-from captionbias.planted import plant
+from captionbias.planted import LEAN, TASKS, plant
 from captionbias.report import write_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 300 images are few
@@ -80,8 +80,8 @@ def changed(folder, tmp_path):
 
 
 def strongest(rows, top):
-    adding = [row for row in rows if row["attribute"] and row["task"] and row["amplification"] > 0]
-    return sorted(adding, key=lambda row: -row["amplification"])[:top]
+    adding = [row for row in rows if row["attribute"] and row["task"] and row["amplification_matched"] > 0]
+    return sorted(adding, key=lambda row: -row["amplification_matched"])[:top]
 
 
 @pytest.mark.parametrize("direction", [None, "a_to_t", "t_to_a"])
@@ -97,7 +97,7 @@ def test_the_files_give_the_library_s_weights(direction, folder, sources, traini
     written = pd.read_csv(out)
     assert written["image_id"].tolist() == [1000 + image for image in range(TRAINING)]
     assert written["weight"].to_numpy() == pytest.approx(expected)
-    assert told.splitlines()[:3] == [in_words(row) for row in rows]
+    assert told.splitlines()[:4] == ["Pairs that add most to the score (matched):", *map(in_words, rows)]
     assert f"1,000 images, weights from {expected.min():.2f} to {expected.max():.2f}" in told
 
 
@@ -118,6 +118,37 @@ def test_the_table_shows_each_task_of_the_pairs_before_and_after(folder, sources
     ]
     assert found == expected
     assert {before for _, _, before, _ in found} != {"1.00"}, "nothing would have changed"
+
+
+def test_the_planted_tasks_are_taken_where_the_captioner_seldom_names_tasks(folder, tmp_path):
+    """No pair that names a task adds to the published score then."""
+    planted = plant(1500, captions=5, naming=0.5, a_to_t=0.5)
+    table = {"image_id": list(range(1500)), "caption": planted.predictions, "references": planted.references}
+    table |= {"gender": planted.attributes, "tasks": planted.tasks}
+    pq.write_table(pa.table(table), tmp_path / "seldom.parquet")
+    sides = ["--predictions", tmp_path / "seldom.parquet", "--references", tmp_path / "seldom.parquet"]
+    invoke(measure, "dbac", *sides, *QUICK, "--direction", "a_to_t", "--output", tmp_path / "dbac.json")
+    rows = json.loads((tmp_path / "dbac.json").read_text())["details"]["sources"]["a_to_t"]
+    assert max(row["amplification"] for row in rows if row["task"]) < 0.001
+    given = ["--attributes", folder / "train.parquet", "--output", tmp_path / "w.csv", "--top", 5]
+    told = invoke(app, tmp_path / "dbac.json", *given)
+    taken = re.findall(r"^(female|male) -> (.+) \(A to T\)", told, re.MULTILINE)
+    assert len(taken) == 5
+    assert set(taken) < {
+        ("female" if share > 0.5 else "male", task) for task, share in zip(TASKS, LEAN, strict=True) if share != 0.5
+    }
+
+
+def test_pairs_without_a_matched_part_go_by_the_published_one(changed):
+    published = ADDS | {"task": "dog", "amplification": 0.2}
+    matched = ADDS | {"amplification": -0.2, "amplification_matched": 0.1}
+    for rows, forms, first in (
+        ([ADDS, published], "as published", published),
+        ([matched, ADDS | {"amplification_matched": -0.1}], "matched", matched),
+        ([matched, published], "as published or matched", published),
+    ):
+        told = invoke(app, *changed(dbac_file(*rows))).splitlines()
+        assert told[:2] == [f"Pairs that add most to the score ({forms}):", in_words(first)]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -185,7 +216,7 @@ def test_a_report_s_data_are_read_by_captioner(folder, tmp_path):
     for name in two:
         told = invoke(app, tmp_path / "report.json", *given, "--captioner", name)
         rows = [row for of in found.result("dbac", name)["details"]["sources"].values() for row in of]
-        assert told.startswith(in_words(strongest(rows, 1)[0]))
+        assert told.splitlines()[1] == in_words(strongest(rows, 1)[0])
     assert "several captioners: name one of biased, faithful" in refused(tmp_path / "report.json", *given)
     assert "it has biased, faithful" in refused(tmp_path / "report.json", *given, "--captioner", "nic")
     one = json.loads((tmp_path / "report.json").read_text())
@@ -226,7 +257,8 @@ def dbac_file(*rows):
         (dbac_file(ADDS | {"amplification": float("nan")}), "a_to_t[0].amplification is nan"),
         (dbac_file(ADDS | {"named_m": None, "named_h": None}), "neither named_m nor named_h"),
         (dbac_file(ROW), "is of one side alone"),
-        (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "adds to the score"),
+        (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "adds to the score (as published)"),
+        (dbac_file(ADDS | {"amplification_matched": -0.1}), "adds to the score (matched)"),
         (dbac_file(ADDS, ADDS | {"task": "Kuchen"}), "no image shows 'Kuchen', of the pairs in"),
     ],
 )

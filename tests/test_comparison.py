@@ -12,10 +12,12 @@ from rich.console import Console
 from captionbias.attackers import engine
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import CaptionBiasWarning
-from captionbias.comparison import compare, comparison_tables
+from captionbias.comparison import compare
 from captionbias.metrics import dbac, lic
 from captionbias.metrics.summary import kept_samples
 from captionbias.planted import plant
+from captionbias.report import comparison_tables
+from captionbias.report.files import json_text
 from captionbias.significance import holm, p_value, variance_parts
 from captionbias.statistics import bootstrap_interval
 
@@ -234,6 +236,28 @@ def test_the_tables_show_every_score_and_every_difference(comparison):
         digits = 1 if comparison.metric == "lic" else 3
         assert f"{one.difference:.{digits}f} [" in text.replace("-0.000", "0.000") or abs(one.difference) < 0.0005
         assert f"{one.first} - {one.second}" in text
+
+
+def test_it_is_said_for_how_many_differences_p_is_corrected(captioners, people, folder):
+    two = {name: captioners[name] for name in ("faithful", "biased")}
+    one = shown(compare(two, **people, metric="lic", **CHOSEN, cache=folder))
+    assert "Holm's procedure for the one difference." in " ".join(one.split())
+    three = shown(compare(captioners, **people, metric="lic", **CHOSEN, cache=folder))
+    assert "Holm's procedure for all 3 differences." in " ".join(three.split())
+
+
+def test_a_score_that_a_captioner_has_in_no_trial_is_null_in_the_file_and_a_dash_in_the_tables():
+    """The captioners name nothing and people name a dog in every caption: nothing can be matched."""
+    labels = ["female", "male"] * 60
+    silent = {"one": ["a woman standing"] * 120, "two": ["a woman sitting"] * 120}
+    chosen = {"preset": "fast", "trials": 2, "bootstrap": 50, "cache": False}
+    found = compare(silent, references=[["a woman with a dog"]] * 120, attributes=labels, metric="dbac", **chosen)
+    assert found.parts["one"]["dbac_a_to_t_matched"].trials == 0
+    written = json.loads(json_text(found.as_dict()))
+    parts = written["variance"]["one"]["dbac_a_to_t_matched"]
+    assert (parts["standard_error"], parts["share_of_trials"]) == (None, None)
+    (line,) = [line for line in shown(found).splitlines() if "DBAC A to T, matched" in line and "one" not in line][:1]
+    assert line.split()[-2:] == ["-", "-"]
 
 
 def test_everything_goes_into_a_file(comparison):

@@ -23,6 +23,14 @@ UNBOUNDED = (-np.inf, np.inf)
 # The parts of the variance
 
 
+def test_of_a_score_that_no_trial_has_nothing_is_known():
+    nothing = np.full(3, np.nan)
+    parts = variance_parts(nothing, np.full((3, 50), np.nan), np.full(50, np.nan))
+    assert parts.trials == 0
+    assert math.isnan(parts.standard_error)
+    assert math.isnan(parts.share_of_trials)
+
+
 def measured(scores, tested, of_training, replicates, seed):
     """What a metric would keep: trial `t` is the mean of the images it tests, and something of its own."""
     images, trials = len(scores), len(tested)

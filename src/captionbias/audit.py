@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -17,12 +16,12 @@ import numpy as np
 from captionbias.alignment_quality import alignment_quality
 from captionbias.captions import check_captions
 from captionbias.captions.values import as_list
-from captionbias.comparison import Comparison, measured_together
+from captionbias.comparison import Comparison, errors_of, measured_together
 from captionbias.explain import Attributions, attribute_captions
-from captionbias.metrics.presets import DBAC_PRESETS, LIC_PRESETS
+from captionbias.metrics.presets import whole_number
 from captionbias.quality import caption_quality
 from captionbias.significance import images_needed
-from captionbias.text import LexiconSource, load_lexicon, tokenize
+from captionbias.text import LexiconSource, Tokens, load_lexicon, tokenize
 from captionbias.vectors import CAPTIONS, train_vectors
 
 PRESETS = {"fast": {"dbac": "fast", "lic": "fast"}, "papers": {"dbac": "dbac-2026", "lic": "lic-2022"}}
@@ -47,11 +46,12 @@ class Audit:
         needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
             alone cannot.
         words: of each captioner, which words give the attribute away: `by_class`, `by_word` (the first 30 of each
-            value), `captions` (the 8 surest and right ones of each value, with every word's value), `signature`.
+            value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
+            value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
             packages that compute them.
-        alignments: of each captioner METEOR between 500 human captions before and after alignment: `contextual`, as
-            DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
+        alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
+            alignment: `contextual`, as DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
         missing: what is not there and why.
         settings: what was asked for, to measure it again.
         signatures: everything that changes the scores, by metric.
@@ -109,8 +109,8 @@ def audit(
 ) -> Audit:
     """Measure one captioner or several with everything that a report shows.
 
-    Several captioners are aligned with the same word vectors, trained once on all captions; one alone with its own, so
-    its scores are those that `dbac` and `lic` give.
+    Several captioners are aligned with the same word vectors, trained once on all captions if one of the captioners
+    lacks a human word; one alone with its own, so its scores are those that `dbac` and `lic` give.
 
     Args:
         captioners: each captioner's name and its `n` captions.
@@ -128,7 +128,8 @@ def audit(
             raises ends the audit.
 
     Raises:
-        ValueError: no captioner, an unknown metric or preset, or what the metrics refuse.
+        ValueError: no captioner or no name of one, an unknown metric or preset, a number that is none, or what the
+            metrics refuse.
 
     >>> from captionbias.planted import plant
     >>> people = vars(plant(200))
@@ -137,18 +138,30 @@ def audit(
     (200, ['lic'], ('faithful',))
     """
     chosen = _checked(captioners, metrics, preset)
+    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    trials = None if trials is None else whole_number("trials", trials, least=1)
+    quality_images = whole_number("quality_images", quality_images, least=1)
+    mask = load_lexicon(attribute_lexicon).mask
     people = {"references": references, "attributes": attributes, "tasks": tasks}
-    first = check_captions(predictions=next(iter(captioners.values())), **people)
+    read = {}
+    for name, captions in captioners.items():
+        with errors_of(name):
+            read[name] = check_captions(predictions=captions, **people)
+    first = next(iter(read.values()))
     missing: list[str] = []
     scored = references is not None and _has_quality(missing)
-    steps = _Steps(watch, _plan(list(captioners), chosen, scored))
+    asked_vectors = vectors
+    aligned: list[str] = []
+    trained = False
+    if "dbac" in chosen and references is not None:
+        tokens, aligned = _words_of_all(captioners, references)
+        trained = bool(aligned) and vectors in (None, CAPTIONS)
+    steps = _Steps(watch, _plan(list(captioners), chosen, trained, aligned if scored else [], scored))
+    if trained:
+        steps.begin("vectors", None)
+        vectors = _trained_vectors(captioners, tokens)
     common: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "bootstrap": bootstrap, "details": True}
     common["attribute_lexicon"] = attribute_lexicon
-
-    aligned = "dbac" in chosen and references is not None
-    if aligned:
-        steps.begin("vectors", None)
-        vectors = _vectors(captioners, references, vectors)
     own: dict[str, dict[str, Any]] = {"lic": {}, "dbac": {"task_lexicon": task_lexicon, "vectors": vectors}}
     if "dbac" in chosen and references is None and tasks is None:
         missing.append("T to A: without human captions it needs the tasks that the images show")
@@ -165,6 +178,7 @@ def audit(
             **common,
             **own[metric],
         )
+    missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
     words = {}
     for name, captions in captioners.items():
         steps.begin("words", name)
@@ -175,12 +189,14 @@ def audit(
         except ValueError as error:
             missing.append(f"words of {name}: {error}")
         else:
-            words[name] = _told(found)
+            words[name] = _told(found, mask)
     alignments, quality = {}, {}
-    for name, captions in captioners.items() if aligned and scored and vectors is not None else ():
+    for name in aligned if scored else ():
         steps.begin("alignment", name)
-        with suppress(ValueError):  # every human word is one of the captioner's
-            alignments[name] = _alignment(captions, references, vectors, seed)
+        try:
+            alignments[name] = _alignment(captioners[name], references, vectors, seed)
+        except ValueError as error:
+            missing.append(f"alignment of {name}: {error}")
     for name, captions in captioners.items() if scored else ():
         steps.begin("quality", name)
         quality[name] = caption_quality(predictions=captions, references=references, images=quality_images, seed=seed)
@@ -203,6 +219,8 @@ def audit(
             "bootstrap": bootstrap,
             "attribute_lexicon": _named(attribute_lexicon),
             "task_lexicon": None if task_lexicon is None else _named(task_lexicon),
+            "vectors": _vectors_name(asked_vectors),
+            "quality_images": quality_images,
         },
         signatures={metric: found.signature for metric, found in comparisons.items()},
     )
@@ -244,10 +262,15 @@ TITLES = {
 }
 
 
-def _plan(captioners: list[str], metrics: list[str], scored: bool) -> dict[tuple[str, str | None], float]:
-    kinds = [*metrics, "words", *(["alignment", "quality"] if scored else [])]
-    steps: dict[tuple[str, str | None], float] = {("vectors", None): COST["vectors"]}
-    return steps | {(kind, name): COST[kind] for kind in kinds for name in captioners}
+def _plan(
+    captioners: Sequence[str], metrics: Sequence[str], trained: bool, aligned: Sequence[str], scored: bool
+) -> dict[tuple[str, str | None], float]:
+    """The steps that there will be, in order, with what each of them costs."""
+    steps: list[tuple[str, str | None]] = [("vectors", None)] if trained else []
+    steps += [(kind, name) for kind in (*metrics, "words") for name in captioners]
+    steps += [("alignment", name) for name in aligned]
+    steps += [("quality", name) for name in captioners if scored]
+    return {step: COST[step[0]] for step in steps}
 
 
 def _begin(steps: _Steps, metric: str, left: Sequence[str]) -> None:
@@ -255,13 +278,23 @@ def _begin(steps: _Steps, metric: str, left: Sequence[str]) -> None:
 
 
 def _checked(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
+    if not isinstance(captioners, Mapping):
+        raise ValueError(
+            "captioners must map each captioner's name to its captions, as {'nic': captions} does; "
+            f"it is of type {type(captioners).__name__}"
+        )
     if not captioners:
         raise ValueError("captioners is empty: give at least one captioner's captions")
-    if isinstance(metrics, str) or not metrics or set(metrics) - set(NAMES):
+    for name, captions in captioners.items():
+        if not isinstance(name, str):
+            raise ValueError(f"captioners has the name {name!r}: names are text, so write {str(name)!r}")
+        if captions is None:
+            raise ValueError(f"captioners[{name!r}] is None: give its captions, one for each image, or leave it out")
+    listed = isinstance(metrics, Collection) and not isinstance(metrics, str)
+    if not listed or not len(metrics) or any(name not in list(NAMES) for name in metrics):
         raise ValueError(f"metrics must list one or both of {', '.join(NAMES)}, not {metrics!r}")
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
-    assert {PRESETS[preset]["dbac"], PRESETS[preset]["lic"]} <= {*DBAC_PRESETS, *LIC_PRESETS}
     return [name for name in NAMES if name in metrics]
 
 
@@ -272,20 +305,34 @@ def _has_quality(missing: list[str]) -> bool:
     return False
 
 
-def _vectors(captioners: Mapping[str, Any], references: Any, source: Any) -> Any:
-    """The word vectors of every captioner's alignment: by default trained once, on what all of them and people say.
+def _words_of_all(captioners: Mapping[str, Any], references: Any) -> tuple[Tokens, list[str]]:
+    """The words of all captions, the captioners' first, and the captioners that lack a word of people's."""
+    said = [as_list(name, captions) for name, captions in captioners.items()]
+    texts = [text for captions in said for text in captions]
+    tokens = tokenize(texts + [text for image in as_list("references", references) for text in image])
+    human = tokens.between(len(texts), len(tokens)).present()
+    ends = np.cumsum([0, *map(len, said)]).tolist()
+    spans = zip(captioners, ends[:-1], ends[1:], strict=True)
+    return tokens, [name for name, start, end in spans if (human & ~tokens.between(start, end).present()).any()]
 
-    None where no captioner lacks a human word. One captioner's are what `dbac` trains itself.
-    """
-    if source not in (None, CAPTIONS):
-        return source
-    said = [text for name, captions in captioners.items() for text in as_list(name, captions)]
-    tokens = tokenize(said + [text for texts in as_list("references", references) for text in texts])
-    if not (tokens.between(len(said), len(tokens)).present() & ~tokens.between(0, len(said)).present()).any():
-        return None
+
+def _trained_vectors(captioners: Mapping[str, Any], tokens: Tokens) -> Any:
+    """The word vectors of every captioner's alignment; one captioner's are what `dbac` trains itself."""
     vectors = train_vectors(tokens)
     vectors.called = CAPTIONS if len(captioners) == 1 else f"{CAPTIONS} of {', '.join(captioners)}"
     return vectors
+
+
+def _undefined(comparison: Comparison) -> list[str]:
+    """The scores that were asked for and that some captioner has in no trial."""
+    reason = "in no trial is it defined"
+    matched = "in no trial do test captions of the captioner and of people name the same, so there is nothing to match"
+    return [
+        f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
+        for captioner, result in comparison.results.items()
+        for score in comparison.scores
+        if score not in result
+    ]
 
 
 def _alignment(captions: Any, references: Any, vectors: Any, seed: int) -> dict[str, Any]:
@@ -296,8 +343,8 @@ def _alignment(captions: Any, references: Any, vectors: Any, seed: int) -> dict[
     return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
 
 
-def _told(found: Attributions) -> dict[str, Any]:
-    """The words and captions that say most, as plain data."""
+def _told(found: Attributions, mask: str) -> dict[str, Any]:
+    """The words and captions that say most, as plain data; the mask stands in captions and is no word."""
     least = min(10, max(2, len(found.tokens) // 50))
     examples = []
     for number in range(len(found.classes)):
@@ -307,7 +354,9 @@ def _told(found: Attributions) -> dict[str, Any]:
         examples += [{"row": int(row), **found.of(int(row))} for row in found.rows[surest[np.sort(first)[:EXAMPLES]]]]
     return {
         "by_class": found.by_class(),
-        "by_word": {name: rows[:WORDS] for name, rows in found.by_word(least).items()},
+        "by_word": {
+            name: [row for row in rows if row["word"] != mask][:WORDS] for name, rows in found.by_word(least).items()
+        },
         "captions": examples,
         "signature": found.signature,
     }
@@ -331,3 +380,9 @@ def _named(lexicon: LexiconSource) -> Any:
     if isinstance(lexicon, (str, Path)):
         return str(lexicon)
     return asdict(load_lexicon(lexicon))
+
+
+def _vectors_name(vectors: Any) -> str | None:
+    if vectors is None or isinstance(vectors, (str, Path)):
+        return None if vectors is None else str(vectors)
+    return str(getattr(vectors, "called", type(vectors).__name__))

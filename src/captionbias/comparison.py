@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.consistency import METRICS, SCORES
 from captionbias.metrics.summary import Sample, difference, kept_samples, summarize
 from captionbias.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 # What is compared when there are no human captions to measure amplification against.
 ALONE = {"lic": ("lic_m",), "dbac": ("omega_m_a_to_t", "omega_m_t_to_a")}
@@ -143,12 +139,12 @@ def measured_together(
     names = list(captioners)
     pairs = list(itertools.combinations(names, 2))
     for name in names:  # all of them before hours of training
-        with _of(name):
+        with errors_of(name):
             check_captions(predictions=captioners[name], **people)
     for number, name in enumerate(names):
         if watch:
             watch(names[number:])
-        with _of(name), kept_samples() as samples[name]:
+        with errors_of(name), kept_samples() as samples[name]:
             results[name] = METRICS[metric](**people, predictions=captioners[name], bootstrap=bootstrap, **options)
         if not chosen:
             chosen = _scores(metric, scores, samples[name])
@@ -180,7 +176,8 @@ def measured_together(
 
 
 @contextmanager
-def _of(captioner: str) -> Iterator[None]:
+def errors_of(captioner: str) -> Iterator[None]:
+    """Errors say which captioner they are of."""
     try:
         yield
     except ValueError as error:
@@ -229,68 +226,3 @@ def _against_zero(scores: Sequence[str], samples: Mapping[str, Sample], result: 
         for score in scores
         if score in result and samples[score].bounds[0] < 0
     }
-
-
-def comparison_tables(comparison: Comparison) -> Iterator[Table]:
-    """The captioners' scores with their intervals and p-values; then every difference with its own."""
-    from captionbias.report import NOTHING, SCORE_NAMES, interval, plain_table
-
-    digits = {score: 1 if score.startswith(("lic", "leakage", "confidence")) else 3 for score in comparison.scores}
-    table = plain_table(
-        "Scores [95% interval]",
-        "captioner",
-        "score",
-        "",
-        "p",
-        meaning="p: how often chance alone would bring a score this far from 0.",
-    )
-    for name, result in comparison.results.items():
-        table.add_section()
-        for number, score in enumerate(comparison.scores):
-            p = comparison.p_values[name].get(score)
-            table.add_row(
-                "" if number else name,
-                SCORE_NAMES.get(score, score),
-                interval(result, score, digits[score]),
-                NOTHING if p is None else p_text(p),
-            )
-    yield table
-    table = plain_table(
-        "Differences [95% interval]",
-        "",
-        "score",
-        "difference",
-        "p",
-        "p, corrected",
-        meaning="The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
-        f"procedure for all {len(comparison.differences)} differences. In bold: below 0.05.",
-    )
-    before = None
-    for one in comparison.differences:
-        pair = f"{one.first} - {one.second}"
-        if pair != before:
-            table.add_section()
-        shown = {"d": one.difference}
-        if not math.isnan(one.ci_low):
-            shown |= {"d_ci_low": one.ci_low, "d_ci_high": one.ci_high}
-        table.add_row(
-            "" if pair == before else pair,
-            SCORE_NAMES.get(one.score, one.score),
-            interval(shown, "d", digits[one.score]),
-            p_text(one.p),
-            p_text(one.p_holm),
-            style="bold" if one.p_holm < 0.05 else None,
-        )
-        before = pair
-    yield table
-
-
-def p_text(p: float) -> str:
-    """A p-value with three digits behind the point.
-
-    >>> p_text(0.0421), p_text(0.0002), p_text(float("nan"))
-    ('0.042', '<0.001', '-')
-    """
-    if math.isnan(p):
-        return "-"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"

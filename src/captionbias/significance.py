@@ -21,7 +21,7 @@ Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: interval
 class VarianceParts:
     """Where the variance of a score comes from, in squared units of the score; nan where it cannot be told.
 
-    `trials`: how many were measured.
+    `trials`: how many were measured; 0 where the score is undefined in all of them.
 
     `trial`: the variance of one trial's score around the mean of all possible trials, on these very images. Its parts:
     `split`, because a trial scores some images and not others, and `training`, the rest: the images it learns from and
@@ -51,14 +51,17 @@ class VarianceParts:
     @property
     def standard_error(self) -> float:
         """Of the reported mean: the root of `images + trial / trials`, a lower bound."""
-        return math.sqrt(self.images + self.trial / self.trials)
+        return math.sqrt(self.images + self._of_trials)
 
     @property
     def share_of_trials(self) -> float:
         """The part of the reported mean's variance that more trials would lessen, in [0, 1]."""
-        of_trials = self.trial / self.trials
-        total = self.images + of_trials
-        return of_trials / total if total > 0 else float("nan")
+        total = self.images + self._of_trials
+        return self._of_trials / total if total > 0 else float("nan")
+
+    @property
+    def _of_trials(self) -> float:
+        return self.trial / self.trials if self.trials else float("nan")
 
 
 def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> VarianceParts:

@@ -38,7 +38,7 @@ def test_two_files_of_one_name_and_too_many_are_refused(write, tmp_path):
     second = first.rename(tmp_path / "other" / "x.csv")
     with pytest.raises(ValueError, match="two files of captioners are called x: rename one"):
         read_given([str(second), str(write("x.csv", COLUMNS))], None, None, None)
-    with pytest.raises(ValueError, match="11 captioners: this page takes 10 at most"):
+    with pytest.raises(ValueError, match="11 captioners, and this page takes 10 at most"):
         read_given(["x.csv"] * (MAX_CAPTIONERS + 1), None, None, None)
 
 

@@ -76,7 +76,7 @@ def test_the_endpoints_are_those_that_the_page_tells_of(client):
 
 
 def test_the_documented_lines_run_as_they_stand(served, files, monkeypatch, capsys, tmp_path):
-    lines = components.CODE.replace("http://127.0.0.1:7860", served.url)
+    lines = components.code(served.url)
     assert served.url in lines
     monkeypatch.chdir(files["nic"].parent)
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))

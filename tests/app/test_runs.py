@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from captionbias.app.runs import CancelledError, Runs
@@ -11,23 +14,56 @@ def ignore(share: float, text: str) -> None:
     pass
 
 
+def cancelled(watch) -> bool:
+    try:
+        watch("step", 0.5)
+    except CancelledError:
+        return True
+    return False
+
+
 def test_a_session_cancels_its_own_run_and_no_other():
     runs = Runs()
-    with runs.begun("a", ignore) as first, runs.begun("b", ignore) as second:
+    with runs.begun("a", ignore) as watch:
+        assert not runs.cancel("b")
+        watch("step", 0.5)
         assert runs.cancel("a")
         with pytest.raises(CancelledError):
-            first("step", 0.5)
-        second("step", 0.5)
+            watch("step", 0.5)
     assert not runs.cancel("a")
-    assert not runs.cancel("b")
 
 
-def test_a_later_run_of_a_session_cancels_the_earlier_one():
+def test_a_later_run_of_a_session_ends_the_earlier_one_and_waits_for_that():
+    runs, worked = Runs(), []
+
+    def later():
+        with runs.begun("a", ignore) as watch:
+            worked.append("later")
+            watch("step", 0.5)
+
+    with ThreadPoolExecutor(1) as pool, runs.begun("a", ignore) as watch:
+        waiting = pool.submit(later)
+        while not cancelled(watch):
+            time.sleep(0.01)
+        assert worked == []
+        worked.append("earlier")
+    waiting.result()
+    assert worked == ["earlier", "later"]
+
+
+def test_a_run_that_waits_for_another_can_be_cancelled():
     runs = Runs()
-    with runs.begun("a", ignore) as earlier, runs.begun("a", ignore) as later:
+
+    def wait():
+        with runs.begun("b", ignore):
+            raise AssertionError("it never works")
+
+    with ThreadPoolExecutor(1) as pool, runs.begun("a", ignore):
+        waiting = pool.submit(wait)
+        while not runs.cancel("b"):
+            time.sleep(0.01)
         with pytest.raises(CancelledError):
-            earlier("step", 0.5)
-        later("step", 0.5)
+            waiting.result()
 
 
 def test_a_run_that_takes_too_long_is_told_what_to_do():

@@ -71,6 +71,11 @@ def test_captioners_without_a_common_image_are_refused_by_name():
         on_the_same_images(read)
 
 
+def test_no_captioner_at_all_is_refused():
+    with pytest.raises(ValueError, match="read is empty: give at least one captioner's captions"):
+        on_the_same_images({})
+
+
 @pytest.mark.parametrize(
     ("argument", "other"),
     [

@@ -13,11 +13,13 @@ import pytest
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
+from captionbias.explain.sources import added
 from captionbias.metrics import dbac
 from captionbias.metrics import sources as module
 from captionbias.metrics.directions import Answers, Direction, replicates, summary
 from captionbias.metrics.sources import ranked_pairs, sources
 from captionbias.planted import LEAN, TASKS, plant
+from captionbias.report.grids import pair_name
 from captionbias.scores import Side, number_sets
 from captionbias.scores import Tested as Answered
 
@@ -225,6 +227,32 @@ def test_reading_parts_leaves_the_replicates_of_the_score_as_they_are(four_image
     assert np.allclose(drawn.parts["amplification"].sum(axis=0), alone.means["dbac_{}"])
 
 
+def test_without_a_name_on_both_sides_the_published_parts_make_the_order():
+    """The captioner names knives alone and people forks alone, so no matched score is defined."""
+    named = {"m": [(image, {0}) for image in range(4)], "h": [(image, {1}) for image in range(4)]}
+    qualities = {"m": [0.2, 0.3, 0.8, 0.9], "h": [0.5, 0.4, 0.3, 0.3]}
+    tested = {side: [list(enumerate(of_side))] for side, of_side in qualities.items()}
+    rows = rows_of("a_to_t", answered([{0}, {0}, {1}, {1}], named, tested), ["f", "m"], ["knife", "fork"], 0, 20)
+    assert not any("amplification_matched" in row for row in rows)
+    assert [(row["attribute"], row["task"]) for row in rows] == [
+        *(("m", "knife"), ("f", "fork")),
+        *(("m", "fork"), ("f", "knife")),
+    ]
+    assert all("amplification_ci_low" in row for row in rows)
+
+
+def test_the_pairs_with_the_largest_matched_parts_have_the_intervals(monkeypatch):
+    """Where tasks are seldom named, the largest published parts are others."""
+    monkeypatch.setattr(module, "MOST_INTERVALS", 5)
+    rows = measured(0, 1500, bootstrap=20, naming=0.5, a_to_t=0.5)["details"]["sources"]["a_to_t"]
+    matched, published = (
+        sorted(rows, key=lambda row: -abs(row[key]))[:5] for key in ("amplification_matched", "amplification")
+    )
+    ends = [f"amplification{form}_ci_{end}" for form in ("", "_matched") for end in ("low", "high")]
+    assert [row for row in rows if any(end in row for end in ends)] == matched != published
+    assert all(end in row for row in matched for end in ends)
+
+
 def test_pairs_beyond_the_largest_have_no_interval(four_images, monkeypatch):
     monkeypatch.setattr(module, "MOST_INTERVALS", 1)
     rows = rows_of("a_to_t", four_images, ["female", "male"], ["knife"], 0, 20)
@@ -292,18 +320,19 @@ def test_planted_pairs_come_first(direction, dial):
         assert np.mean(right) >= 0.9
 
 
-def test_the_largest_come_first(strong):
+def test_the_largest_matched_parts_come_first(strong):
     for rows in strong["details"]["sources"].values():
-        sizes = [abs(row["amplification"]) for row in rows]
+        sizes = [abs(row["amplification_matched"]) for row in rows]
         assert sizes == sorted(sizes, reverse=True)
 
 
 def test_intervals_of_planted_pairs_do_not_hold_0(strong):
     for rows in strong["details"]["sources"].values():
         for row in rows:
-            assert row["amplification_ci_low"] <= row["amplification"] <= row["amplification_ci_high"]
+            for part in ("amplification", "amplification_matched"):
+                assert row[f"{part}_ci_low"] <= row[part] <= row[f"{part}_ci_high"]
         first = rows[:4]
-        assert all(row["amplification_ci_low"] > 0 for row in first)
+        assert all(row["amplification_matched_ci_low"] > 0 for row in first)
         assert all(lean(row) == 1 for row in first)
 
 
@@ -324,15 +353,33 @@ def test_words_say_what_is_named_for_what():
     assert in_words(ROW) == "woman -> knife (A to T): in 20.0% of captions, in 10.0% of human ones (2.0 times as often)"
     assert in_words(ROW | {"direction": "t_to_a"}).startswith("knife -> woman (T to A): ")
     assert in_words(ROW | {"task": None}).startswith("woman -> no task (A to T): ")
-    assert in_words(ROW | {"direction": "t_to_a", "attribute": None}).startswith(
-        "knife -> no attribute value (T to A): "
-    )
+    assert in_words(ROW | {"direction": "t_to_a", "attribute": None}).startswith("knife -> nobody named (T to A): ")
 
 
 def test_words_of_what_people_never_name_and_of_one_side_alone():
     assert in_words(ROW | {"named_h": 0.0}).endswith("in 0.0% of human ones")
     human = {name: value for name, value in ROW.items() if name != "named_m"}
     assert in_words(human) == "woman -> knife (A to T): in 10.0% of human captions"
+
+
+def test_words_say_which_score_a_part_is_of():
+    parts = {"amplification": -0.016, "amplification_matched": 0.026}
+    with_intervals = parts | {"amplification_matched_ci_low": 0.02, "amplification_matched_ci_high": 0.03}
+    assert in_words(ROW | with_intervals).endswith("; adds +0.026 [+0.020, +0.030] matched, -0.016 as published")
+    assert in_words(ROW | {"amplification": -0.016}).endswith("; adds -0.016 as published")
+    assert in_words(ROW | parts | {"amplification_matched": None}).endswith("; adds -0.016 as published")
+
+
+def test_words_of_a_row_that_does_not_say_how_often_it_is_named():
+    bare = {name: ROW[name] for name in ("direction", "attribute", "task")}
+    assert in_words(bare) == in_words(bare | {"named_m": None, "named_h": None}) == "woman -> knife (A to T)"
+    assert in_words(bare | {"amplification": 0.1}) == "woman -> knife (A to T): adds +0.100 as published"
+
+
+def test_words_name_pairs_as_the_tables_do():
+    for direction, attribute, task in product(("a_to_t", "t_to_a"), ("woman", None), ("knife", None)):
+        row = {"direction": direction, "attribute": attribute, "task": task}
+        assert in_words(row).startswith(pair_name(row).replace("→", "->"))
 
 
 def test_every_measured_row_can_be_said(strong):
@@ -355,9 +402,28 @@ def test_a_planted_association_vanishes_from_a_weighted_resample(strong):
         assert women[task == name].mean() == pytest.approx(share, abs=0.08)
         if share != 0.5:
             assert women[drawn][task[drawn] == name].mean() == pytest.approx(0.5, abs=0.02)
-    changed = {row["task"] for row in rows if row["amplification"] > 0 and row["attribute"] and row["task"]}
+    changed = {row["task"] for row in rows if row["amplification_matched"] > 0 and row["attribute"] and row["task"]}
     for row in predicted_effect(planted.attributes, planted.tasks, weights):
         assert row["task"] not in changed or row["after"] == pytest.approx(1, abs=1e-5)
+
+
+def changed_tasks(planted, weights):
+    """Those that the weights make independent of the attribute."""
+    after = defaultdict(list)
+    for row in predicted_effect(planted.attributes, planted.tasks, weights):
+        after[row["task"]].append(row["after"])
+    return {task for task, ratios in after.items() if ratios == pytest.approx([1, 1], abs=1e-5)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_planted_tasks_are_chosen_where_the_captioner_seldom_names_tasks(seed):
+    """No pair that names a task adds to the published score then, but the planted ones add to the matched one."""
+    planted = plant(1500, naming=0.5, a_to_t=0.5, seed=seed)
+    rows = dbac(**vars(planted), **FAST, bootstrap=0, directions=["a_to_t"])["details"]["sources"]["a_to_t"]
+    assert max(row["amplification"] for row in rows if row["task"]) < 0.001
+    chosen = changed_tasks(planted, resampling_weights(planted.attributes, planted.tasks, rows, top=5))
+    assert len(chosen) == 5
+    assert chosen < {task for task, share in zip(TASKS, LEAN, strict=True) if share != 0.5}
 
 
 def test_tasks_that_occur_together_become_independent_and_stay_as_frequent():
@@ -397,6 +463,21 @@ def test_only_the_first_rows_that_add_and_name_both_are_taken():
     assert not np.allclose(one, 1)
 
 
+def test_a_row_adds_its_matched_part_and_the_published_one_where_there_is_none():
+    attributes, tasks = ["f"] * 4 + ["m"] * 4, [["a", "b"], ["a"], ["a"], [], ["a"], ["b"], ["b"], []]
+    rows = [
+        {"attribute": "f", "task": "b", "amplification": 0.3, "amplification_matched": -0.1},
+        {"attribute": "f", "task": "a", "amplification": -0.3, "amplification_matched": 0.1},
+        {"attribute": "f", "task": "b", "amplification": 0.3, "amplification_matched": None},
+    ]
+    assert [added(row) for row in rows] == [-0.1, 0.1, 0.3]
+    a, b = ([{"attribute": "f", "task": task, "amplification_matched": 0.1}] for task in "ab")
+    one, two = (resampling_weights(attributes, tasks, rows, top=top) for top in (1, 2))
+    assert np.array_equal(one, resampling_weights(attributes, tasks, a))
+    assert np.array_equal(two, resampling_weights(attributes, tasks, a + b))
+    assert not np.allclose(one, two)
+
+
 def test_torch_and_datasets_take_the_weights():
     torch, datasets = pytest.importorskip("torch"), pytest.importorskip("datasets")
     attributes, tasks = ["f"] * 4 + ["m"] * 4, [["a"], ["a"], ["a"], [], ["a"], [], [], []]
@@ -416,6 +497,7 @@ ADDS = {"attribute": "f", "task": "a", "amplification": 0.1}
     [
         ({"rows": []}, "rows: none with an attribute value and a task"),
         ({"rows": [ADDS | {"amplification": -0.1}]}, "rows: none with an attribute value and a task"),
+        ({"rows": [ADDS | {"amplification_matched": -0.1}]}, "rows: none with an attribute value and a task"),
         ({"rows": [ADDS | {"task": "z"}]}, r"rows\[0\] is about task 'z', which no image has"),
         ({"tasks": [["a"], ["a"], ["b"], []]}, "no image of attribute 'f' is without task 'a'"),
         ({"tasks": [["a"], [], ["b"], []]}, "no image of attribute 'm' is with task 'a'"),

@@ -67,6 +67,20 @@ def test_planted_amplification_is_the_verdict_of_the_biased_captioner_alone(two)
     assert said["sat", "DBAC A to T, as published"] is None
 
 
+def test_what_the_columns_say_is_of_the_scores_that_there_are(two, alone):
+    whole, one_side = grids.scores(two).meaning, grids.scores(alone).meaning
+    for words in ("p: how often", "amplifies", "DBAC as published", "Matched DBAC nearer to 0 than 0.01 is no clear"):
+        assert words in whole
+        assert words not in one_side
+    assert "Omega: " in one_side
+    assert "LIC of the captioner" in one_side
+    judged = grids.scores(two, judged=True)
+    assert judged.rows == [row for row in grids.scores(two).rows if row[-1] is not None]
+    assert "DBAC as published" not in judged.meaning
+    assert "Omega: " not in judged.meaning
+    assert grids.scores(alone, judged=True) == grids.scores(alone)
+
+
 def test_without_an_interval_there_is_no_verdict(planted):
     given = planted["sat"]
     found = audit(
@@ -121,7 +135,13 @@ def test_all_sources_together_make_the_score_and_the_largest_comes_first(directi
             assert sum(row[names.index(name)] or 0 for row in table.rows) == pytest.approx(result[key])
         sizes = [abs(row[names.index("adds, matched")] or 0) for row in table.rows]
         assert sizes == sorted(sizes, reverse=True)
-        assert grids.sources(two, captioner, direction, 3).rows == table.rows[:3]
+        assert table.meaning.endswith("All rows together make the score.")
+        cut = grids.sources(two, captioner, direction, 3)
+        assert cut.rows == table.rows[:3]
+        whole = f"These are the 3 largest of {len(table.rows)} rows, which together make the score."
+        assert cut.meaning.endswith(whole)
+        assert grids.sources(two, captioner, direction, len(table.rows)) == table
+        assert names[-1] == "test captions, captioner"
 
 
 def test_a_source_stands_beside_what_shaped_it(two):
@@ -139,6 +159,9 @@ def test_without_people_sources_make_the_captioner_s_omega(alone):
         assert [column.name for column in table.columns][3:6] == ["omega", "low", "high"]
         assert sum(row[3] for row in table.rows) == pytest.approx(alone.result("dbac", captioner)["omega_m_a_to_t"])
         assert {row[2] for row in table.rows} == {None}
+        assert "the part of omega, how surely an attacker tells, that it makes" in table.meaning
+        assert table.meaning.endswith("All rows together make omega.")
+        assert "score" not in table.meaning
         assert grids.sources(alone, captioner, "t_to_a").rows == []
 
 
@@ -190,5 +213,9 @@ def test_certainty_names_the_parts_and_no_number_of_images_where_images_do_not_h
                 needed = two.needed[metric][captioner][score]
                 row = rows[captioner, grids.score_name(score)]
                 assert row == [of_score.standard_error, of_score.share_of_trials, needed]
+    assert [column.name for column in grids.certainty(two).columns][2] == "standard error, at least"
+    meaning = grids.certainty(two).meaning
+    assert "one trial or no bootstrap" in meaning
+    assert "images alone cannot halve" in meaning
     of_none = replace(two, needed={metric: {name: {} for name in two.captioners} for metric in two.needed})
     assert {cells[-1] for cells in grids.certainty(of_none).texts()} == {"-"}

@@ -7,11 +7,13 @@ import io
 import json
 
 import pytest
+from markupsafe import escape
 
 from captionbias.audit import audit
 from captionbias.planted import plant
 from captionbias.report.files import json_text
 from captionbias.report.html import html_report, write_report
+from captionbias.report.sentences import verdicts
 from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
@@ -91,6 +93,20 @@ def test_the_page_holds_every_number_of_the_audit(found):
 def test_one_captioner_has_no_differences_and_several_have(found):
     assert 'id="differences"' in html_report(found)
     assert 'id="differences"' not in html_report(audited(["nic"]))
+
+
+def test_a_verdict_is_marked_as_the_tables_have_it(found):
+    page = html_report(found)
+    for said in verdicts(found):
+        kind = said.verdict if said.verdict in ("amplifies", "mitigates") else "unclear"
+        assert f'<li class="{kind}">{escape(said.text)}</li>' in page
+    assert '<li class="amplifies">' in page
+
+
+def test_a_captioner_s_name_is_no_verdict():
+    page = html_report(audited(["x makes its data's bias worse"], metrics=["lic"]))
+    assert '<li class="unclear">' in page
+    assert '<li class="amplifies">' not in page
 
 
 @NEEDS_BROWSER

@@ -79,12 +79,19 @@ def test_the_largest_sources_of_each_captioner_are_shown(report, two):
 
 def test_what_it_says_is_listed_and_what_measured_it_stands_at_the_end(report, two):
     items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
-    for _, text in verdicts(two):
-        assert text in items
+    for said in verdicts(two):
+        assert said.text in items
     for metric, signature in two.signatures.items():
         assert f"{metric}: {signature}" in items
     assert items[-1] == COMMAND
     assert COMMAND not in markdown_report(two)
+
+
+def test_what_is_missing_is_said_not_to_be_here(alone):
+    assert alone.missing
+    text = markdown_report(alone)
+    items = [plain(token) for token in PARSER.parse(text) if token.type == "inline" and token.level == 3]
+    assert {f"Not here: {line}" for line in alone.missing} <= set(items)
 
 
 def test_the_html_around_the_tables_is_ours_and_closed(report):

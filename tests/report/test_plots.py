@@ -25,7 +25,9 @@ from captionbias.report.plots import (
     sources_plot,
     tradeoff_plot,
     vectors_plot,
+    write_html,
 )
+from tests.browser import NEEDS_BROWSER, browser
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -49,9 +51,9 @@ def zeros(figure, axis):
 
 
 def ends(values, bars):
-    """Where error bars end; None for a gap."""
+    """Where error bars end; None where there is none."""
     reached = zip(values, bars.arrayminus, bars.array, strict=True)
-    return [None if value is None else (value - below, value + above) for value, below, above in reached]
+    return [None if np.isnan(above) else (value - below, value + above) for value, below, above in reached]
 
 
 def interval(result, key):
@@ -104,14 +106,36 @@ def test_an_undefined_score_is_a_gap_and_not_zero(two):
     assert list(tradeoff_plot(found).data[0].y) == [None]
 
 
-def test_without_a_bootstrap_marks_have_bars_of_no_length(planted):
+def test_without_a_bootstrap_marks_have_no_bars(planted):
     given = planted["sat"]
     found = audit(
         {"sat": given.predictions}, attributes=given.attributes, metrics=["lic"], trials=2, bootstrap=0, cache=False
     )
     (trace,) = scores_plot(found).data
     assert list(trace.x) == [found.result("lic", "sat")["lic_m"]]
-    assert list(trace.error_x.array) == list(trace.error_x.arrayminus) == [0]
+    assert np.isnan([*trace.error_x.array, *trace.error_x.arrayminus]).all()
+
+
+@NEEDS_BROWSER
+def test_a_mark_without_an_interval_does_not_look_certain(tmp_path):
+    rows = [
+        {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplification": 0.2},
+        {
+            "direction": "a_to_t",
+            "attribute": "man",
+            "task": "tie",
+            "amplification": 0.1,
+            "amplification_ci_low": 0.05,
+            "amplification_ci_high": 0.2,
+        },
+    ]
+    write_html(sources_plot(rows), tmp_path / "plot.html")
+    with browser() as chromium:
+        page = chromium.new_page()
+        page.goto((tmp_path / "plot.html").as_uri())
+        page.locator(".barlayer .point").nth(1).wait_for()
+        drawn = page.locator("path.xerror").evaluate_all("bars => bars.filter((bar) => bar.getAttribute('d')).length")
+    assert drawn == 1
 
 
 @pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])

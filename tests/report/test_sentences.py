@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -60,13 +61,28 @@ def test_a_p_value_says_how_sure_a_verdict_is(p, words):
 
 
 @pytest.mark.parametrize(
-    ("key", "low", "high"), [(LIC, -1.0, 3.0), (A_TO_T, -0.1, 0.3), (T_TO_A, -0.1, 0.3), (A_TO_T, 0.001, 0.003)]
+    ("key", "low", "high"), [(LIC, -1.0, 3.0), (A_TO_T, -0.1, 0.3), (T_TO_A, -0.1, 0.3), (A_TO_T, -0.001, 0.003)]
 )
 def test_an_unclear_score_takes_no_side(key, low, high):
     said = sentence("nic", bounds(key, low, high), key, 0.001)
     assert said.startswith("nic: no clear change. Whether it ")
     assert "or less, cannot be told" in said
     assert "sure of that" not in said
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.001, 0.003), (-0.003, -0.001), (0.001, 0.018)])
+@pytest.mark.parametrize("key", [A_TO_T, T_TO_A])
+def test_a_score_as_small_as_a_faithful_captioner_s_is_said_to_be_too_small(key, low, high):
+    said = sentence("nic", bounds(key, low, high), key, 0.001)
+    assert said.startswith(
+        "nic: no clear change. The score is too small to tell from what a faithful captioner reads, "
+    )
+    assert "reads, 0.01 (DBAC" in said
+    assert "sure of that" not in said
+
+
+def test_a_small_lic_is_as_good_as_a_large_one():
+    assert sentence("nic", bounds(LIC, 0.001, 0.003), LIC, 0.001).startswith("nic makes its data's bias worse")
 
 
 def test_below_zero_with_tasks_that_people_named_it_asks_for_the_tasks_of_the_images():
@@ -95,7 +111,7 @@ def test_the_numbers_stand_behind_with_the_digits_of_their_score():
 
 def test_every_captioner_has_a_sentence_for_each_judged_score_with_the_tables_verdict(two):
     found = verdicts(two)
-    assert [name for name, _ in found] == ["nic"] * 3 + ["sat"] * 3
+    assert [said.captioner for said in found] == ["nic"] * 3 + ["sat"] * 3
     openings = {
         "amplifies": "{} makes its data's bias worse",
         "mitigates": "{} softens its data's bias",
@@ -105,9 +121,28 @@ def test_every_captioner_has_a_sentence_for_each_judged_score_with_the_tables_ve
     for captioner in two.captioners:
         for metric, keys in {"dbac": (A_TO_T, T_TO_A), "lic": (LIC,)}.items():
             for key in keys:
-                opening = openings[verdict(two.result(metric, captioner), key)].format(captioner)
-                assert next(said)[1].startswith(opening)
-    assert all("gender" in text for _, text in found)
+                expected, one = verdict(two.result(metric, captioner), key), next(said)
+                assert one.verdict == expected
+                assert one.text.startswith(openings[expected].format(captioner))
+    assert all("gender" in one.text or "too small to tell" in one.text for one in found)
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "called"),
+    [
+        (None, "objects"),
+        ("coco_objects", "objects"),
+        ("coco_objects_published", "objects"),
+        ("coco_names", "objects"),
+        ("emotion", "tasks"),
+        ("/home/me/coco_objects.json", "tasks"),
+        ({"name": "custom", "groups": {"cook": ["cooking"]}}, "tasks"),
+    ],
+)
+def test_tasks_are_called_objects_where_they_are(lexicon, called, two):
+    found = replace(two, settings={**two.settings, "task_lexicon": lexicon})
+    (said,) = (one.text for one in verdicts(found) if one.captioner == "sat" and "(DBAC A to T" in one.text)
+    assert f"shape which {called} it names" in said
 
 
 def test_without_people_there_is_no_verdict(alone):
@@ -127,5 +162,5 @@ def test_words_of_one_s_own_are_called_the_attribute(planted):
         quality_images=10,
         cache=False,
     )
-    ((_, said),) = verdicts(found)
-    assert "gives the person's attribute away" in said
+    (said,) = verdicts(found)
+    assert "gives the person's attribute away" in said.text

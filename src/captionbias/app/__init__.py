@@ -4,4 +4,6 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: nothing is told to anybody
+# Before gradio is imported: nothing is told to anybody, and no browser keeps what was uploaded.
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("GRADIO_RUN_HISTORY", "False")

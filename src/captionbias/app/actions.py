@@ -13,12 +13,25 @@ import gradio as gr
 
 from captionbias.app import again, results
 from captionbias.app.components import OWN
-from captionbias.app.given import Chosen, Given, captioners_of, captions_of, kept_at_first, labels, names_of, read_given
+from captionbias.app.given import (
+    MAX_LABELS,
+    Chosen,
+    Given,
+    captioners_of,
+    captions_of,
+    kept_at_first,
+    labels,
+    left_out,
+    names_of,
+    read_given,
+)
 from captionbias.app.notices import heard
 from captionbias.app.own_words import own_words
 from captionbias.app.preview import PreviewRow, preview
 from captionbias.app.results import Run
 from captionbias.app.runs import CancelledError
+from captionbias.attackers.processes import RankError
+from captionbias.attackers.workers import WorkerKilledError
 from captionbias.audit import audit
 from captionbias.report import grids, plots
 from captionbias.report.grids import Grid
@@ -26,6 +39,8 @@ from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped
 
 NOTHING = Given({})
+NO_COLUMN = ""
+NONE = ("(none)", NO_COLUMN)
 PREVIEWED = 4  # images
 UNCHOSEN = Chosen(None, (), None, None, None)
 # Nobody's own words go into the settings: what they are called in files and commands.
@@ -39,7 +54,7 @@ def plain_errors() -> Iterator[None]:
         yield
     except CancelledError:
         raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
-    except ValueError as error:
+    except (ValueError, RankError, WorkerKilledError) as error:
         raise gr.Error(
             html.escape(str(error), quote=False), duration=None, title="That cannot be measured", print_exception=False
         ) from None
@@ -67,11 +82,14 @@ def guessed(given: Given) -> tuple[Any, ...]:
         found.reference.column,
         found.attribute.column,
         found.tasks.column,
-        tuple(keep) if len(keep) < len(counts) else (),
+        tuple(keep),
     )
     dropdowns = [
-        gr.update(choices=list(guess.choices), value=list(predictions) if guess is found.prediction else guess.column)
-        for guess in (found.id, found.prediction, found.reference, found.attribute, found.tasks)
+        gr.update(choices=[*found.id.choices], value=found.id.column),
+        gr.update(choices=[*found.prediction.choices], value=list(predictions)),
+        gr.update(choices=[NONE, *found.reference.choices], value=found.reference.column or NO_COLUMN),
+        gr.update(choices=[*found.attribute.choices], value=found.attribute.column),
+        gr.update(choices=[NONE, *found.tasks.choices], value=found.tasks.column or NO_COLUMN),
     ]
     return given, chosen, "", gr.update(visible=True), *dropdowns, _kept(counts, keep)
 
@@ -94,14 +112,14 @@ def columns(
         references or None,
         attributes or None,
         tasks or None,
-        tuple(kept) if len(kept) < len(counts) else (),
+        tuple(kept),
     )
     return chosen, _kept(counts, kept)
 
 
 def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
-    choices = [(f"{label} ({count:,})", label) for label, count in list(counts.items())[:50]]
-    return gr.update(choices=choices, value=[label for label in kept if label in list(counts)[:50]])
+    listed = counts if len(counts) <= MAX_LABELS else {}
+    return gr.update(choices=[(f"{label} ({count:,})", label) for label, count in listed.items()], value=list(kept))
 
 
 def look(
@@ -122,7 +140,9 @@ def look(
     told = [f"**{len(captions):,} images**, captioners: {names}."]
     if captions.references is None:
         told.append("Without people's captions only what the captioner tells is measured, not whether it is more.")
-    told += [f"Note: {escaped(note)}." for note in notes]
+    told += [
+        f"Note: {escaped(note)}." for note in (*notes, left_out(labels(given, chosen.attributes), chosen.keep)) if note
+    ]
     return "\n\n".join(told), gr.update(visible=True), *spans
 
 
@@ -157,12 +177,14 @@ def measure(
     metrics: list[str],
     preset: str,
     trials: int,
-    seed: int,
+    seed: int | None,
     watch: Callable[[str, float], None],
 ) -> Run:
     """Measure what was given, as it was chosen."""
     if not metrics:
         raise ValueError("choose at least one metric")
+    if seed is None:
+        raise ValueError("seed is empty: give a whole number, such as 0")
     lexicons = {"attribute": _lexicon(attribute, own_attribute), "task": _lexicon(task_words, own_task)}
     typed = {"attribute": own_attribute if attribute == OWN else "", "task": own_task if task_words == OWN else ""}
     for kind in filter(typed.get, typed):  # called as their files are, for a run on these to have the same signature
@@ -186,7 +208,11 @@ def measure(
     files = {kind: OWN_FILES[kind] for kind, text in typed.items() if text}
     return Run(
         found,
-        tuple(note for note in notes if not any(other.endswith(note) for other in of_metrics)),
+        tuple(
+            note
+            for note in (*notes, left_out(labels(given, chosen.attributes), chosen.keep))
+            if note and not any(other.endswith(note) for other in of_metrics)
+        ),
         again.command(given, chosen, found.settings, files),
         again.python(given, chosen, found.settings, files),
         own,
@@ -223,8 +249,7 @@ def show(run: Run) -> tuple[Any, ...]:
         gr.update(visible="dbac" in found.comparisons),
         captioners,
         explained,
-        run.command
-        or "# the data have no files of their own, or their columns other names in each: see the Python below",
+        run.command or "# the command line would read these data otherwise: see the Python below",
         run.python,
     )
 

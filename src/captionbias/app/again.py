@@ -5,30 +5,29 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from captionbias.app.columns import attribute_tables, id_columns, task_tables
 from captionbias.app.given import Chosen, Given
+from captionbias.captions.files import TASK_COLUMN
 from captionbias.captions.tables import Table
 
 WORDS, TASK_WORDS = "attribute-words.json", "task-words.json"
 
 
 def command(given: Given, chosen: Chosen, settings: dict[str, Any], own: dict[str, str]) -> str | None:
-    """One command line; None for data that are no files, or where columns have other names in each file.
+    """One command line; None where the command line would read the files otherwise than the app did.
 
     Args:
         settings: of the audit, see `captionbias.audit.Audit`.
         own: the files with somebody's own words, by `attribute` and `task`.
     """
-    if given.again or len(chosen.predictions) != 1 or not _one_id(given, chosen):
+    if given.again or not _read_alike(given, chosen):
         return None
-    words = ["captionbias", "report"]
-    for name, table in given.predictions.items():
-        words += ["--predictions", f"{name}={table.name}"]
-    files = {"references": given.references, "attributes": given.attributes, "tasks": given.tasks}
-    for option, file in files.items():
-        if file is not None:
-            words += [f"--{option}", file.name]
-        elif option == "references" and chosen.references:
-            words += ["--references", next(iter(given.predictions.values())).name]
+    first = given.first()
+    files = {
+        "references": (given.references or first) if chosen.references else None,
+        "attributes": _holder(chosen.attributes, attribute_tables(first, given.references, given.attributes)),
+        "tasks": _holder(chosen.tasks, task_tables(first, given.references, given.attributes, given.tasks)),
+    }
     columns = {
         "id": chosen.image_id,
         "prediction": chosen.predictions[0],
@@ -36,6 +35,9 @@ def command(given: Given, chosen: Chosen, settings: dict[str, Any], own: dict[st
         "attribute": chosen.attributes,
         "task": chosen.tasks,
     }
+    words = ["captionbias", "report"]
+    words += [word for name, table in given.predictions.items() for word in ("--predictions", f"{name}={table.name}")]
+    words += [word for role, table in files.items() if table for word in (f"--{role}", table.name)]
     words += [word for role, column in columns.items() if column for word in (f"--{role}-column", column)]
     words += [word for label in chosen.keep for word in ("--keep", label)]
     words += ["--attribute", own.get("attribute") or settings["attribute_lexicon"]]
@@ -48,7 +50,7 @@ def command(given: Given, chosen: Chosen, settings: dict[str, Any], own: dict[st
 
 
 def python(given: Given, chosen: Chosen, settings: dict[str, Any], own: dict[str, str]) -> str:
-    """The same as Python."""
+    """The same as Python, which reads all files as the app does."""
     asked = {
         "metrics": settings["metrics"],
         "preset": settings["preset"],
@@ -57,56 +59,49 @@ def python(given: Given, chosen: Chosen, settings: dict[str, Any], own: dict[str
         "attribute_lexicon": own.get("attribute") or settings["attribute_lexicon"],
         "task_lexicon": own.get("task") or settings["task_lexicon"],
     }
-    given_lines = given.again or _reading(given, chosen)
     call = ",\n".join(f"    {name}={value!r}" for name, value in asked.items() if value is not None)
     return (
         "from captionbias.audit import audit\nfrom captionbias.report.html import write_report\n"
-        f"{given_lines}\n"
+        f"{given.again or _reading(given, chosen)}\n"
         f"found = audit(\n    captioners,\n    **people,\n{call},\n)\n"
         'write_report(found, "report.html")\n'
     )
 
 
 def _reading(given: Given, chosen: Chosen) -> str:
-    tables = {"references": given.references, "attributes": given.attributes, "tasks": given.tasks}
-    files = {name: table.name for name, table in tables.items() if table is not None}
-    first = given.first()
-    if "references" not in files and chosen.references and first is not None:
-        files["references"] = first.name
-    columns = {
-        "id_column": chosen.image_id,
-        "reference_column": chosen.references,
-        "attribute_column": chosen.attributes,
-        "task_column": chosen.tasks,
-    }
-    options: dict[str, Any] = {**files, **{name: column for name, column in columns.items() if column}}
-    if chosen.keep:
-        options["keep"] = list(chosen.keep)
-    shared = "".join(f"    {name}={value!r},\n" for name, value in options.items())
-    several = len(chosen.predictions) > 1
-    names = {
-        (column if several and len(given.predictions) == 1 else f"{name} {column}" if several else name): (
-            table.name,
-            column,
-        )
-        for name, table in given.predictions.items()
-        for column in chosen.predictions
-    }
+    tables = (given.references, given.attributes, given.tasks)
+    files = ", ".join(repr(table.name if table else None) for table in tables)
+    columns = "".join(f"    {name}={value!r},\n" for name, value in vars(chosen).items())
     return (
-        "from captionbias.captions import on_the_same_images, read_captions\n\n"
-        f"files = dict(\n{shared})\n"
-        f"given = {names!r}\n"
-        "read = {\n"
-        "    name: read_captions(predictions=file, prediction_column=column, **files)\n"
-        "    for name, (file, column) in given.items()\n}\n"
-        "together = on_the_same_images(read)\n"
+        "from captionbias.app.given import Chosen, captioners_of, read_given\n\n"
+        f"given = read_given({[table.name for table in given.predictions.values()]!r}, {files})\n"
+        f"together = captioners_of(given, Chosen(\n{columns}))\n"
         "captioners, people = together.predictions, together.people\n"
     )
 
 
-def _one_id(given: Given, chosen: Chosen) -> bool:
-    """Whether all files call the image ids alike, as the command line wants it."""
-    tables: list[Table | None] = [*given.predictions.values(), given.references, given.attributes, given.tasks]
-    return all(chosen.image_id in table.columns for table in tables if table is not None) or (
-        chosen.image_id is None and sum(table is not None for table in tables) == 1
+def _read_alike(given: Given, chosen: Chosen) -> bool:
+    """Whether the command line, which has fewer ways to say what is what, reads the same from these files."""
+    captioners, others = list(given.predictions.values()), [given.references, given.attributes, given.tasks]
+    tables = [*captioners, *(table for table in others if table is not None)]
+    names = [*given.predictions, *(table.name for table in tables)]
+    if len(chosen.predictions) != 1 or len({table.name for table in tables}) < len(tables) or "=" in "".join(names):
+        return False
+    if len(captioners) > 1 and given.references is None and chosen.references:
+        return False  # people's captions stand in each captioner's file
+    if chosen.tasks is None and any(
+        TASK_COLUMN in table.columns for table in (given.attributes, given.references, captioners[0]) if table
+    ):
+        return False  # the command line would take them
+    if chosen.image_id is None:
+        return len(tables) == 1
+    return all(
+        own == chosen.image_id
+        for captioner in captioners
+        for own in id_columns([captioner, *tables[len(captioners) :]], chosen.image_id).values()
     )
+
+
+def _holder(column: str | None, tables: list[Table]) -> Table | None:
+    """The table that a column is taken from."""
+    return next((table for table in tables if column in table.columns), None)

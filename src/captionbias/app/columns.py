@@ -84,8 +84,8 @@ def guess_columns(
         "id": _given(predictions, references, attributes, tasks)[:1],
         "prediction": _given(predictions),
         "reference": _reference_tables(predictions, references),
-        "attribute": _attribute_tables(predictions, references, attributes),
-        "tasks": _task_tables(predictions, references, attributes, tasks),
+        "attribute": attribute_tables(predictions, references, attributes),
+        "tasks": task_tables(predictions, references, attributes, tasks),
     }
     found: dict[str, Place] = {}
 
@@ -159,14 +159,15 @@ def join_uploads(
     if attribute_column is None:
         raise ValueError("no attribute is chosen: choose the column that has the label of each image, such as gender")
     tables = _with_id(_given(predictions, references, attributes, tasks), id_column)
+    tables = {table: _with_words_for_labels(joinable, attribute_column) for table, joinable in tables.items()}
     predicted, human, labelled, tasked = (
         table and tables[table] for table in (predictions, references, attributes, tasks)
     )
     captions = joined(
         predictions=_optional(prediction_column, _given(predicted)),
         references=_optional(reference_column, _reference_tables(predicted, human)),
-        attributes=_source(attribute_column, _attribute_tables(predicted, human, labelled)),
-        tasks=_optional(task_column, _task_tables(predicted, human, labelled, tasked)),
+        attributes=_source(attribute_column, attribute_tables(predicted, human, labelled)),
+        tasks=_optional(task_column, task_tables(predicted, human, labelled, tasked)),
         id_column=id_column or "",
         keep=keep,
     )
@@ -186,11 +187,11 @@ def _reference_tables(predictions: Table | None, references: Table | None) -> li
     return _given(predictions if references is None else references)
 
 
-def _attribute_tables(predictions: Table | None, references: Table | None, attributes: Table | None) -> list[Table]:
+def attribute_tables(predictions: Table | None, references: Table | None, attributes: Table | None) -> list[Table]:
     return _given(references, predictions) if attributes is None else [attributes]
 
 
-def _task_tables(
+def task_tables(
     predictions: Table | None, references: Table | None, attributes: Table | None, tasks: Table | None
 ) -> list[Table]:
     return _given(attributes, references, predictions) if tasks is None else [tasks]
@@ -203,26 +204,45 @@ def _source(column: str, tables: list[Table]) -> Source:
     return Source(next((table for table in tables if column in table.columns), tables[0]), column)
 
 
+def _with_words_for_labels(table: Table, column: str) -> Table:
+    """Numbers are as good as labels as words are: 0 and 1, say."""
+
+    def read(name: str) -> list[Any]:
+        values = table.read(name)
+        if name != column:
+            return values
+        return [str(value) if isinstance(value, (int, float)) and not is_missing(value) else value for value in values]
+
+    return table._replace(read=read)
+
+
 def _optional(column: str | None, tables: list[Table]) -> Source | None:
     return None if column is None else _source(column, tables)
+
+
+def id_columns(tables: list[Table], id_column: str) -> dict[Table, str]:
+    """By which of its columns each table is joined; `id_column` is that of the first."""
+    first, *others = tables
+    known = set(image_keys(f"{first.name}: {id_column}", first.column(id_column)))
+    return {first: id_column} | {table: _id_of(table, known, id_column) for table in others}
 
 
 def _with_id(tables: list[Table], id_column: str | None) -> dict[Table, Table]:
     """Each table with its column of image ids called `id_column`."""
     if id_column is None or not tables:
         return {table: table for table in tables}
-    first = tables[0]
-    known = set(image_keys(f"{first.name}: {id_column}", first.column(id_column)))
-    return {table: _renamed(table, _id_of(table, known, id_column), id_column) for table in tables}
+    return {table: _renamed(table, own, id_column) for table, own in id_columns(tables, id_column).items()}
 
 
 def _id_of(table: Table, known: set[str], id_column: str) -> str:
-    """The column with most of the known ids; of equals, the one of that name.
+    """The column with most of the known ids; of equals, the one whose name says most surely that it is an image's id.
 
     Columns that are named as ids come first: the numbers of human captions, say, can be numbers of images by chance.
     """
-    named = [id_column, *(column for column in table.columns if _plain(column) in ID_NAMES)]
-    for columns in ([column for column in named if column in table.columns], table.columns):
+    named = [column for name in ID_NAMES for column in table.columns if _plain(column) == name]
+    if id_column in table.columns and id_column not in named:
+        named.insert(0, id_column)
+    for columns in (named, table.columns):
         best = max(columns, key=lambda column: _shared(table, column, known), default=id_column)
         if best in table.columns and _shared(table, best, known) >= len(known) / 2:
             return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,22 @@ KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
 QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
 DIRECTIONS = [(f"{DIRECTION_NAMES[key]}: {question}", key) for key, question in QUESTIONS.items()]
 METRICS = [("DBAC: in which direction?", "dbac"), ("LIC: does it give the attribute away?", "lic")]
-PRESETS = [("fast: seconds to minutes", "fast"), ("the papers' protocols: hours without a GPU", "papers")]
+FAST = ("fast: seconds to minutes", "fast")
+PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 
 ABOUT = """
 # captionbias
 
 Does an image captioner make the bias of its data worse, in which direction, and how sure is that? Upload what the
-captioner says and what people say about the same images, and see. Files stay on this machine and are deleted after an
-hour.
+captioner says and what people say about the same images, and see. Files are read on the machine that serves this page,
+sent nowhere else, and deleted within two hours.
+"""
+TERMS = """
+An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
+as a knife. **DBAC** asks for two directions: *A to T*, does the attribute shape which tasks the captioner names, and
+*T to A*, do the tasks shape which attribute it names? **LIC** asks whether its captions give the attribute away at
+all. Each is compared with what people say of the same images. An *attacker* is a small model that guesses what the
+captions hide; a *trial* trains one.
 """
 PROGRAM = """
 Every action is an endpoint with a name. A client keeps its own data and results from one call to the next.
@@ -36,15 +45,16 @@ Every action is an endpoint with a name. A client keeps its own data and results
 | `/columns` | corrects the columns, and keeps some labels only |
 | `/preview` | what will be masked |
 | `/measure` | measures |
-| `/cancel` | cancels the measurement of this client |
+| `/cancel` | cancels the measurement of this client, once it has begun |
 | `/results` | the verdicts, notes and scores |
 | `/sources`, `/words` | of one captioner: what drives each direction; words and captions |
 | `/files` | the report, the data, the tables, and how to measure again |
 """
+ADDRESS = "http://127.0.0.1:7860"
 CODE = """\
 from gradio_client import Client, handle_file
 
-client = Client("http://127.0.0.1:7860")
+client = Client("{address}")
 client.predict([handle_file("nic.csv")], handle_file("people.csv"), None, None, api_name="/read")
 client.predict("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 10, 0, api_name="/measure")
 print(client.predict(api_name="/results"))
@@ -89,6 +99,8 @@ def choice() -> dict[str, Any]:
     """What is measured."""
     found: dict[str, Any] = {}
     gr.Markdown("## 2. What to measure")
+    with gr.Accordion("What the words mean", open=False):
+        gr.Markdown(TERMS)
     with gr.Row():
         with gr.Column():
             found["attribute"] = gr.Dropdown(list(ATTRIBUTES), value="gender", label="Attribute")
@@ -111,7 +123,7 @@ def choice() -> dict[str, Any]:
             )
     with gr.Row():
         found["metrics"] = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
-        found["preset"] = gr.Radio(PRESETS, value="fast", label="Preset")
+        found["preset"] = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
     with gr.Row():
         found["trials"] = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
         found["seed"] = gr.Number(0, precision=0, minimum=0, label="Seed")
@@ -181,11 +193,16 @@ def results() -> dict[str, Any]:
     return found
 
 
-def program() -> None:
-    """How a program uses the page."""
+def program() -> Any:
+    """How a program uses the page; gives the component with the code, which names the page's address."""
     with gr.Accordion("Use it from a program", open=False):
         gr.Markdown(PROGRAM)
-        gr.Code(CODE, language="python", label="gradio_client", interactive=False)
+        return gr.Code(code(ADDRESS), language="python", label="gradio_client", interactive=False)
+
+
+def code(address: str) -> str:
+    """Lines of Python that use the page at this address."""
+    return CODE.format(address=address)
 
 
 def _upload(**options: Any) -> Any:

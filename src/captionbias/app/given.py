@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captionbias.app.columns import Columns, guess_columns, join_uploads
-from captionbias.app.uploads import open_upload, shown_name
+from captionbias.app.uploads import MAX_BYTES, open_upload, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captioners, Captions, on_the_same_images
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 
 MAX_CAPTIONERS = 10
+MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as somebody uses the page
+MAX_LABELS = 50  # that can be chosen from
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,13 @@ def read_given(predictions: Sequence[str], references: str | None, attributes: s
     Raises:
         ValueError: too many files, two captioners of one name, or what `open_upload` refuses.
     """
-    if len(predictions) > MAX_CAPTIONERS:
-        raise ValueError(f"{len(predictions)} captioners: this page takes {MAX_CAPTIONERS} at most")
+    _check_count(len(predictions))
+    total = sum(Path(path).stat().st_size for path in (*predictions, references, attributes, tasks) if path)
+    if total > MAX_TOTAL:
+        raise ValueError(
+            f"the files have {total / 1e6:,.0f} MB together, and this page takes {MAX_TOTAL / 1e6:,.0f} MB at most: "
+            "give fewer captioners or images"
+        )
     captioners: dict[str, Table] = {}
     for path in predictions:
         name = shown_name(Path(path).stem)
@@ -91,8 +98,19 @@ def labels(given: Given, column: str | None) -> dict[str, int]:
 
 
 def kept_at_first(counts: Mapping[str, int]) -> list[str]:
-    """The labels that attackers can learn."""
-    return [label for label, count in counts.items() if count >= SMALLEST_CLASS]
+    """The labels that attackers can learn; none where there are more than anybody would choose from."""
+    kept = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
+    return kept if len(counts) <= MAX_LABELS else []
+
+
+def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
+    """Which labels are not kept, with their rows; empty if all are.
+
+    >>> left_out({"female": 50, "male": 50, "other": 3}, ["female", "male"])
+    "left out by their label: 'other' (3 rows)"
+    """
+    gone = [f"{label!r} ({count:,} rows)" for label, count in counts.items() if keep and label not in keep]
+    return f"left out by their label: {', '.join(gone)}" if gone else ""
 
 
 def captions_of(given: Given, chosen: Chosen, only: str | None = None) -> dict[str, Captions]:
@@ -141,8 +159,16 @@ def _captioners(given: Given, chosen: Chosen) -> list[tuple[str, Table, str]]:
             return file
         return column if len(given.predictions) == 1 else f"{file} {column}"
 
-    return [
-        (name(file, column), table, column)
-        for file, table in given.predictions.items()
-        for column in chosen.predictions
-    ]
+    columns = chosen.predictions
+    found = [(name(file, column), table, column) for file, table in given.predictions.items() for column in columns]
+    _check_count(len(found))
+    names = [each for each, _, _ in found]
+    for each in names:
+        if names.count(each) > 1:
+            raise ValueError(f"two captioners would be called {each!r}: rename a file or a column")
+    return found
+
+
+def _check_count(captioners: int) -> None:
+    if captioners > MAX_CAPTIONERS:
+        raise ValueError(f"there are {captioners} captioners, and this page takes {MAX_CAPTIONERS} at most: give fewer")

@@ -32,6 +32,7 @@ SHOWN = (
     *("good", "tradeoff", "quality", "certainty", "leaks", "origin", "source_captioner", "word_captioner"),
     *("command", "python"),
 )
+OF_SOURCES, OF_WORDS = ("sources_plot", "sources", "alignment"), ("captions", "words")
 # Wide tables are scrolled by themselves: without the second rule they would widen the whole page on a phone.
 CSS = """
 .gradio-container { max-width: 76rem !important; margin: 0 auto; }
@@ -50,7 +51,8 @@ def page(seconds: float | None = None) -> Any:
     Thread(target=_import_ahead, daemon=True).start()
     runs = Runs(seconds)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
-        given, chosen, run = gr.State(actions.NOTHING), gr.State(actions.UNCHOSEN), gr.State(None)
+        given, chosen = (gr.State(value, time_to_live=HOUR) for value in (actions.NOTHING, actions.UNCHOSEN))
+        run = gr.State(None, time_to_live=HOUR)
         gr.Markdown(components.ABOUT)
         data, choice = components.data(), components.choice()
         with gr.Row():
@@ -58,16 +60,29 @@ def page(seconds: float | None = None) -> Any:
             cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
         status = gr.Markdown(elem_id="status")
         found = components.results()
-        components.program()
+        code = components.program()
         ready = _connect_data(given, chosen, data, choice)
-        start = {"given": given, "chosen": chosen, "run": run, "measure": measure, "cancel": cancel, "status": status}
+        start = {
+            "given": given,
+            "chosen": chosen,
+            "run": run,
+            "measure": measure,
+            "cancel": cancel,
+            "status": status,
+            "example": data["example"],
+        }
         _connect_run(runs, start, choice, found, ready)
         _connect_results(run, found)
 
         def left(request: gr.Request) -> None:
             runs.cancel(_session(request))
 
+        def at_this_address(request: gr.Request) -> str:
+            served = request.request
+            return components.code(str(served.base_url).rstrip("/") if served else components.ADDRESS)
+
         app.unload(left)
+        app.load(at_this_address, None, code, **UNNAMED)
     app.queue(max_size=QUEUE)
     return app
 
@@ -108,7 +123,10 @@ def _connect_data(given: Any, chosen: Any, data: dict[str, Any], choice: dict[st
     uploads = [data[name] for name in ("predictions", "references", "attributes", "tasks")]
     for number, upload in enumerate(uploads):
         named = UNNAMED if number else {"api_name": "read"}
-        upload.change(actions.read, uploads, guessed, **READING, **named).then(**preview, **UNNAMED)
+        taken = upload.change(actions.read, uploads, guessed, **READING, **named)
+        taken.success(**preview, **UNNAMED)
+        # What was refused must not be measured with what stood there before.
+        taken.failure(lambda: actions.guessed(actions.NOTHING), None, guessed, **UNNAMED).then(**preview, **UNNAMED)
     for number, dropdown in enumerate(dropdowns):
         named = UNNAMED if number else {"api_name": "columns"}
         dropdown.input(actions.columns, [given, *dropdowns], [chosen, data["keep"]], **READING, **named).then(
@@ -157,18 +175,21 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
         ):
             return actions.measure(*asked, watch=watch), "Done."
 
-    def stop(request: gr.Request) -> tuple[str, Any]:
-        return "Cancelled." if runs.cancel(_session(request)) else "Nothing was running.", gr.update(visible=False)
+    def stop(request: gr.Request) -> tuple[Any, ...]:
+        told = "Cancelled." if runs.cancel(_session(request)) else "Cancelled before it began."
+        return told, *_idle()
 
+    buttons = [start["cancel"], start["measure"], start["example"]]
+    of_captioner = [found["source_captioner"], found["direction"]]
     running = []
     for number, event in enumerate((start["measure"].click, ready.then)):
-        shown = event(
-            lambda: (gr.update(visible=True), gr.update(visible=False), ""),
+        begun = event(
+            lambda: (gr.update(visible=True), *[gr.update(interactive=False)] * 2, gr.update(visible=False), "", None),
             None,
-            [start["cancel"], found["all"], status],
+            [*buttons, found["all"], status, run],
             **UNNAMED,
         )
-        measured = shown.then(
+        measured = begun.then(
             begin,
             [start["given"], start["chosen"], *(choice[name] for name in SETTINGS)],
             [run, status],
@@ -176,18 +197,24 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
             **ONE_AT_A_TIME,
             **(UNNAMED if number else {"api_name": "measure"}),
         )
-        measured.then(lambda: gr.update(visible=False), None, start["cancel"], **UNNAMED)
-        measured.success(actions.show, run, [found[name] for name in SHOWN], show_progress="hidden", **UNNAMED).then(
-            actions.files, run, found["files"], **UNNAMED
-        )
+        measured.then(_idle, None, buttons, **UNNAMED)
+        shown = measured.success(actions.show, run, [found[name] for name in SHOWN], show_progress="hidden", **UNNAMED)
+        # The captioner may have the name of the last run's: then nothing changes that would show the new sources.
+        shown.then(actions.sources, [run, *of_captioner], [found[name] for name in OF_SOURCES], **UNNAMED)
+        shown.then(actions.words, [run, found["word_captioner"]], [found[name] for name in OF_WORDS], **UNNAMED)
+        shown.then(actions.files, run, found["files"], **UNNAMED)
         running.append(measured)
-    start["cancel"].click(stop, None, [status, start["cancel"]], cancels=running, queue=False, api_name="cancel")
+    start["cancel"].click(stop, None, [status, *buttons], cancels=running, queue=False, api_name="cancel")
+
+
+def _idle() -> tuple[Any, ...]:
+    """Cancel goes, and what begins a run can be pressed again."""
+    return gr.update(visible=False), gr.update(interactive=True), gr.update(interactive=True)
 
 
 def _connect_results(run: Any, found: dict[str, Any]) -> None:
     """What depends on the captioner that is looked at; and what only programs ask for."""
-    of_sources = [found["sources_plot"], found["sources"], found["alignment"]]
-    of_words = [found["captions"], found["words"]]
+    of_sources, of_words = ([found[name] for name in names] for names in (OF_SOURCES, OF_WORDS))
     for changed in (found["source_captioner"], found["direction"]):
         changed.change(actions.sources, [run, found["source_captioner"], found["direction"]], of_sources, **UNNAMED)
     found["word_captioner"].change(actions.words, [run, found["word_captioner"]], of_words, **UNNAMED)

@@ -67,7 +67,7 @@ def _cell(cell: Cell, form: str) -> Cell:
 
 def summary(run: Run) -> str:
     """The verdicts as Markdown in which nobody's words do anything."""
-    lines = [f"- {escaped(text)}" for _, text in verdicts(run.audit)]
+    lines = [f"- {escaped(said.text)}" for said in verdicts(run.audit)]
     fast = "Measured with a quick attacker (preset fast); numbers to publish need the papers' preset too."
     return "\n".join([*lines, "", fast] if run.audit.settings["preset"] == "fast" else lines)
 

@@ -19,11 +19,14 @@ class Runs:
         """`seconds`: how long a run may take; None for as long as it needs."""
         self._stops: dict[str, Event] = {}
         self._lock = Lock()
+        self._working = Lock()
         self._seconds = seconds
 
     @contextmanager
     def begun(self, session: str, show: Callable[[float, str], object]) -> Iterator[Callable[[str, float], None]]:
         """A run, as the function that an audit calls at every step; an earlier run of the session is cancelled.
+
+        It begins when no other is at work: one that was cancelled goes on to its next step.
 
         `show`: called with the share that is done and a text with the step and the time left.
         """
@@ -46,7 +49,13 @@ class Runs:
             show(done, step + _time_left(passed, done))
 
         try:
-            yield watch
+            while not self._working.acquire(timeout=0.2):
+                if stop.is_set():
+                    raise CancelledError
+            try:
+                yield watch
+            finally:
+                self._working.release()
         finally:
             with self._lock:
                 if self._stops.get(session) is stop:

@@ -32,7 +32,7 @@ def on_the_same_images(read: Mapping[str, Captions]) -> Captioners:
         read: each captioner's captions with what its files say of the images, as `read_captions` gives them.
 
     Raises:
-        ValueError: no image is common to all, or different things are known of one.
+        ValueError: no captioner, no image is common to all, or different things are known of one.
 
     Warns:
         CaptionBiasWarning: images are left out.
@@ -45,6 +45,8 @@ def on_the_same_images(read: Mapping[str, Captions]) -> Captioners:
         >>> on_the_same_images({"nic": nic, "sat": sat}).predictions["sat"]
         ['a woman', 'a boy']
     """
+    if not read:
+        raise ValueError("read is empty: give at least one captioner's captions")
     rows = {name: {image: row for row, image in enumerate(captions.image_ids or ())} for name, captions in read.items()}
     first, *others = read
     shared = [image for image in rows[first] if all(image in rows[other] for other in others)]

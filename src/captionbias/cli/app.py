@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -37,6 +39,7 @@ def app(
                 prevent_thread_lock=True,
             )
         except OSError as error:
-            raise ValueError(f"--port {port}: {error}") from error
+            raise ValueError(f"--port {port} is taken: name another, or end what listens there") from error
     console.print(f"the page is at {address}; end it with Ctrl-C", highlight=False, markup=False, soft_wrap=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: what runs left in files goes
     served.block_thread()

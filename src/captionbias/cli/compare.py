@@ -96,12 +96,11 @@ def compare(
 
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.report import check_writable, write_json
+    from captionbias.report import check_writable, comparison_tables, write_json
 
     with plain_errors():
         from captionbias.captions import on_the_same_images
         from captionbias.comparison import compare as comparison_of
-        from captionbias.comparison import comparison_tables
 
         if output:
             check_writable(output)  # not after hours of training
@@ -136,7 +135,7 @@ def compare(
             **chosen,
         )
         for table in comparison_tables(found):
-            console.print(table)
+            console.print(table, markup=False)
         images = len(given.image_ids)
         console.print(f"\n{images:,} images", highlight=False, markup=False)
         console.print(f"signature {found.signature}", highlight=False, markup=False, soft_wrap=True)

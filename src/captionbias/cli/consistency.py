@@ -121,7 +121,7 @@ def consistency(
             **chosen,
         )
         for table in consistency_tables(study):
-            console.print(table)
+            console.print(table, markup=False)
         if output and not console.quiet:
             write_json({"version": __version__, **study.as_dict()}, output)
             console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)

@@ -50,13 +50,16 @@ def weights(
         typer.Option(metavar="<a_to_t|t_to_a>", help="Pairs of one direction only.", rich_help_panel=RESULT),
     ] = None,
     top: Annotated[
-        int, typer.Option(help="Pairs to take: those that add most to the score.", min=1, rich_help_panel=RESULT)
+        int, typer.Option(help="Pairs to take: those that add most to matched DBAC.", min=1, rich_help_panel=RESULT)
     ] = 10,
     output: Annotated[Path, typer.Option(help="The weights, as .csv or .parquet.", rich_help_panel=RESULT)] = Path(
         "weights.csv"
     ),
 ) -> None:
     """Which training images to draw more often, so that the attribute says nothing about the tasks that are amplified.
+
+    Pairs are taken by what they add to matched DBAC, since the published one also moves with how often a captioner
+    names tasks at all; by the published one where no matched one is defined.
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
@@ -70,6 +73,9 @@ def weights(
         effect = predicted_effect(images.attributes, shown, found)
         write_weights(output, images.image_ids, found)
 
+        console.print(
+            f"Pairs that add most to the score ({_forms(taken)}):", highlight=False, markup=False, soft_wrap=True
+        )
         for row in taken:
             console.print(in_words(row), highlight=False, markup=False, soft_wrap=True)
         console.print()
@@ -159,18 +165,27 @@ def _checked_row(row: Any, where: str) -> Row:
 
 
 def _taken(rows: Sequence[Row], top: int, file: Path) -> list[Row]:
-    """The pairs that add most to the score."""
-    if not any("amplification" in row for row in rows):
+    """The pairs that add most, first the one that adds most of all."""
+    from captionbias.explain.sources import added
+
+    if all(added(row) is None for row in rows):
         raise ValueError(
             f"{file} is of one side alone, so no pair is amplified: measure with --predictions and --references"
         )
     pairs = [row for row in rows if row["attribute"] is not None and row["task"] is not None]
-    adding = [row for row in pairs if row.get("amplification", 0.0) > 0]
+    adding = [row for row in pairs if (added(row) or 0.0) > 0]
     if not adding:
         raise ValueError(
-            f"{file}: no pair of an attribute value and a task adds to the score, so no image needs a weight"
+            f"{file}: no pair of an attribute value and a task adds to the score ({_forms(rows)}), so no image needs a "
+            "weight"
         )
-    return sorted(adding, key=lambda row: -row["amplification"])[:top]
+    return sorted(adding, key=lambda row: -(added(row) or 0.0))[:top]
+
+
+def _forms(rows: Sequence[Row]) -> str:
+    """Of which score the parts are that `added` reads."""
+    forms = ["matched" if "amplification_matched" in row else "as published" for row in rows]
+    return " or ".join(dict.fromkeys(forms))
 
 
 def _read_images(

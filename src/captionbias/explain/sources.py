@@ -26,34 +26,42 @@ def in_words(row: Mapping[str, Any]) -> str:
     """One row of `dbac(..., details=True)["details"]["sources"]["a_to_t"]` (or `["t_to_a"]`) as a sentence.
 
     A pair that is named more often can still take from the score: omega also counts how sure an attacker is of these
-    captions, and how frequent all of what they name is.
+    captions, and how frequent all of what they name is. The part of the matched score comes first: the published one
+    also moves with how often a captioner names tasks at all.
 
     >>> in_words({
     ...     "direction": "t_to_a", "attribute": "woman", "task": "knife", "named_m": 0.54, "named_h": 0.3,
     ...     "amplification": 0.021, "amplification_ci_low": 0.01, "amplification_ci_high": 0.03,
     ...     "amplification_matched": 0.019,
     ... })
-    'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.021
-    [+0.010, +0.030] to the score, +0.019 matched'
+    'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.019 matched,
+    +0.021 [+0.010, +0.030] as published'
     """
     from_label, to_label = ("attribute", "task") if row["direction"] == "a_to_t" else ("task", "attribute")
     arrow = "A to T" if row["direction"] == "a_to_t" else "T to A"
-    nothing = {"attribute": "no attribute value", "task": "no task"}
+    nothing = {"attribute": "nobody named", "task": "no task"}
     names = [nothing[kind] if row[kind] is None else row[kind] for kind in (from_label, to_label)]
-    sentence = f"{names[0]} -> {names[1]} ({arrow}): {_how_often(row)}"
-    if "amplification" in row:
-        sentence += f"; adds {row['amplification']:+.3f}{_interval(row, 'amplification')} to the score"
-        if "amplification_matched" in row:
-            sentence += f", {row['amplification_matched']:+.3f}{_interval(row, 'amplification_matched')} matched"
-    return sentence
+    said = "; ".join(filter(None, (_how_often(row), _how_much(row))))
+    return f"{names[0]} -> {names[1]} ({arrow})" + (f": {said}" if said else "")
 
 
 def _how_often(row: Mapping[str, Any]) -> str:
     model, human = row.get("named_m"), row.get("named_h")
+    if model is None and human is None:
+        return ""
     if model is None or human is None:
         return f"in {model if human is None else human:.1%} of {'' if human is None else 'human '}captions"
     text = f"in {model:.1%} of captions, in {human:.1%} of human ones"
     return f"{text} ({model / human:.1f} times as often)" if human else text
+
+
+def _how_much(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{row[quantity]:+.3f}{_interval(row, quantity)} {form}"
+        for quantity, form in (("amplification_matched", "matched"), ("amplification", "as published"))
+        if row.get(quantity) is not None
+    ]
+    return f"adds {', '.join(parts)}" if parts else ""
 
 
 def _interval(row: Mapping[str, Any], quantity: str) -> str:
@@ -61,14 +69,27 @@ def _interval(row: Mapping[str, Any], quantity: str) -> str:
     return "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
 
 
+def added(row: Mapping[str, Any]) -> float | None:
+    """What a row adds to the matched score; to the published one where it has no matched part; None without either.
+
+    The published part also moves with how often a captioner names tasks at all: where it rarely does, most pairs that
+    name one have a part below 0, whatever its bias.
+
+    >>> added({"amplification": -0.016, "amplification_matched": 0.026}), added({"amplification": -0.016}), added({})
+    (0.026, -0.016, None)
+    """
+    matched = row.get("amplification_matched")
+    return row.get("amplification") if matched is None else matched
+
+
 def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10) -> Floats:
     """How often to draw each training image, so that the attribute says nothing about the tasks that are amplified.
 
-    Takes the first `top` of the rows that add to the score (their amplification is above 0) and name both an attribute
-    value and a task. Drawn by the weights, each task of these rows is as frequent with every attribute value; every
-    attribute value and each of these tasks stay as frequent as they are. So images that go against an association, of
-    women without knives, say, count more. Of all such weights these are the closest to equal ones (they have the
-    smallest relative entropy).
+    Takes the first `top` of the rows that add to the matched score (their `amplification_matched` is above 0, or their
+    `amplification` where they have no matched one) and name both an attribute value and a task. Drawn by the weights,
+    each task of these rows is as frequent with every attribute value; every attribute value and each of these tasks
+    stay as frequent as they are. So images that go against an association, of women without knives, say, count more. Of
+    all such weights these are the closest to equal ones (they have the smallest relative entropy).
 
     Args:
         attributes: `n` labels, one for each image.
@@ -217,18 +238,19 @@ def _checked_weights(weights: Any, images: int) -> Floats:
 
 
 def _chosen_tasks(rows: Sequence[Mapping[str, Any]], top: int, tasks: Labels) -> Integers:
-    """The columns of the tasks of the first `top` rows that add to the score."""
+    """The columns of the tasks of the first `top` rows that add, by `added`."""
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ValueError(f"top must be a whole number of 1 or more, not {top!r}")
     adding = [
         (number, row)
         for number, row in enumerate(rows)
-        if row["attribute"] is not None and row["task"] is not None and row.get("amplification", 0.0) > 0
+        if row["attribute"] is not None and row["task"] is not None and (added(row) or 0.0) > 0
     ][:top]
     if not adding:
         raise ValueError(
-            "rows: none with an attribute value and a task has an amplification above 0, so there is nothing to take "
-            "out; give the rows of details['sources'] of a captioner measured with predictions and references"
+            "rows: none with an attribute value and a task has an amplification_matched (an amplification where there "
+            "is no matched one) above 0, so there is nothing to take out; give the rows of details['sources'] of a "
+            "captioner measured with predictions and references"
         )
     for number, row in adding:
         if row["task"] not in tasks.names:

@@ -18,7 +18,8 @@ MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists o
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of labels that occur in one direction, those that add or take most first.
+    """The pairs of labels that occur in one direction, those that add or take most first: by their matched part, by the
+    published one where no matched score is defined.
 
     `numbers`: see `scores.pair_shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what
     the largest of them add in a trial, for `directions.replicates`.
@@ -38,8 +39,7 @@ def ranked_pairs(name: str, answers: Answers, notes: list[str]) -> Pairs | None:
     pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
     estimate = _estimate(answers, pairs)
 
-    ranked = "amplification" if len(counts) == 2 else next(iter(estimate))
-    order = np.argsort(-np.abs(estimate[ranked]), kind="stable")
+    order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
     pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
     if len(counts) == 2:
         estimate |= {
@@ -48,7 +48,8 @@ def ranked_pairs(name: str, answers: Answers, notes: list[str]) -> Pairs | None:
         }
     for side in counts:
         estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
-    drawn = [quantity for quantity in estimate if quantity.startswith(ranked)]
+    scored = "amplification" if len(counts) == 2 else "omega"
+    drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
     return Pairs(pairs, estimate, _parts_of(answers, pairs[:MOST_INTERVALS], drawn))
 
 
@@ -78,8 +79,12 @@ def sources(
         difference of its own two parts; these four also with `..._matched`; `named_m` and `named_h`, the share of all
         captions of images that show the one which name the other; `test_captions_m` and `test_captions_h`, a trial's
         captions with both. `amplification_ci_low/high` (and `..._matched_ci_...`): 95%, over images and trials, of the
-        300 largest pairs. Over all rows the parts sum to the omegas and the amplifications to the scores. With one
-        side only its omega's parts, with their intervals.
+        300 first rows. Over all rows the parts sum to the omegas and the amplifications to the scores. With one side
+        only its omega's parts, with their intervals.
+
+        The order is by the size of `amplification_matched`: the published part also moves with how often a captioner
+        names tasks at all. It is by that of `amplification` where no matched score is defined, and of the omega's part
+        with one side.
     """
     intervals = _intervals(pairs, drawn)
     shown_label, named_label = np.divmod(pairs.numbers, len(named_labels) + 1)
@@ -95,6 +100,12 @@ def sources(
             | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
         )
     return rows
+
+
+def _ranked_by(estimate: Mapping[str, Floats]) -> str:
+    """The quantity whose size puts the pairs in order; all of a direction's pairs have a matched part or none has."""
+    by = [name for name in ("amplification_matched", "amplification") if name in estimate] or list(estimate)
+    return next((name for name in by if not np.isnan(estimate[name]).any()), by[-1])
 
 
 def _counts(answers: Answers) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -145,7 +156,7 @@ def _parts_of(answers: Answers, pairs: Integers, quantities: Iterable[str]) -> P
 
 
 def _intervals(pairs: Pairs, drawn: Replicates) -> list[dict[str, float]]:
-    """The intervals of each of the largest pairs."""
+    """The intervals of each of the first pairs."""
     intervals: list[dict[str, float]] = [{} for _ in pairs.numbers[:MOST_INTERVALS]]
     for quantity, replicates in drawn.parts.items():
         if replicates.shape[1] < 2:

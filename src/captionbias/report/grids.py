@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.report.tables import DIRECTION_NAMES, ROWS, verdict
+from captionbias.report.tables import DIRECTION_NAMES, ROWS, SMALL_DBAC, Row, verdict
 
 if TYPE_CHECKING:
     from captionbias.audit import Audit
@@ -58,35 +58,71 @@ def shown(cell: Cell, form: str) -> str:
     return text[1:] if text.startswith("-") and not any(digit in text for digit in "123456789") else text
 
 
-def scores(audit: Audit) -> Grid:
-    """Every score of every captioner with its interval, p-value and verdict."""
+def scores(audit: Audit, judged: bool = False) -> Grid:
+    """Every score of every captioner with its interval, p-value and verdict.
+
+    `judged`: only the scores that can have a verdict, if there are any.
+    """
+    found = list(_scores_of(audit))
+    if judged and any(row.judged for _, _, row in found):
+        found = [one for one in found if one[2].judged]
     rows: list[list[Cell]] = []
-    for captioner in audit.captioners:
-        for metric, comparison in audit.comparisons.items():
-            result = comparison.results[captioner]
-            for row in ROWS[metric]:
-                if row.key not in result:
-                    continue
-                p = _number(comparison.p_values[captioner].get(row.key, math.nan))
-                rows.append(
-                    [
-                        captioner,
-                        _whole_label(row.key, row.label),
-                        *_with_interval(result, row.key),
-                        p if row.judged else None,
-                        verdict(result, row.key) if row.judged else None,
-                    ]
-                )
+    for captioner, metric, row in found:
+        comparison = audit.comparisons[metric]
+        result = comparison.results[captioner]
+        p = _number(comparison.p_values[captioner].get(row.key, math.nan))
+        rows.append(
+            [
+                captioner,
+                _whole_label(row.key, row.label),
+                *_with_interval(result, row.key),
+                p if row.judged else None,
+                verdict(result, row.key) if row.judged else None,
+            ]
+        )
     columns = ("captioner", "score", "value", "low", "high", "p", "verdict")
     forms = ("", "", ".3f", ".3f", ".3f", ".3f", "")
     return Grid(
         "Scores",
         tuple(map(Column, columns, forms)),
         rows,
-        "low, high: 95% interval over images and trials. p: how often chance alone would bring a score this far from "
-        "0. Above 0 the captioner makes its data's bias worse (amplifies), below 0 it softens it (mitigates). DBAC as "
-        "published also moves with how often captions name anything at all, so it gets no verdict.",
+        _scores_meaning([row for _, _, row in found]),
     )
+
+
+def _scores_of(audit: Audit) -> Iterator[tuple[str, str, Row]]:
+    """Of each captioner and metric the scores that it has, or that were asked for and are undefined."""
+    for captioner in audit.captioners:
+        for metric, comparison in audit.comparisons.items():
+            for row in ROWS[metric]:
+                if row.key in comparison.results[captioner] or row.key in comparison.scores:
+                    yield captioner, metric, row
+
+
+def _scores_meaning(rows: Sequence[Row]) -> str:
+    """What the columns say of these scores."""
+    keys = {row.key for row in rows}
+    said = ["low, high: 95% interval over images and trials."]
+    if any(row.judged for row in rows):
+        said.append(
+            "p: how often chance alone would bring a score this far from 0. Above 0 the captioner makes its data's "
+            "bias worse (amplifies), below 0 it softens it (mitigates)."
+        )
+    if any(key.endswith("_matched") for key in keys):
+        said.append(
+            f"Matched DBAC nearer to 0 than {SMALL_DBAC:g} is no clear change whatever its interval: a faithful "
+            "captioner reads as much."
+        )
+    if keys & {"dbac_a_to_t", "dbac_t_to_a"}:
+        said.append("DBAC as published also moves with how often captions name anything at all, so it gets no verdict.")
+    if any(key.startswith("omega") for key in keys):
+        said.append("Omega: how surely an attacker tells what the captions hide, each caption by its weight.")
+    if keys & {"lic_m", "lic_d"}:
+        said.append(
+            "LIC of the captioner or of human captions: how surely an attacker reads the attribute from captions whose "
+            "attribute words are masked."
+        )
+    return " ".join(said)
 
 
 def differences(audit: Audit) -> Grid:
@@ -122,7 +158,8 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     both = any("amplification" in row for row in found)
     side = "" if both else next((side for side in "mh" if found and f"omega_{side}" in found[0]), "m")
     parts = ("amplification_matched", "amplification") if both else (f"omega_{side}",)
-    largest = sorted(found, key=lambda row: -abs(row.get(parts[0], 0.0)))[:top]
+    sorted_by = next((part for part in parts if any(part in row for row in found)), parts[0])
+    largest = sorted(found, key=lambda row: -abs(row.get(sorted_by, 0.0)))[:top]
     rows: list[list[Cell]] = []
     for row in largest:
         rows.append(
@@ -139,11 +176,23 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
             Column("captioner names it", ".1%"),
             Column("people name it", ".1%"),
             *(Column(name, "+.4f") for name in of_parts),
-            Column("test captions", ",.1f"),
+            Column("test captions, captioner", ",.1f"),
         ),
         rows,
-        "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
-        "with its 95% interval; and a trial's test captions with both. All rows together make the score.",
+        _sources_meaning(both, len(rows), len(found)),
+    )
+
+
+def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
+    """`both`: captioner and people, whose difference is the score; one alone has its omega."""
+    score = "the score" if both else "omega"
+    adds = "what that adds to the score" if both else "the part of omega, how surely an attacker tells, that it makes"
+    whole = f"All rows together make {score}."
+    if shown_rows < all_rows:
+        whole = f"These are the {shown_rows:,} largest of {all_rows:,} rows, which together make {score}."
+    return (
+        "How often, of the captions of images that show the first, the second is named; "
+        f"{adds}, with its 95% interval; and the captioner's test captions with both in a trial. {whole}"
     )
 
 
@@ -273,13 +322,14 @@ def certainty(audit: Audit) -> Grid:
         (
             Column("captioner"),
             Column("score"),
-            Column("standard error", ".4f"),
+            Column("standard error, at least", ".4f"),
             Column("due to trials", ".0%"),
             Column("images for half the interval", ",d"),
         ),
         rows,
         f"Due to trials: the part of the variance that more trials would lessen; the rest is of the {audit.images:,} "
-        "images. No number where images alone cannot halve the interval.",
+        "images. At least: other images to learn from are not counted. No number of images with one trial or no "
+        "bootstrap, which cannot tell, and where images alone cannot halve the interval.",
     )
 
 

@@ -135,10 +135,9 @@ def _section(name: str, parts: list[Part], figures: list[Any]) -> dict[str, Any]
 
 
 def _verdicts(audit: Audit) -> Iterator[Part]:
-    kinds = {" makes its data's bias worse": "amplifies", " softens its data's bias": "mitigates"}
     lines = [
-        {"text": text, "said": next((kind for words, kind in kinds.items() if words in text), "unclear")}
-        for _, text in verdicts(audit)
+        {"text": said.text, "said": said.verdict if said.verdict in ("amplifies", "mitigates") else "unclear"}
+        for said in verdicts(audit)
     ]
     if lines:
         yield {"kind": "sentences", "lines": lines}

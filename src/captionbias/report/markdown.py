@@ -41,11 +41,9 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     counts = ", ".join(f"{count:,} {escaped(value)}" for value, count in audit.attribute_counts.items())
     yield f"{audit.images:,} images ({counts})."
     yield ""
-    yield from (f"- {escaped(text)}" for _, text in verdicts(audit))
+    yield from (f"- {escaped(said.text)}" for said in verdicts(audit))
     yield ""
-    scores = grids.scores(audit)
-    judged = [row for row in scores.rows if row[-1] is not None]
-    yield from _table(scores._replace(rows=judged or scores.rows))
+    yield from _table(grids.scores(audit, judged=True))
     yield from _folded(grids.differences(audit))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
         for direction in DIRECTION_NAMES:
@@ -54,7 +52,8 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from _folded(grids.quality(audit))
     yield from _folded(grids.leaks(audit))
     notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
-    yield from _details("To know", [f"- {escaped(note)}" for note in (*notes, *audit.missing)])
+    missing = [f"Not here: {line}" for line in audit.missing]
+    yield from _details("To know", [f"- {escaped(note)}" for note in (*notes, *missing)])
     again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]
     yield from _details("Measured with", [*again, *([f"- {code(command)}"] if command else [])])
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from captionbias.report.files import write_text
 from captionbias.report.grids import pair_name, score_name
 from captionbias.report.tables import DIRECTION_NAMES, SCORE_NAMES
@@ -246,13 +248,14 @@ def _marks(values: Sequence[float | None], names: list[str], results: Sequence[M
 
 
 def _errors(values: Iterable[float | None], rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Any]:
-    """Error bars from the estimate to the ends of its interval, of no length where there is none."""
-    above, below = [], []
-    for value, row in zip(values, rows, strict=True):
-        known = value is not None and not math.isnan(row.get(f"{key}_ci_low", math.nan))
-        above.append(row[f"{key}_ci_high"] - value if known and value is not None else 0)
-        below.append(value - row[f"{key}_ci_low"] if known and value is not None else 0)
-    return {"type": "data", "array": above, "arrayminus": below, "thickness": 1.5, "width": 4}
+    """Error bars from the estimate to the ends of its interval; none where there is no interval."""
+    ends = [
+        (math.nan if value is None else value, row.get(f"{key}_ci_low", math.nan), row.get(f"{key}_ci_high", math.nan))
+        for value, row in zip(values, rows, strict=True)
+    ]
+    estimate, low, high = np.array(ends, np.float64).reshape(-1, 3).T
+    # As arrays: nan in a list becomes null, which plotly draws as a bar of no length with caps, as if all were certain.
+    return {"type": "data", "array": high - estimate, "arrayminus": estimate - low, "thickness": 1.5, "width": 4}
 
 
 def _part(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from captionbias.comparison import Comparison
     from captionbias.consistency import Study
 
 SCORES = {
@@ -213,6 +214,73 @@ def score_table(results: Mapping[str, Mapping[str, Any]]) -> Table:
                 row.label, interval(result, row.key, row.digits), judged, style="bold" if row.judged else None
             )
     return table
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """The captioners' scores with their intervals and p-values; then every difference with its own."""
+    digits = {score: 1 if score.startswith(("lic", "leakage", "confidence")) else 3 for score in comparison.scores}
+    table = plain_table(
+        "Scores [95% interval]",
+        "captioner",
+        "score",
+        "",
+        "p",
+        meaning="p: how often chance alone would bring a score this far from 0.",
+    )
+    for name, result in comparison.results.items():
+        table.add_section()
+        for number, score in enumerate(comparison.scores):
+            p = comparison.p_values[name].get(score)
+            table.add_row(
+                "" if number else name,
+                SCORE_NAMES.get(score, score),
+                interval(result, score, digits[score]),
+                NOTHING if p is None else p_text(p),
+            )
+    yield table
+    table = plain_table(
+        "Differences [95% interval]",
+        "",
+        "score",
+        "difference",
+        "p",
+        "p, corrected",
+        meaning="The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
+        f"procedure for {_all_differences(len(comparison.differences))}. In bold: below 0.05.",
+    )
+    before = None
+    for one in comparison.differences:
+        pair = f"{one.first} - {one.second}"
+        if pair != before:
+            table.add_section()
+        shown = {"d": one.difference}
+        if not math.isnan(one.ci_low):
+            shown |= {"d_ci_low": one.ci_low, "d_ci_high": one.ci_high}
+        table.add_row(
+            "" if pair == before else pair,
+            SCORE_NAMES.get(one.score, one.score),
+            interval(shown, "d", digits[one.score]),
+            p_text(one.p),
+            p_text(one.p_holm),
+            style="bold" if one.p_holm < 0.05 else None,
+        )
+        before = pair
+    yield table
+
+
+def _all_differences(count: int) -> str:
+    return "the one difference" if count == 1 else f"all {count:,} differences"
+
+
+def p_text(p: float) -> str:
+    """A p-value with three digits behind the point.
+
+    >>> p_text(0.0421), p_text(0.0002), p_text(float("nan"))
+    ('0.042', '<0.001', '-')
+    """
+    if math.isnan(p):
+        return NOTHING
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def consistency_tables(study: Study) -> Iterator[Table]:
