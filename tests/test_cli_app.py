@@ -27,5 +27,5 @@ def test_a_port_that_is_taken_is_a_plain_error():
         port = taken.getsockname()[1]
         result = invoke("--no-open", "--port", str(port))
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: --port {port}: ")
+    assert result.stderr.startswith(f"error: --port {port} is taken")
     assert "Traceback" not in result.output

@@ -144,7 +144,7 @@ def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, fi
         client.predict(api_name="/files")
     with pytest.raises(AppError, match="upload a file, or take the example data"):
         measure(client)
-    assert client.predict(api_name="/cancel") == "Nothing was running."
+    assert client.predict(api_name="/cancel") == "Nothing was running yet."
     read(client, [files["nic"]], files["people"])
     measure(client)
     with pytest.raises(AppError, match="captioner 'sat' was not measured: choose one of nic"):
@@ -179,7 +179,7 @@ def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
     asked = ("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 20, 7)
     run = first.submit(*asked, api_name="/measure")
     wait_until(lambda: run.status().code == Status.PROGRESS)
-    assert second.predict(api_name="/cancel") == "Nothing was running."
+    assert second.predict(api_name="/cancel") == "Nothing was running yet."
     assert first.predict(api_name="/cancel") == "Cancelled."
     with pytest.raises(AppError, match="cancelled"):
         run.result(timeout=60)

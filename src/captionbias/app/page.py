@@ -176,7 +176,7 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
             return actions.measure(*asked, watch=watch), "Done."
 
     def stop(request: gr.Request) -> tuple[Any, ...]:
-        told = "Cancelled." if runs.cancel(_session(request)) else "Cancelled before it began."
+        told = "Cancelled." if runs.cancel(_session(request)) else "Nothing was running yet."
         return told, *_idle()
 
     buttons = [start["cancel"], start["measure"], start["example"]]
@@ -197,7 +197,8 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
             **ONE_AT_A_TIME,
             **(UNNAMED if number else {"api_name": "measure"}),
         )
-        measured.then(_idle, None, buttons, **UNNAMED)
+        measured.success(_idle, None, buttons, **UNNAMED)
+        measured.failure(_idle, None, buttons, **UNNAMED)
         shown = measured.success(actions.show, run, [found[name] for name in SHOWN], show_progress="hidden", **UNNAMED)
         # The captioner may have the name of the last run's: then nothing changes that would show the new sources.
         shown.then(actions.sources, [run, *of_captioner], [found[name] for name in OF_SOURCES], **UNNAMED)
