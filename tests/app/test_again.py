@@ -114,3 +114,27 @@ def test_names_that_a_shell_would_take_apart_are_quoted():
     assert words[words.index("--predictions") + 1] == f"{name}={name}.csv"
     assert words[words.index("--prediction-column") + 1] == name
     compile(python(Given({name: table}), chosen, SETTINGS, {}), "shown", "exec")
+
+
+def test_there_is_no_command_where_it_would_read_otherwise():
+    """But Python, which reads as the app does."""
+
+    def of(name: str, **columns: Any) -> Any:
+        return table_from_memory(columns)._replace(name=name)
+
+    nic = of("nic.csv", id=[1, 2], caption=["a man", "a girl"])
+    people = of("people.csv", id=[5, 6], image_id=[1, 2], gender=["male", "female"], references=["a man", "a girl"])
+    chosen = Chosen("id", ("caption",), "references", "gender", None)
+    assert command(Given({"nic": nic}, references=people), chosen, SETTINGS, {}) is None, "ids of another name"
+    tasked = of(
+        "people.csv", id=[1, 2], gender=["male", "female"], references=["a man", "a girl"], tasks=["tie", "cake"]
+    )
+    assert command(Given({"nic": nic}, references=tasked), chosen, SETTINGS, {}) is None, "tasks that were not chosen"
+    with_tasks = Chosen("id", ("caption",), "references", "gender", "tasks")
+    line = command(Given({"nic": nic}, references=tasked), with_tasks, SETTINGS, {})
+    assert line is not None
+    assert "--tasks people.csv --" in line
+    beam = nic._replace(name="beam=5.csv")
+    assert command(Given({"beam=5": beam}, references=tasked), with_tasks, SETTINGS, {}) is None, "= parts names"
+    same = tasked._replace(name="nic.csv")
+    assert command(Given({"nic": nic}, references=same), with_tasks, SETTINGS, {}) is None, "two files of one name"

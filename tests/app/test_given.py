@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from captionbias.app.given import MAX_CAPTIONERS, Chosen, captions_of, kept_at_first, labels, names_of, read_given
+from captionbias.app.given import (
+    MAX_CAPTIONERS,
+    Chosen,
+    Given,
+    captions_of,
+    kept_at_first,
+    labels,
+    left_out,
+    names_of,
+    read_given,
+)
+from captionbias.captions.tables import table_from_memory
 
 COLUMNS = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
 
@@ -48,3 +59,25 @@ def test_captions_are_asked_for_where_there_are_none(write):
     given = read_given([str(write("x.csv", COLUMNS))], None, None, None)
     with pytest.raises(ValueError, match="choose the file and the column"):
         captions_of(given, Chosen("id", (), None, "who", None))
+
+
+def test_captioners_of_one_name_and_too_many_columns_are_refused():
+    table = table_from_memory({"id": [1], "b c": ["a man"], "c": ["a dog"]})
+    given = Given({"a": table, "a b": table})
+    with pytest.raises(ValueError, match="two captioners would be called 'a b c'"):
+        names_of(given, Chosen("id", ("b c", "c"), None, None, None))
+    with pytest.raises(ValueError, match="there are 12 captioners, and this page takes 10 at most"):
+        names_of(given, Chosen("id", tuple(map(str, range(6))), None, None, None))
+
+
+def test_labels_left_out_are_told_and_number_labels_are_labels():
+    table = table_from_memory(
+        {"id": range(25), "caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2}
+    )._replace(name="nic.csv")
+    given = Given({"nic": table})
+    counts = labels(given, "sex")
+    assert counts == {"0": 12, "1": 11, "2": 2}
+    keep = kept_at_first(counts)
+    assert left_out(counts, keep) == "left out by their label: '2' (2 rows)"
+    captions = captions_of(given, Chosen("id", ("caption",), None, "sex", None, tuple(keep)))["nic"]
+    assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})

@@ -223,10 +223,15 @@ def test_a_column_that_was_guessed_wrong_is_corrected_and_the_result_changes(ope
         page.locator("#masked-a-to-t").get_by_text("(a)").first.wait_for()
         measure(page)
         guessed = page.locator("#summary").inner_text()
+        page.get_by_role("tab", name="Words", exact=True).click()
+        page.locator("#captions").get_by_text(re.compile(r"^[ab], \d+% sure")).first.wait_for()
+        page.get_by_role("tab", name="Scores", exact=True).click()
         choose(page, "Label of each image", "person")
         page.locator("#masked-a-to-t").get_by_text("(female)").first.wait_for()
         measure(page)
         page.wait_for_function("before => document.querySelector('#summary').innerText !== before", arg=guessed)
+        page.get_by_role("tab", name="Words", exact=True).click()
+        page.locator("#captions").get_by_text(re.compile(r"^(fe)?male, \d+% sure")).first.wait_for()
 
 
 def test_a_cancelled_run_ends_and_the_next_one_works(opened, files):
@@ -257,6 +262,8 @@ def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files
         login.write_text("<!DOCTYPE html><title>Sign in</title>")
         upload(page, "references", login)
         told(page, "people.csv is a web page (HTML): download the file itself, not the page that shows it")
+        # Nothing is left that could be measured in its place.
+        page.wait_for_function("() => document.querySelector('#read').innerText.trim() === ''")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
