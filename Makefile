@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test format clean
+.PHONY: help setup demo test slow format clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -19,6 +19,9 @@ test: $(INSTALLED)  ## formatting, lint, types, doctests and tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+slow: $(INSTALLED)  ## the tests that take long, of processes, kills and neural attackers
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m slow
 
 format: $(INSTALLED)  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .

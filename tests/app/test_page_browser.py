@@ -266,9 +266,8 @@ def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files
         page.wait_for_function("() => document.querySelector('#read').innerText.trim() === ''")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_narrow_and_dark_pages_can_be_read(opened, files, width, scheme):
-    with opened(width, scheme) as page:
+def test_a_narrow_and_dark_page_can_be_read(opened, files):
+    with opened(390, "dark") as page:
         assert not too_wide(page)
         upload(page, "predictions", files["nic"], files["sat"])
         upload(page, "references", files["people"])
@@ -285,7 +284,7 @@ def test_narrow_and_dark_pages_can_be_read(opened, files, width, scheme):
                 assert min(contrast(ink, ground) for ink in inks) >= 3, (name, inks, ground)
                 plots += 1
         assert plots >= 3
-        assert (contrast(ground, "rgb(0, 0, 0)") < 2) == (scheme == "dark")
+        assert contrast(ground, "rgb(0, 0, 0)") < 2
 
 
 GROUND = """part => {

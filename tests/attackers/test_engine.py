@@ -130,7 +130,7 @@ def test_a_function_is_told_before_the_first_trial_and_after_each_kept_or_traine
     assert told == [(0, 0)]
 
 
-@pytest.mark.parametrize("last", [0, 1, 3])
+@pytest.mark.parametrize("last", [0, pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(("encoder", "where"), [("bow", "threads"), ("rnn", "processes"), ("rnn", "stacked")])
 def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
     small_networks, class_trial, encoder, where, last
@@ -221,6 +221,7 @@ Path(sys.argv[1], f"{crew().rank}.json").write_text(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_of_several_processes_rank_0_alone_calls_the_function_of_its_own_share(tmp_path):
     pytest.importorskip("accelerate")
     (tmp_path / "script.py").write_text(LAUNCHED)

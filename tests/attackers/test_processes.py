@@ -223,6 +223,7 @@ def test_ranks_that_the_launcher_starts_again_heed_nothing_said_before(told):
     assert [facts["started_again"] for facts in told] == [[5] * 8, [5] * 8]
 
 
+@pytest.mark.slow
 def test_dead_ranks_on_other_machines_are_named(tmp_path):
     """Three launches for three machines: rank 1 is killed, then rank 0, whose launcher holds the store."""
     script = """
@@ -248,6 +249,7 @@ tell(second=error_of(share))
     assert "second" not in told_by(tmp_path, 0)
 
 
+@pytest.mark.slow
 def test_ranks_started_by_other_means_share_too(tmp_path):
     """Without a launcher's store rank 0 opens one; without an address the script's own process group has one.
 

@@ -43,7 +43,7 @@ def explained(n: int = 400, **given) -> Attributions:
 
 
 @pytest.mark.parametrize("of_humans", [False, True])
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", pytest.param("lstm", marks=pytest.mark.slow)])
 def test_the_attacker_is_trained_as_dbac_trains_the_captioner_s(monkeypatch, encoder, of_humans):
     """The same rows, targets, words and seed, and after the training the same answers."""
     found = vars(plant(images=240, a_to_t=0.5, captions=2))
@@ -106,7 +106,7 @@ def test_the_word_that_gives_a_task_away_is_on_top_and_its_own_word_is_masked(en
     assert found.largest_delta < (1e-3 if encoder in ("bow", "linear") else 0.1)
 
 
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", pytest.param("lstm", marks=pytest.mark.slow)])
 def test_chosen_tasks_have_the_values_that_they_have_among_all(monkeypatch, encoder):
     everything = explained(encoder=encoder)
     asked = []

@@ -516,6 +516,7 @@ def test_a_killed_measurement_goes_on_in_the_middle_of_its_training(script, tiny
     assert not list((tmp_path / "cache").glob("checkpoint*"))
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_trials_and_each_has_what_one_has(script, tiny_bert, tmp_path):
     wanted = study(script, tmp_path / "undisturbed", tiny_bert, 3)
     launch = ["-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes", "2"]
