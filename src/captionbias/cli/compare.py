@@ -33,6 +33,7 @@ from captionbias.cli.options import (
     TaskColumn,
     Tasks,
     Trials,
+    Vectors,
 )
 from captionbias.cli.shell import complaints, console, plain_errors, read_captioners
 
@@ -82,10 +83,7 @@ def compare(
     ] = None,
     model: Model = None,
     precision: Precision = None,
-    vectors: Annotated[
-        str | None,
-        typer.Option(help="Word vectors of DBAC's alignment.", show_default=OF_PRESET, rich_help_panel=ATTACK),
-    ] = None,
+    vectors: Vectors = None,
     trials: Trials = None,
     seed: Seed = 0,
     bootstrap: Bootstrap = 1000,

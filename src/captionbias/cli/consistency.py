@@ -23,6 +23,7 @@ from captionbias.cli.options import (
     IdColumn,
     Keep,
     KeepTrials,
+    Metrics,
     Output,
     PredictionColumn,
     ReferenceColumn,
@@ -31,6 +32,7 @@ from captionbias.cli.options import (
     TaskColumn,
     Tasks,
     Trials,
+    Vectors,
 )
 from captionbias.cli.shell import complaints, console, named, plain_errors, read_captioners
 
@@ -61,18 +63,12 @@ def consistency(
             rich_help_panel=ATTACK,
         ),
     ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="<lic|dbac>", help="One metric only.", rich_help_panel=ATTACK),
-    ] = None,
+    metric: Metrics = None,
     direction: Annotated[
         list[DirectionName] | None,
         typer.Option(metavar="<a_to_t|t_to_a>", help="One direction of DBAC only.", rich_help_panel=ATTACK),
     ] = None,
-    vectors: Annotated[
-        str | None,
-        typer.Option(help="Word vectors of DBAC's alignment.", show_default="the preset's", rich_help_panel=ATTACK),
-    ] = None,
+    vectors: Vectors = None,
     trials: Trials = None,
     seed: Seed = 0,
     bootstrap: Bootstrap = 0,

@@ -75,6 +75,14 @@ Precision = Annotated[
         help="fp32 or bf16, of neural attackers.", show_default="bf16 where it is native", rich_help_panel=ATTACK
     ),
 ]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(metavar="<lic|dbac>", help="One metric only.", rich_help_panel=ATTACK),
+]
+Vectors = Annotated[
+    str | None,
+    typer.Option(help="Word vectors of DBAC's alignment.", show_default=OF_PRESET, rich_help_panel=ATTACK),
+]
 Trials = Annotated[
     int | None,
     typer.Option(help="Attackers trained for each set of captions.", show_default=OF_PRESET, rich_help_panel=ATTACK),

@@ -11,7 +11,6 @@ import typer
 
 from captionbias.cli.options import (
     ATTACK,
-    OF_PRESET,
     RESULT,
     Attribute,
     AttributeColumn,
@@ -21,6 +20,7 @@ from captionbias.cli.options import (
     IdColumn,
     Keep,
     KeepTrials,
+    Metrics,
     PredictionColumn,
     ReferenceColumn,
     References,
@@ -29,6 +29,7 @@ from captionbias.cli.options import (
     TaskLexicon,
     Tasks,
     Trials,
+    Vectors,
 )
 from captionbias.cli.shell import console, plain_errors, read_captioners, steps
 
@@ -46,10 +47,7 @@ def report(
     reference_column: ReferenceColumn = "references",
     attribute_column: AttributeColumn = None,
     task_column: TaskColumn = "tasks",
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="<lic|dbac>", help="One metric only.", rich_help_panel=ATTACK),
-    ] = None,
+    metric: Metrics = None,
     preset: Annotated[
         str,
         typer.Option(
@@ -58,10 +56,7 @@ def report(
             rich_help_panel=ATTACK,
         ),
     ] = "fast",
-    vectors: Annotated[
-        str | None,
-        typer.Option(help="Word vectors of DBAC's alignment.", show_default=OF_PRESET, rich_help_panel=ATTACK),
-    ] = None,
+    vectors: Vectors = None,
     trials: Trials = None,
     seed: Seed = 0,
     bootstrap: Bootstrap = 1000,
