@@ -290,10 +290,10 @@ def test_a_card_that_is_not_utf8_is_left_and_named(people, tmp_path):
     assert (tmp_path / "README.md").read_bytes() == "# Bäume".encode("latin-1")
 
 
-def test_when_the_second_file_cannot_be_written_the_first_is_not(both, write):
+def test_when_the_second_file_cannot_be_written_the_first_is_not(both, write, monkeypatch):
     path = write("# Card\n")
-    (path.parent / ".eval_results").mkdir()
-    (path.parent / ".eval_results" / f".captionbias-{os.getpid()}.part").mkdir()
+    (path.parent / ".eval_results" / "captionbias.yaml.part").mkdir(parents=True)
+    monkeypatch.setattr("captionbias.files._part", lambda file: file.with_name(f"{file.name}.part"))
     with pytest.raises(ValueError, match=r"captionbias\.yaml cannot be written"):
         update_model_card(path, both, dataset=DATASET)
     assert text_of(path) == "# Card\n"

@@ -6,14 +6,13 @@ import io
 import json
 import math
 import re
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from captionbias.metrics import dbac, lic
 from captionbias.planted import plant
-from captionbias.report import check_writable, dbac_table, interval, lic_table, verdict, write_json
+from captionbias.report import dbac_table, interval, lic_table, verdict, write_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
@@ -220,31 +219,3 @@ def test_a_link_stays_a_link(tmp_path):
     write_json({"a": 1}, link)
     assert link.is_symlink()
     assert strict((tmp_path / "result.json").read_text()) == {"a": 1}
-
-
-@pytest.fixture(params=["missing/result.json", "file/result.json", "folder", "x" * 300])
-def unwritable(request, tmp_path):
-    (tmp_path / "file").write_text("a file")
-    (tmp_path / "folder").mkdir()
-    return tmp_path / request.param
-
-
-@pytest.mark.parametrize("call", [check_writable, lambda path: write_json({"a": 1}, path)])
-def test_a_place_that_cannot_be_written_is_named_and_left_as_it_was(unwritable, tmp_path, call):
-    with pytest.raises(ValueError, match=re.escape(str(unwritable)) + r" cannot be written \(.+\): name a file"):
-        call(unwritable)
-    assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder"]
-
-
-def test_checking_a_place_writes_nothing_and_changes_nothing(tmp_path):
-    path = tmp_path / "result.json"
-    check_writable(path)
-    assert not list(tmp_path.iterdir())
-    path.write_text("old")
-    check_writable(path)
-    assert path.read_text() == "old"
-
-
-def test_a_device_is_no_file():
-    with pytest.raises(ValueError, match="/dev/null cannot be written"):
-        check_writable(Path("/dev/null"))

@@ -94,7 +94,8 @@ def compare(
 
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.report import check_writable, comparison_tables, write_json
+    from captionbias.files import check_writable
+    from captionbias.report import comparison_tables, write_json
 
     with plain_errors():
         from captionbias.captions import on_the_same_images

@@ -82,7 +82,8 @@ def consistency(
 
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.report import check_writable, consistency_tables, write_json
+    from captionbias.files import check_writable
+    from captionbias.report import consistency_tables, write_json
 
     with plain_errors():
         from captionbias.consistency import consistency as study_of

@@ -83,7 +83,8 @@ def measure_lic(
 
     Example: captionbias measure lic --predictions nic.parquet --references people.parquet --preset fast
     """
-    from captionbias.report import check_writable, lic_table
+    from captionbias.files import check_writable
+    from captionbias.report import lic_table
 
     with plain_errors():
         from captionbias.metrics import lic
@@ -172,7 +173,8 @@ def measure_dbac(
 
     Example: captionbias measure dbac --predictions nic.parquet --references people.parquet --preset fast
     """
-    from captionbias.report import check_writable, dbac_table
+    from captionbias.files import check_writable
+    from captionbias.report import dbac_table
 
     with plain_errors():
         from captionbias.metrics import dbac

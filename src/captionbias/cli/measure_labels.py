@@ -178,7 +178,8 @@ def _add(measure: typer.Typer, name: str, about: str, options: Options, run: Cal
 
 def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
     from captionbias import metrics
-    from captionbias.report import check_writable, score_table
+    from captionbias.files import check_writable
+    from captionbias.report import score_table
 
     if output:
         check_writable(output)
@@ -190,7 +191,8 @@ def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
 
 def _measure_all(output: Path | None, preset: str, trials: int, cache: bool, **given: Any) -> None:
     from captionbias import metrics
-    from captionbias.report import check_writable, score_table, write_json
+    from captionbias.files import check_writable
+    from captionbias.report import score_table, write_json
 
     if preset not in ("fast", "published"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or published")

@@ -76,7 +76,8 @@ def report(
 
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.report import check_writable, write_json, write_text
+    from captionbias.files import check_writable
+    from captionbias.report import write_json, write_text
 
     with plain_errors():
         from captionbias.captions import on_the_same_images

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
 from captionbias.captions.values import as_list, image_keys
+from captionbias.files import replacing
 from captionbias.scores import number_sets
 from captionbias.statistics import Floats
 from captionbias.text.tokens import Flags, Integers
@@ -187,16 +186,8 @@ def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
     for row, image in enumerate(ids if len(set(ids)) < len(ids) else ()):
         if seen.setdefault(image, row) != row:
             raise ValueError(f"image_ids[{row}] repeats {image}, the image of row {seen[image]}: give each one row")
-    target = Path(os.path.realpath(path))  # a link stays, and what it points to is replaced
-    part = target.with_name(f".captionbias-{uuid4().hex}.part")
-    try:
+    with replacing(path) as part:
         _write(part, path.suffix, list(ids), given)
-        os.replace(part, target)
-    except OSError as error:
-        reason = error.strerror or error
-        raise ValueError(f"{path} cannot be written ({reason}): name a file in a folder you can write to") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write(part: Path, ending: str, ids: list[str], weights: Floats) -> None:

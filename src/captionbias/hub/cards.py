@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
+from captionbias.files import replacing
 from captionbias.hub.eval_results import (
     check_dataset,
     checked_date,
@@ -182,31 +182,11 @@ def _with_section(card: str, section: str, path: Path) -> str:
 
 
 def _write(files: Mapping[Path, tuple[str | None, str]]) -> list[Path]:
-    """Write those whose text after is another than before, each whole or not at all, with the mode that it has."""
+    """Write those whose text after is another than before: all of them, or none when one cannot be written."""
     changed = {path: after for path, (before, after) in files.items() if after != before}
-    parts = {path: path.with_name(f".captionbias-{os.getpid()}.part") for path in changed}
-    try:
-        for path, part in parts.items():
-            with _explained(path):
-                path.parent.mkdir(exist_ok=True)
-                part.write_bytes(changed[path].encode("utf-8"))
-                with suppress(FileNotFoundError):
-                    shutil.copymode(path, part)
-        for path, part in parts.items():
-            with _explained(path):
-                part.replace(path)
-    finally:
-        for part in parts.values():
-            with suppress(OSError):
-                part.unlink()
+    with ExitStack() as written:
+        for path, after in changed.items():
+            part = written.enter_context(replacing(path))
+            part.parent.mkdir(exist_ok=True)
+            part.write_bytes(after.encode("utf-8"))
     return list(changed)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(
-            f"{path} cannot be written ({error.strerror or error}): make its folder writable to you"
-        ) from error

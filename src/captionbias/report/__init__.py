@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from captionbias.report.files import check_writable, write_json, write_text
+from captionbias.report.files import write_json, write_text
 from captionbias.report.tables import (
     NOTHING,
     ROWS,
@@ -22,7 +22,6 @@ __all__ = [
     "NOTHING",
     "ROWS",
     "SCORE_NAMES",
-    "check_writable",
     "comparison_tables",
     "consistency_tables",
     "dbac_table",

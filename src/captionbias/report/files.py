@@ -6,29 +6,17 @@ import csv
 import io
 import json
 import math
-import os
 import re
-import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from captionbias.files import replacing
 
 if TYPE_CHECKING:
     from captionbias.report.grids import Grid
 
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-
-
-def check_writable(path: Path) -> None:
-    """Raise before the work what `write_json` would raise after it."""
-    with _explained(path):
-        part, target = _places(path)
-        with suppress(FileNotFoundError):
-            if not stat.S_ISREG(target.stat().st_mode):
-                raise FileExistsError(0, "what has that name is no file")
-        part.touch()
-        part.unlink()
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
@@ -69,29 +57,8 @@ def _no_formula(cell: Any) -> Any:
 
 def write_text(text: str, path: Path) -> None:
     """Write a file whole or not at all; errors as `write_json`."""
-    part, target = _places(path)
-    with _explained(path):
-        try:
-            part.write_text(text, encoding="utf-8", newline="")
-            part.replace(target)
-        finally:
-            with suppress(OSError):
-                part.unlink()
-
-
-def _places(path: Path) -> tuple[Path, Path]:
-    """Where the file grows and where it goes; a link stays, and what it points to is replaced."""
-    target = Path(os.path.realpath(path))
-    return target.parent / f".captionbias-{os.getpid()}.part", target
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise ValueError(f"{path} cannot be written ({reason}): name a file in a folder you can write to") from error
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
 
 
 def _plain(value: Any) -> Any:
