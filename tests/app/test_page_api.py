@@ -186,6 +186,21 @@ def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
     assert measure(first)["captioners"] == ["nic"]
 
 
+def test_a_run_that_waits_for_another_is_cancelled_before_it_works(connect, files):
+    first, second = connect(), connect()
+    for client in (first, second):
+        read(client, [files["nic"]], files["people"])
+    working = first.submit("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 20, 7, api_name="/measure")
+    wait_until(lambda: working.status().code == Status.PROGRESS)
+    waiting = second.submit("gender", "", "coco_objects", "", ["lic"], "fast", 3, 7, api_name="/measure")
+    wait_until(lambda: "waiting for 1 earlier run" in str(waiting.status().progress_data))
+    assert second.predict(api_name="/cancel") == "Cancelled."
+    with pytest.raises(AppError, match="cancelled"):
+        waiting.result(timeout=60)
+    assert not working.done()
+    assert first.predict(api_name="/cancel") == "Cancelled."
+
+
 def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not true():

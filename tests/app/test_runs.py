@@ -66,6 +66,44 @@ def test_a_run_that_waits_for_another_can_be_cancelled():
             waiting.result()
 
 
+def test_runs_work_in_the_order_in_which_they_were_begun_and_say_how_many_are_before_them():
+    runs, order, shown = Runs(), [], {}
+
+    def wait(session):
+        with runs.begun(session, lambda share, text: shown.update({session: text})):
+            order.append(session)
+
+    with ThreadPoolExecutor(3) as pool, runs.begun("a", ignore):
+        waiting = []
+        for session in "bcd":
+            waiting.append(pool.submit(wait, session))
+            while session not in shown:
+                time.sleep(0.01)
+        assert list(shown.values()) == [
+            f"waiting for {before}" for before in ("1 earlier run", "2 earlier runs", "3 earlier runs")
+        ]
+        runs.cancel("c")
+        with pytest.raises(CancelledError):
+            waiting[1].result()
+        while shown["d"] != "waiting for 2 earlier runs":
+            time.sleep(0.01)
+    assert order == ["b", "d"]
+
+
+def test_the_time_of_a_run_begins_with_its_work():
+    runs = Runs(seconds=0.2)
+
+    def wait():
+        with runs.begun("b", ignore) as watch:
+            watch("step", 0.5)
+
+    with ThreadPoolExecutor(1) as pool:
+        with runs.begun("a", ignore):
+            waiting = pool.submit(wait)
+            time.sleep(0.4)
+        waiting.result()
+
+
 def test_a_run_that_takes_too_long_is_told_what_to_do():
     with Runs(seconds=1e-9).begun("a", ignore) as watch, pytest.raises(ValueError, match="take the fast preset"):
         watch("step", 0.5)

@@ -11,8 +11,8 @@ import gradio as gr
 from captionbias.app import actions, components
 from captionbias.app.given import Chosen, Given, captioners_of
 from captionbias.app.notices import heard, listen
-from captionbias.app.page import COLUMNS, HOUR, ONE_AT_A_TIME, QUEUE, READING, UNNAMED
 from captionbias.app.runs import Runs
+from captionbias.app.wiring import HOUR, QUEUE, WAITING, connect_data
 from captionbias.text.markdown import escaped
 
 MAX_CAPTIONS = 20_000  # of all captioners together
@@ -54,7 +54,7 @@ def metric_page(title: str, about: str, score: Callable[..., Result]) -> Any:
         signature = gr.Code(language=None, label="Signature", interactive=False, elem_id="signature")
         with gr.Accordion("Everything, for programs", open=False):
             everything = gr.JSON(label="Results", show_label=False)
-        _connect_data(given, chosen, data)
+        connect_data(given, chosen, data)
 
         def measure(
             given: Any,
@@ -78,29 +78,10 @@ def metric_page(title: str, about: str, score: Callable[..., Result]) -> Any:
             runs.cancel(str(request.session_hash))
 
         outputs = [notes, scores, signature, everything]
-        button.click(measure, [given, chosen, attribute], outputs, api_name="measure", **ONE_AT_A_TIME)
+        button.click(measure, [given, chosen, attribute], outputs, api_name="measure", **WAITING)
         page.unload(left)
     page.queue(max_size=QUEUE)
     return page
-
-
-def _connect_data(given: Any, chosen: Any, data: dict[str, Any]) -> None:
-    """Reading files and correcting their columns."""
-    dropdowns = [data[name] for name in COLUMNS]
-    guessed = [given, chosen, data["read"], data["columns"], *dropdowns]
-    uploads = [data[name] for name in ("predictions", "references", "attributes", "tasks")]
-    for number, upload in enumerate(uploads):
-        upload.change(actions.read, uploads, guessed, **READING, **(UNNAMED if number else {"api_name": "read"}))
-    for number, dropdown in enumerate(dropdowns):
-        named = UNNAMED if number else {"api_name": "columns"}
-        dropdown.input(actions.columns, [given, *dropdowns], [chosen, data["keep"]], **READING, **named)
-    data["example"].click(_example, None, guessed, **READING, api_name="example")
-
-
-def _example() -> tuple[Any, ...]:
-    from captionbias.app.example import example
-
-    return actions.guessed(example())
 
 
 def measured(

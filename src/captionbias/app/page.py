@@ -14,17 +14,13 @@ from captionbias.app.components import OWN
 from captionbias.app.notices import listen
 from captionbias.app.runs import Runs
 from captionbias.app.uploads import MAX_BYTES
+from captionbias.app.wiring import HOUR, QUEUE, READING, UNNAMED, WAITING, connect_data
 
-QUEUE, SESSIONS, HOUR = 32, 64, 3600
-ONE_AT_A_TIME: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "training"}
-READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading"}
-# A part of what another endpoint does; by a name of its own, or it would take the name of its function from one.
-UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
+SESSIONS = 64
 RUNS_NEED = (
     *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
 )
-COLUMNS = ("image_id", "prediction_columns", "reference_column", "attribute_column", "task_column", "keep")
 WORDS = ("attribute", "own_attribute", "task_words", "own_task")
 SETTINGS = (*WORDS, "metrics", "preset", "trials", "seed")
 SHOWN = (
@@ -110,28 +106,14 @@ def launch_options() -> dict[str, Any]:
 
 def _connect_data(given: Any, chosen: Any, data: dict[str, Any], choice: dict[str, Any]) -> Any:
     """Reading, correcting and looking; gives the event after which example data are ready."""
-    own_words = [choice[name] for name in WORDS]
-    dropdowns = [data[name] for name in COLUMNS]
-    guessed = [given, chosen, data["read"], data["columns"], *dropdowns]
     preview: dict[str, Any] = {
         "fn": actions.look,
-        "inputs": [given, chosen, *own_words],
+        "inputs": [given, chosen, *(choice[name] for name in WORDS)],
         "outputs": [data["read"], choice["masked"], choice["masked_a_to_t"], choice["masked_t_to_a"]],
         "show_progress": "hidden",
         **READING,
     }
-    uploads = [data[name] for name in ("predictions", "references", "attributes", "tasks")]
-    for number, upload in enumerate(uploads):
-        named = UNNAMED if number else {"api_name": "read"}
-        taken = upload.change(actions.read, uploads, guessed, **READING, **named)
-        taken.success(**preview, **UNNAMED)
-        # What was refused must not be measured with what stood there before.
-        taken.failure(lambda: actions.guessed(actions.NOTHING), None, guessed, **UNNAMED).then(**preview, **UNNAMED)
-    for number, dropdown in enumerate(dropdowns):
-        named = UNNAMED if number else {"api_name": "columns"}
-        dropdown.input(actions.columns, [given, *dropdowns], [chosen, data["keep"]], **READING, **named).then(
-            **preview, **UNNAMED
-        )
+    ready = connect_data(given, chosen, data, lambda after: after(**preview, **UNNAMED))
     choice["attribute"].input(**preview, api_name="preview")
     choice["task_words"].input(**preview, **UNNAMED)
     for own in (choice["own_attribute"], choice["own_task"]):
@@ -140,14 +122,7 @@ def _connect_data(given: Any, chosen: Any, data: dict[str, Any], choice: dict[st
         choice[chosen_words].change(
             lambda words: gr.update(visible=words == OWN), choice[chosen_words], choice[own], **UNNAMED
         )
-
-    def example() -> tuple[Any, ...]:
-        from captionbias.app.example import example
-
-        return actions.guessed(example())
-
-    taken = data["example"].click(example, None, guessed, **READING, api_name="example")
-    return taken.then(**preview, **UNNAMED)
+    return ready
 
 
 def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], found: dict[str, Any], ready: Any) -> None:
@@ -194,7 +169,7 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
             [start["given"], start["chosen"], *(choice[name] for name in SETTINGS)],
             [run, status],
             show_progress_on=status,
-            **ONE_AT_A_TIME,
+            **WAITING,
             **(UNNAMED if number else {"api_name": "measure"}),
         )
         measured.success(_idle, None, buttons, **UNNAMED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Lock
+from threading import Condition, Event
 
 
 class CancelledError(Exception):
@@ -18,55 +18,65 @@ class Runs:
     def __init__(self, seconds: float | None = None) -> None:
         """`seconds`: how long a run may take; None for as long as it needs."""
         self._stops: dict[str, Event] = {}
-        self._lock = Lock()
-        self._working = Lock()
+        self._line: list[Event] = []  # the first one works, the others wait
+        self._changed = Condition()
         self._seconds = seconds
 
     @contextmanager
     def begun(self, session: str, show: Callable[[float, str], object]) -> Iterator[Callable[[str, float], None]]:
         """A run, as the function that an audit calls at every step; an earlier run of the session is cancelled.
 
-        It begins when no other is at work: one that was cancelled goes on to its next step.
+        Runs work one after another, in the order in which they were begun. One that was cancelled goes on to its next
+        step.
 
         `show`: called with the share that is done and a text with the step and the time left.
         """
-        stop, start = Event(), time.monotonic()
-        with self._lock:
-            earlier = self._stops.get(session)
+        stop = Event()
+        with self._changed:
+            if session in self._stops:
+                self._stops[session].set()
             self._stops[session] = stop
-        if earlier:
-            earlier.set()
-
-        def watch(step: str, done: float) -> None:
-            if stop.is_set():
-                raise CancelledError
-            passed = time.monotonic() - start
-            if self._seconds and passed > self._seconds:
-                raise ValueError(
-                    f"the run took more than {self._seconds / 60:.0f} minutes, which is all that this page has: take "
-                    "the fast preset, fewer trials or fewer images, or measure on a machine of your own"
-                )
-            show(done, step + _time_left(passed, done))
-
+            self._line.append(stop)
+            self._changed.notify_all()
         try:
-            while not self._working.acquire(timeout=0.2):
+            self._wait(stop, show)
+            start = time.monotonic()
+
+            def watch(step: str, done: float) -> None:
                 if stop.is_set():
                     raise CancelledError
-            try:
-                yield watch
-            finally:
-                self._working.release()
+                passed = time.monotonic() - start
+                if self._seconds and passed > self._seconds:
+                    raise ValueError(
+                        f"the run took more than {self._seconds / 60:.0f} minutes, which is all that this page has: "
+                        "take the fast preset, fewer trials or fewer images, or measure on a machine of your own"
+                    )
+                show(done, step + _time_left(passed, done))
+
+            yield watch
         finally:
-            with self._lock:
+            with self._changed:
+                self._line.remove(stop)
                 if self._stops.get(session) is stop:
                     del self._stops[session]
+                self._changed.notify_all()
+
+    def _wait(self, stop: Event, show: Callable[[float, str], object]) -> None:
+        """Until the run is the first in the line."""
+        with self._changed:
+            while (before := self._line.index(stop)) and not stop.is_set():
+                show(0.0, f"waiting for {before} earlier run{'s' if before > 1 else ''}")
+                self._changed.wait()
+        if stop.is_set():
+            raise CancelledError
 
     def cancel(self, session: str) -> bool:
         """Cancel the run of a session; whether there was one."""
-        with self._lock:
+        with self._changed:
             stop = self._stops.get(session)
-        if stop:
-            stop.set()
+            if stop:
+                stop.set()
+                self._changed.notify_all()
         return stop is not None
 
 
