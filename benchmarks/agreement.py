@@ -210,7 +210,7 @@ def encoders(shared: Shared, vectors: str, attribute: str) -> None:
         for title, values in published.items():
             row = {"captioner": name} | dict(zip(ENCODERS, values[name], strict=True))
             tables.setdefault(f"{title}, published", []).append(row)
-        given = shared.images(name, human=True, attribute=attribute) | {"trials": 3, "bootstrap": 0, "progress": True}
+        given = shared.images(name, human=True, attribute=attribute) | {"trials": 1, "bootstrap": 0, "progress": True}
         for encoder in ENCODERS:
             found = {}
             for quality in (
@@ -228,7 +228,7 @@ def encoders(shared: Shared, vectors: str, attribute: str) -> None:
                     rows.append({"captioner": name})
                 rows[-1][encoder] = value
     for title in sorted(tables):
-        show(f"{attribute}: {title}, 3 trials", tables[title], started, digits=3)
+        show(f"{attribute}: {title}, 1 trial", tables[title], started, digits=3)
 
 
 def frozen(shared: Shared, vectors: str, model: Path | None) -> None:

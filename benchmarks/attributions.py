@@ -70,15 +70,14 @@ def show_speed(attacker: Explainable) -> None:
         console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
 
 
-def show_words(attacker: Explainable, captioner: str, words: int) -> None:
-    found = explain_tests([attacker], NAMES, "")
+def show_words(attackers: list[Explainable], captioner: str, words: int) -> None:
+    found = explain_tests(attackers, NAMES, "")
     by_class, by_word = found.by_class(), found.by_word()
-    table = Table("class", "captions", "score", "sum", "normalized", "published", title="averages of a class")
+    columns = ("score", "sum", "normalized", "normalized_std")
+    table = Table("class", "captions", *columns, "published", title=f"averages of a class, {len(attackers)} trials")
     for number, (name, row) in enumerate(by_class.items()):
         known = f"{PUBLISHED[captioner][number]:.2f}" if captioner in PUBLISHED else ""
-        table.add_row(
-            name, f"{row['captions']:.0f}", *(f"{row[key]:.3f}" for key in ("score", "sum", "normalized")), known
-        )
+        table.add_row(name, f"{row['captions']:.0f}", *(f"{row[key]:.3f}" for key in columns), known)
     console.print(table)
     table = Table(*NAMES, title="words that say most for a class (mean value, count)")
     for rows in zip(*(by_word[name][:words] for name in NAMES), strict=True):
@@ -90,16 +89,17 @@ def show_words(attacker: Explainable, captioner: str, words: int) -> None:
 def main(
     captioner: Annotated[str, typer.Argument(help="One of the published captioners.")] = "nic",
     encoder: Annotated[str, typer.Option(help="As in lic.")] = "lstm",
-    seed: Annotated[int, typer.Option(help="Of the trial.")] = 0,
+    trials: Annotated[int, typer.Option(min=1, help="Attackers that the averages and the words are of.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the first trial.")] = 0,
     words: Annotated[int, typer.Option(help="Words shown of each class.")] = 12,
     shared: Annotated[Path, typer.Option(help="Folder with data/gender.")] = Path("../shared"),
 ) -> None:
-    """Train one attacker, explain it, print three tables."""
-    started = time.perf_counter()
-    attacker = fit(trial_of(shared, captioner, seed), ENCODERS.get(encoder, encoder))
+    """Train attackers, explain them, print three tables."""
+    started, chosen = time.perf_counter(), ENCODERS.get(encoder, encoder)
+    attackers = [fit(trial_of(shared, captioner, seed + trial), chosen) for trial in range(trials)]
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
-    show_speed(attacker)
-    show_words(attacker, captioner if encoder == "lstm" else "", words)
+    show_speed(attackers[0])
+    show_words(attackers, captioner if encoder == "lstm" else "", words)
 
 
 if __name__ == "__main__":
