@@ -15,15 +15,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.splits import balanced_split
-from captionbias.attackers.trials import Examples, Trial
 from captionbias.captions import check_captions
 from captionbias.explain import contributions as computing
 from captionbias.explain.attributions import explain_tests
 from captionbias.explain.contributions import contributions
 from captionbias.explain.models import Explainable, LinearAttacker, fit
+from captionbias.metrics.inputs import mentions_of, number_classes, split_into_words
 from captionbias.metrics.lic import ENCODERS
-from captionbias.metrics.sides import mentions_of, number_classes, split_into_words
 from captionbias.text import load_lexicon
 
 # Türk et al. 2023, Table 4, ten seeds: captions that the LSTM gets right, values scaled to length 1 in each.

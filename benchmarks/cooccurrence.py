@@ -23,7 +23,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from captionbias.metrics import directional_ba, gender_error
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 Flags = npt.NDArray[np.bool_]
 SIDES = ("attributes", "tasks", "predicted_tasks", "predicted_attributes")

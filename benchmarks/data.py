@@ -23,9 +23,9 @@ from rich.progress import track
 from scale import Cost, alone, cost, exponent
 from speed import show
 
-from captionbias.data import build_dataset
-from captionbias.data.artemis_emotions import EMOTIONS
-from captionbias.data.controlled_verbs import FORMS, SUBSETS
+from captionbias.datasets import build_dataset
+from captionbias.datasets.artemis_emotions import EMOTIONS
+from captionbias.datasets.controlled_verbs import FORMS, SUBSETS
 
 CAPTIONS_AN_IMAGE = 5
 NAMING_A_TASK = 20  # one caption in so many

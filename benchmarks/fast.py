@@ -20,7 +20,7 @@ import typer
 from agreement import Shared
 
 from captionbias.metrics import dbac, lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.training import bias_scores, human_vectors
 
 IN_LOOP = 5000  # images

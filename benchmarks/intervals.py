@@ -16,7 +16,7 @@ from rich.progress import track
 from rich.table import Table
 
 from captionbias.metrics import dbac, lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 SCORES = ["dbac_a_to_t", "dbac_a_to_t_matched", "dbac_t_to_a", "dbac_t_to_a_matched", "lic", "leakage", "confidence"]
 

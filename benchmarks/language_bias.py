@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from captionbias.metrics import ba_mals, dbac, directional_ba, dpa, label_leakage, lic
-from captionbias.planted import plant, plant_verbs
+from captionbias.synthetic import plant, plant_verbs
 
 # Nair et al. 2026, Table 3: BA, DPA, omega_H and LIC_H of C1 to C4.
 PUBLISHED = {

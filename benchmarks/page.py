@@ -30,7 +30,7 @@ from gradio_client import Client, handle_file
 from rich.console import Console
 from rich.table import Table
 
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 SMALL = 60  # images of the runs over which memory is told
 

@@ -18,7 +18,7 @@ from agreement import CAPTIONERS, Shared
 from rich.console import Console
 from rich.table import Table
 
-from captionbias.audit import audit
+from captionbias.analysis.audit import audit
 from captionbias.report.html import write_report
 from captionbias.report.markdown import markdown_report
 

@@ -36,15 +36,15 @@ from speed import (
     with_epochs,
 )
 
-from captionbias.attackers.attacker import Attacker, find_attacker
+from captionbias.alignment.vectors import load_vectors
+from captionbias.attackers.base import Examples
 from captionbias.attackers.cache import trial_key
-from captionbias.attackers.tables import open_table, write_table
-from captionbias.attackers.trials import Examples
+from captionbias.attackers.registry import Attacker, find_attacker
+from captionbias.attackers.shared_examples import open_table, write_table
 from captionbias.captions import check_captions
-from captionbias.metrics.sides import align_human, mentions_of, split_into_words
-from captionbias.planted import plant
+from captionbias.metrics.inputs import align_human, mentions_of, split_into_words
+from captionbias.synthetic import plant
 from captionbias.text import load_lexicon, named_labels
-from captionbias.vectors import load_vectors
 
 ATTACKERS = ("bow", "lstm")
 CAPTIONS_AN_IMAGE = 6  # one of the model, five human ones

@@ -20,8 +20,8 @@ from rich.progress import track
 from rich.table import Table
 from scipy.stats import kstest
 
-from captionbias.comparison import Comparison, compare
-from captionbias.planted import plant
+from captionbias.analysis.compare import Comparison, compare
+from captionbias.synthetic import plant
 
 
 def simulate(seed: int, images: int, metric: str, **chosen: Any) -> Comparison:

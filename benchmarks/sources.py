@@ -17,7 +17,7 @@ from rich.table import Table
 
 from captionbias.explain import predicted_effect, resampling_weights
 from captionbias.metrics import dbac
-from captionbias.planted import LEAN, TASKS, plant
+from captionbias.synthetic import LEAN, TASKS, plant
 from captionbias.text import load_lexicon
 
 DIRECTIONS = ("a_to_t", "t_to_a")

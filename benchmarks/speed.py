@@ -41,18 +41,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from captionbias.attackers.attacker import Attacker, find_attacker
+from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.batches import PADDING_ROW, vocabulary
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.neural.fitting import outputs
 from captionbias.attackers.neural.transformer import positions
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent
+from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.splits import balanced_split, stratified_split
-from captionbias.attackers.trials import Examples, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.workers import cores
 from captionbias.metrics import dbac as measure_dbac
-from captionbias.planted import TASKS, plant
 from captionbias.scores import lic as lic_of_captions
+from captionbias.synthetic import TASKS, plant
 from captionbias.text import Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 
 PLACEMENTS = ("plain", "threads", "processes", "stacked")

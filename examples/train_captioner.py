@@ -31,7 +31,7 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.planted import ATTRIBUTES, TASKS, plant
+from captionbias.synthetic import ATTRIBUTES, TASKS, plant
 from captionbias.training import bias_scores, caption_images, human_vectors
 
 SIZE = 32  # pixels on a side of a drawing
@@ -171,7 +171,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def drawings(images: int, bias: float, seed: int) -> Images:
-    """Drawings of what `captionbias.planted` makes up, with captions to learn from that lean as `bias` says."""
+    """Drawings of what `captionbias.synthetic` makes up, with captions to learn from that lean as `bias` says."""
     planted = plant(images, a_to_t=bias, seed=seed)
     shown = [TASKS.index(task) for (task,) in planted.tasks]
     women = [attribute == ATTRIBUTES[0] for attribute in planted.attributes]

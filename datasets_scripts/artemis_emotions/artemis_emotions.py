@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.data.artemis_emotions import ArtemisEmotions as Source
-from captionbias.data.builder import CaptionDataset
+from captionbias.datasets.artemis_emotions import ArtemisEmotions as Source
+from captionbias.datasets.builder import CaptionDataset
 
 
 class ArtemisEmotions(CaptionDataset):

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.data.builder import CaptionDataset
-from captionbias.data.coco_caption_bias import CocoCaptionBias as Source
+from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.coco_caption_bias import CocoCaptionBias as Source
 
 
 class CocoCaptionBias(CaptionDataset):

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.data.builder import CaptionDataset
-from captionbias.data.controlled_verbs import ControlledVerbs as Source
+from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.controlled_verbs import ControlledVerbs as Source
 
 
 class ControlledVerbs(CaptionDataset):

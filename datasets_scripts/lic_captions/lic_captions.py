@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.data.builder import CaptionDataset
-from captionbias.data.lic_captions import LicCaptions as Source
+from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.lic_captions import LicCaptions as Source
 
 
 class LicCaptions(CaptionDataset):

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 import captionbias
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 IMAGES = 240
 SECONDS_TO_START = 120

@@ -6,8 +6,8 @@ import gradio as gr
 import pytest
 
 from captionbias.app.actions import NOTHING, UNCHOSEN, columns, look, measure, plain_errors
-from captionbias.app.given import Chosen, read_given
 from captionbias.app.runs import CancelledError
+from captionbias.app.upload_state import Chosen, read_given
 
 WORDS = ("gender", "", "coco_objects", "")
 

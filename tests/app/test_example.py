@@ -6,7 +6,7 @@ from typing import Any
 
 from captionbias.app.actions import guessed
 from captionbias.app.example import AGAIN, IMAGES, example
-from captionbias.app.given import captioners_of
+from captionbias.app.upload_state import captioners_of
 
 
 def test_the_lines_make_the_captions_that_the_page_shows():

@@ -20,10 +20,10 @@ from gradio_client.exceptions import AppError
 import captionbias
 from captionbias import metrics
 from captionbias.app import metric_page
-from captionbias.app.given import Chosen, Given
+from captionbias.app.upload_state import Chosen, Given
 from captionbias.app.wiring import QUEUE
 from captionbias.captions.tables import table_from_memory
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 NAMES = sorted(metrics.__all__)

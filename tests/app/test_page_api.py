@@ -23,7 +23,7 @@ from gradio_client.utils import Status
 
 from captionbias.app import components
 from captionbias.app.uploads import MAX_BYTES
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 LEFT_BEHIND = 30_000_000  # bytes that fifteen runs may add: less than what one of them holds
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
 
 pytestmark = NEEDS_BROWSER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from captionbias.app.results import datatypes, frame
-from captionbias.report.grids import Column, Grid
+from captionbias.report.views import Column, Grid
 
 COLUMNS = (Column("task"), Column("share", ".1%"), Column("images", ",.0f"))
 GRID = Grid("t", COLUMNS, [["<b>", 0.1256, 3.0], ["x", None, 0]])

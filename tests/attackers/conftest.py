@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from captionbias.attackers import placement
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.recipes import RECIPES, Bag
-from captionbias.attackers.trials import Examples, Trial
 from captionbias.text import tokenize
 
 

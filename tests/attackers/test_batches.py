@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers import batches
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.batches import FIRST_WORD_ROW, NOTHING, PADDING_ROW, POOL, UNKNOWN_ROW
 from captionbias.attackers.recipes import Schedule
-from captionbias.attackers.trials import Examples, Trial
 from captionbias.text import tokenize
 from captionbias.text.tokens import Tokens
 

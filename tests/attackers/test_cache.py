@@ -26,8 +26,8 @@ from hypothesis.extra.numpy import arrays
 
 import captionbias
 from captionbias.attackers import cache as module
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.cache import GIGABYTE, Cache, open_cache, trial_key
-from captionbias.attackers.trials import Examples, Trial, TrialScores
 from captionbias.captions import CaptionBiasWarning
 from captionbias.text.tokens import Tokens
 
@@ -80,7 +80,7 @@ import os, signal, sys, tempfile, time, warnings
 import numpy as np
 from pathlib import Path
 from captionbias.attackers.cache import Cache, open_cache
-from captionbias.attackers.trials import TrialScores
+from captionbias.attackers.base import TrialScores
 warnings.simplefilter("error")
 folder, keys = Path(sys.argv[1]), sys.argv[2:]
 cache = Cache(folder, 10**9)

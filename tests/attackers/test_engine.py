@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 import captionbias
-from captionbias.attackers.attacker import ENCODERS, find_attacker
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import open_cache, trial_key
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.attackers.registry import ENCODERS, find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac, lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 SOURCE = str(Path(captionbias.__file__).parents[1])
 
@@ -210,9 +210,9 @@ def test_what_the_function_raises_comes_out_as_it_is(seeded):
 LAUNCHED = """
 import json, sys
 from pathlib import Path
-from captionbias.attackers.processes import crew
+from captionbias.attackers.ranks import crew
 from captionbias.metrics import lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 told = []
 quick = {"preset": "fast", "trials": 5, "bootstrap": 0}
@@ -362,7 +362,7 @@ def test_a_file_in_the_cache_s_place_is_warned_of_once(small_networks, seeded, t
 LIMITED = """
 import json, resource, sys, warnings
 from captionbias.metrics import lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
 with warnings.catch_warnings(record=True) as told:

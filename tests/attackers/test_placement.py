@@ -20,12 +20,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import captionbias
 from captionbias.attackers import placement
-from captionbias.attackers.attacker import Attacker, find_attacker
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import open_cache, trial_key
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
 from captionbias.attackers.recipes import RECIPES
-from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.workers import in_workers
 from captionbias.captions import CaptionBiasWarning
 
@@ -243,9 +243,9 @@ TABLE = """
 import resource, warnings
 import numpy as np
 from captionbias.attackers import placement
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.trials import Examples, Trial
+from captionbias.attackers.base import Examples, Trial
 from captionbias.text import tokenize
 
 placement.cores = lambda: 2

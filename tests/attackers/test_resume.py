@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 import captionbias
-from captionbias.attackers import batches, processes
+from captionbias.attackers import batches
+from captionbias.attackers import ranks as processes
 from captionbias.attackers.cache import trial_key
 from captionbias.attackers.workers import cores
 from captionbias.metrics import dbac, lic
@@ -37,7 +38,7 @@ import json, os, sys, time
 import accelerate, datasets
 from counting import counting
 from captionbias.metrics import lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 def marked(texts, words):
     "A vocabulary of its own for every column, so that a training is known by its size."
@@ -251,7 +252,7 @@ import json, os, sys
 from pathlib import Path
 from counting import counting
 from captionbias import metrics
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 def measured(own, lic, dbac):
     "An own attacker, a network and the convex one; on both sides, in both directions; and fewer trials than processes."

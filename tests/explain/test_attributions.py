@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from captionbias.attackers import bow
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers import convex
+from captionbias.attackers.base import Examples, Trial, score_classes, score_tasks
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.recipes import RECIPES, Bag, Recipe, Recurrent, Schedule, Transformer
-from captionbias.attackers.trials import Examples, Trial, score_classes, score_tasks
+from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import contributions as parts
 from captionbias.explain.attributions import Attributions, attribute_captions
 from captionbias.explain.contributions import TOLERANCE, contributions, shares
+from captionbias.explain.embedded import of_equal_length
 from captionbias.explain.models import fit, log_probabilities
-from captionbias.explain.reading import of_equal_length
 from captionbias.metrics.lic import lic
 from captionbias.text import tokenize
 
@@ -97,7 +97,7 @@ def test_a_pair_is_shared_by_its_two_words_and_a_repeated_word_by_its_places():
     attacker = fit(trial, "bow")
     rows = np.arange(len(trial.examples.tokens))
     tokens = trial.examples.tokens
-    columns, _ = bow.ngrams_of_tokens(tokens)
+    columns, _ = convex.ngrams_of_tokens(tokens)
     expected = np.zeros((len(tokens.ids), 1))
     for row in rows:
         places = range(tokens.offsets[row], tokens.offsets[row + 1])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from captionbias.attackers import recipes
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers.base import Examples, Trial, score_classes, score_tasks
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.trials import Examples, Trial, score_classes, score_tasks
+from captionbias.attackers.registry import find_attacker
 from captionbias.explain import pretrained
 from captionbias.explain.attributions import attribute_captions
 from captionbias.explain.contributions import TOLERANCE, contributions
@@ -38,7 +38,7 @@ def quick_heads():
             recipe = getattr(recipes, name)
             quick = replace(recipe, schedule=replace(recipe.schedule, learning_rate=5e-3, batch=32, epochs=8))
             patch.setattr(pretrained, name, quick)
-            patch.setattr(f"captionbias.attackers.attacker.{name}", quick)
+            patch.setattr(f"captionbias.attackers.registry.{name}", quick)
         yield
 
 

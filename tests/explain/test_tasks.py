@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from captionbias.attackers import engine
-from captionbias.attackers.trials import score_tasks
+from captionbias.attackers.base import score_tasks
 from captionbias.explain import contributions as parts
+from captionbias.explain.attack_plan import question
 from captionbias.explain.attributions import Attributions, attribute_captions
-from captionbias.explain.questions import question
 from captionbias.metrics import dbac
 from captionbias.metrics import dbac as measuring
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.text import tokenize
 
 SIGNS = {"dog": "leash", "cake": "plate", "tie": "office"}

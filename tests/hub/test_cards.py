@@ -17,7 +17,7 @@ from captionbias.hub.cards import update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
 from captionbias.hub.markdown import BEGIN, END, fixed
 from captionbias.hub.scores import TASKS
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
@@ -293,7 +293,7 @@ def test_a_card_that_is_not_utf8_is_left_and_named(people, tmp_path):
 def test_when_the_second_file_cannot_be_written_the_first_is_not(both, write, monkeypatch):
     path = write("# Card\n")
     (path.parent / ".eval_results" / "captionbias.yaml.part").mkdir(parents=True)
-    monkeypatch.setattr("captionbias.files._part", lambda file: file.with_name(f"{file.name}.part"))
+    monkeypatch.setattr("captionbias.io.files._part", lambda file: file.with_name(f"{file.name}.part"))
     with pytest.raises(ValueError, match=r"captionbias\.yaml cannot be written"):
         update_model_card(path, both, dataset=DATASET)
     assert text_of(path) == "# Card\n"

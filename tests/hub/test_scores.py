@@ -11,8 +11,8 @@ import pytest
 from captionbias import __version__, metrics
 from captionbias.hub.scores import METRICS, SCORES, TASKS, check_results, read_results, scores_in
 from captionbias.metrics import gender_error, lic
-from captionbias.planted import plant
 from captionbias.report import ROWS, write_json
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 

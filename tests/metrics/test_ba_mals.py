@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from captionbias.metrics.ba_mals import ba_mals
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 from captionbias.text.tokens import split_words
 

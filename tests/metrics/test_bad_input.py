@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from captionbias.metrics import dbac, lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 

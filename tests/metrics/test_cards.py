@@ -17,7 +17,7 @@ import yaml
 
 import captionbias
 from captionbias import metrics
-from captionbias.planted import plant, plant_verbs
+from captionbias.synthetic import plant, plant_verbs
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 QUICK: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 
@@ -150,7 +150,7 @@ def known():
 def attacker_that_goes_by_the_clue():
     """A strong penalty leaves the clue in these few captions and takes out what their other words say by chance."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("captionbias.attackers.bow.L2", 10.0)
+        patch.setattr("captionbias.attackers.convex.L2", 10.0)
         yield
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from captionbias import metrics
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import counts
+from captionbias.metrics import pair_counts as counts
 from captionbias.metrics.directional_ba import directional_ba
-from captionbias.planted import TASKS, plant
+from captionbias.synthetic import TASKS, plant
 
 DIRECTIONS = ("a_to_t", "t_to_a")
 

@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from captionbias.attackers import bow, placement
+from captionbias.attackers import convex
+from captionbias.attackers import placement
 from captionbias.metrics.dpa import dpa
 
 DIRECTIONS = ("a_to_t", "t_to_a")
@@ -159,7 +160,7 @@ def test_a_second_run_trains_nothing_and_says_the_same(tmp_path, monkeypatch):
     def trained(*_):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(bow, "bow", trained)
+    monkeypatch.setattr(convex, "bow", trained)
     assert dpa(**given_labels, **TRIALS, cache=tmp_path) == first
     with pytest.raises(AssertionError, match="trained again"):
         dpa(**given_labels, **TRIALS, cache=False)

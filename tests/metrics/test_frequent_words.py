@@ -10,7 +10,7 @@ import pytest
 from captionbias.captions import check_captions
 from captionbias.metrics import frequent_words as module
 from captionbias.metrics.frequent_words import frequent_words
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
 from captionbias.text.tokens import split_words

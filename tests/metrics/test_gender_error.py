@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import counts
+from captionbias.metrics import pair_counts as counts
 from captionbias.metrics.gender_error import gender_error
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 TEXTS = {
     "female": "A woman walks her dog.",

@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from captionbias.attackers import bow, placement
+from captionbias.attackers import convex
+from captionbias.attackers import placement
 from captionbias.metrics.label_leakage import label_leakage
 
 IMAGES, LEAN = 2000, np.array([0.7, 0.65, 0.35, 0.3])  # share of women among the images of each task
@@ -114,7 +115,7 @@ def test_a_second_run_trains_nothing_and_says_the_same(monkeypatch):
     def trained(*_):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(bow, "bow", trained)
+    monkeypatch.setattr(convex, "bow", trained)
     assert label_leakage(**given_labels, **TRIALS) == first
     with pytest.raises(AssertionError, match="trained again"):
         label_leakage(**given_labels, **TRIALS, cache=False)

@@ -12,8 +12,8 @@ from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import lic
-from captionbias.metrics.summary import kept_samples
-from captionbias.planted import plant
+from captionbias.metrics.measurement import kept_samples
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 

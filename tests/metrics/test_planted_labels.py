@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from captionbias.metrics import ba_mals, dbac, directional_ba, dpa, label_leakage, lic
-from captionbias.planted import plant, plant_verbs
+from captionbias.synthetic import plant, plant_verbs
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few words repeat
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers.trials import Examples, Trial, TrialScores
-from captionbias.metrics.labelled import read_labels
+from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.predictability import Predictability, Sets, as_tokens, as_wrong_as, over_trials
 from captionbias.scores import number_sets
 

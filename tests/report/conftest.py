@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from captionbias.audit import audit
-from captionbias.planted import plant
+from captionbias.analysis.audit import audit
+from captionbias.synthetic import plant
 
 IMAGES = 240
 QUICK = {"trials": 2, "bootstrap": 60, "cache": False}

@@ -9,11 +9,11 @@ import json
 import pytest
 from markupsafe import escape
 
-from captionbias.audit import audit
-from captionbias.planted import plant
-from captionbias.report.files import json_text
+from captionbias.analysis.audit import audit
+from captionbias.io.formats import json_text
 from captionbias.report.html import html_report, write_report
-from captionbias.report.sentences import verdicts
+from captionbias.report.wording import verdicts
+from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet

@@ -7,11 +7,11 @@ from itertools import takewhile
 import pytest
 from markdown_it import MarkdownIt
 
-from captionbias.audit import audit
-from captionbias.planted import plant
-from captionbias.report import grids
+from captionbias.analysis.audit import audit
+from captionbias.report import views
 from captionbias.report.markdown import TOP, markdown_report
-from captionbias.report.sentences import verdicts
+from captionbias.report.wording import verdicts
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -68,13 +68,13 @@ def test_every_table_is_one_to_a_parser_with_as_many_cells_in_each_row(report):
 def test_the_scores_with_a_verdict_come_first_and_are_the_audit_s(report, two):
     heading, *rows = tables(report)[0]
     assert heading[-1] == "verdict"
-    assert rows == [row for row in grids.scores(two).texts() if row[-1] != "-"]
+    assert rows == [row for row in views.scores(two).texts() if row[-1] != "-"]
 
 
 def test_the_largest_sources_of_each_captioner_are_shown(report, two):
     shown = tables(report)[2:6]
     for number, (captioner, direction) in enumerate((name, d) for name in two.captioners for d in ("a_to_t", "t_to_a")):
-        assert shown[number][1:] == list(grids.sources(two, captioner, direction, TOP).texts())
+        assert shown[number][1:] == list(views.sources(two, captioner, direction, TOP).texts())
 
 
 def test_what_it_says_is_listed_and_what_measured_it_stands_at_the_end(report, two):
@@ -104,7 +104,7 @@ def test_the_html_around_the_tables_is_ours_and_closed(report):
 def test_without_people_the_captioner_s_own_scores_are_shown(alone):
     heading, *rows = tables(markdown_report(alone))[0]
     assert heading[:3] == ["captioner", "score", "value"]
-    assert rows == list(grids.scores(alone).texts())
+    assert rows == list(views.scores(alone).texts())
     assert {row[1] for row in rows} >= {"LIC x 100, captioner", "omega A to T, captioner"}
 
 

@@ -9,11 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from captionbias.alignment_quality import alignment_quality
-from captionbias.audit import audit
-from captionbias.consistency import Study
-from captionbias.planted import plant
-from captionbias.report.grids import pair_name, score_name
+from captionbias.analysis.alignment_quality import alignment_quality
+from captionbias.analysis.audit import audit
+from captionbias.analysis.consistency import Study
 from captionbias.report.plots import (
     ADDS,
     TAKES,
@@ -27,6 +25,8 @@ from captionbias.report.plots import (
     vectors_plot,
     write_html,
 )
+from captionbias.report.views import pair_name, score_name
+from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, browser
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers.trials import TrialScores, score_tasks
+from captionbias.attackers.base import TrialScores, score_tasks
 from captionbias.scores import (
     QUALITIES,
     Omega,

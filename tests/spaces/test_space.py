@@ -19,7 +19,8 @@ from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 import captionbias
-from captionbias.app import given, uploads
+from captionbias.app import upload_state as given
+from captionbias.app import uploads
 from captionbias.cli.publish import publish
 from tests.hub.hub_server import Hub, connect, running
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 SIZE = 8
 

@@ -11,7 +11,7 @@ import pytest
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac, lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.training import bias_scores
 from captionbias.training.scores import SCORES, check_human
 

@@ -27,7 +27,7 @@ from accelerate import PartialState
 from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, Trainer, TrainerCallback, TrainingArguments
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.training import BiasCallback, bias_metrics, caption_images
 from tests.training import conftest
 

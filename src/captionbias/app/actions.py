@@ -11,9 +11,16 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import again, results
+from captionbias.analysis.audit import audit
+from captionbias.app import reproduce
+from captionbias.app import results
 from captionbias.app.components import OWN
-from captionbias.app.given import (
+from captionbias.app.custom_lexicon import own_words
+from captionbias.app.heard_warnings import heard
+from captionbias.app.preview import PreviewRow, preview
+from captionbias.app.results import Run
+from captionbias.app.runs import CancelledError
+from captionbias.app.upload_state import (
     MAX_LABELS,
     Chosen,
     Given,
@@ -25,16 +32,11 @@ from captionbias.app.given import (
     names_of,
     read_given,
 )
-from captionbias.app.notices import heard
-from captionbias.app.own_words import own_words
-from captionbias.app.preview import PreviewRow, preview
-from captionbias.app.results import Run
-from captionbias.app.runs import CancelledError
-from captionbias.attackers.processes import RankError
+from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
-from captionbias.audit import audit
-from captionbias.report import grids, plots
-from captionbias.report.grids import Grid
+from captionbias.report import plots
+from captionbias.report import views
+from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped
 
@@ -44,7 +46,7 @@ NONE = ("(none)", NO_COLUMN)
 PREVIEWED = 4  # images
 UNCHOSEN = Chosen(None, (), None, None, None)
 # Nobody's own words go into the settings: what they are called in files and commands.
-OWN_FILES = {"attribute": again.WORDS, "task": again.TASK_WORDS}
+OWN_FILES = {"attribute": reproduce.WORDS, "task": reproduce.TASK_WORDS}
 
 
 @contextmanager
@@ -213,8 +215,8 @@ def measure(
             for note in (*notes, left_out(labels(given, chosen.attributes), chosen.keep))
             if note and not any(other.endswith(note) for other in of_metrics)
         ),
-        again.command(given, chosen, found.settings, files),
-        again.python(given, chosen, found.settings, files),
+        reproduce.command(given, chosen, found.settings, files),
+        reproduce.python(given, chosen, found.settings, files),
         own,
         TemporaryDirectory(prefix="captionbias-app-"),
     )
@@ -237,15 +239,15 @@ def show(run: Run) -> tuple[Any, ...]:
         gr.update(visible=bool(notes)),
         notes,
         plots.scores_plot(found),
-        _frame(grids.scores(found)),
+        _frame(views.scores(found)),
         gr.update(visible=several),
         plots.differences_plot(found) if several else None,
-        _frame(grids.differences(found)),
+        _frame(views.differences(found)),
         gr.update(visible=scored),
         plots.tradeoff_plot(found) if scored else None,
-        _frame(grids.quality(found)),
-        _frame(grids.certainty(found)),
-        _frame(grids.leaks(found)),
+        _frame(views.quality(found)),
+        _frame(views.certainty(found)),
+        _frame(views.leaks(found)),
         gr.update(visible="dbac" in found.comparisons),
         captioners,
         explained,
@@ -263,8 +265,8 @@ def sources(run: Run | None, captioner: str | None, direction: str) -> tuple[Any
         rows = run.audit.result("dbac", name)["details"]["sources"].get(direction, [])
         return (
             plots.sources_plot(rows) if rows else None,
-            _frame(grids.sources(run.audit, name, direction)),
-            _frame(grids.alignment(run.audit, name, direction)),
+            _frame(views.sources(run.audit, name, direction)),
+            _frame(views.alignment(run.audit, name, direction)),
         )
 
 
@@ -276,7 +278,7 @@ def words(run: Run | None, captioner: str | None) -> tuple[Any, ...]:
         name = _known(run, captioner)
         if name not in run.audit.words:
             raise ValueError(f"the words of {name} could not be explained; the notes say why")
-        return results.coloured(run.audit, name), _frame(grids.words(run.audit, name))
+        return results.coloured(run.audit, name), _frame(views.words(run.audit, name))
 
 
 def files(run: Run | None) -> list[str]:
@@ -298,8 +300,8 @@ def overview(run: Run | None) -> dict[str, Any]:
             "images": found.images,
             "summary": results.summary(run),
             "notes": results.notes(run),
-            "scores": results.frame(grids.scores(found)),
-            "differences": results.frame(grids.differences(found)),
+            "scores": results.frame(views.scores(found)),
+            "differences": results.frame(views.differences(found)),
             "signatures": found.signatures,
         }
 

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app.results import CONTRIBUTIONS
-from captionbias.report.tables import DIRECTION_NAMES
+from captionbias.report.terminal import DIRECTION_NAMES
 
 OWN = "my own words"
 ATTRIBUTES = ("gender", "race", "age", "emotion", OWN)

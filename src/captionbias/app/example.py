@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from captionbias.app.given import Given
+from captionbias.app.upload_state import Given
 from captionbias.captions.tables import Table, table_from_memory
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 IMAGES, CAPTIONS = 3000, 2
 # What the second captioner does: some of the tasks it names lean to the gender, some of the genders to the task.
 BIASED: dict[str, Any] = {"a_to_t": 0.5, "t_to_a": 0.3}
 AGAIN = f"""\
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 
 faithful, biased = plant({IMAGES}, captions={CAPTIONS}), plant({IMAGES}, captions={CAPTIONS}, **{BIASED})
 captioners = {{"faithful": faithful.predictions, "biased": biased.predictions}}

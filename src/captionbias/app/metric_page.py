@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import gradio as gr
 
 from captionbias.app import actions, components
-from captionbias.app.given import Chosen, Given, captioners_of
-from captionbias.app.notices import heard, listen
+from captionbias.app.heard_warnings import heard, listen
 from captionbias.app.runs import Runs
+from captionbias.app.upload_state import Chosen, Given, captioners_of
 from captionbias.app.wiring import HOUR, QUEUE, WAITING, connect_data
 from captionbias.text.markdown import escaped
 

@@ -11,7 +11,7 @@ import gradio as gr
 
 from captionbias.app import actions, components
 from captionbias.app.components import OWN
-from captionbias.app.notices import listen
+from captionbias.app.heard_warnings import listen
 from captionbias.app.runs import Runs
 from captionbias.app.uploads import MAX_BYTES
 from captionbias.app.wiring import HOUR, QUEUE, READING, UNNAMED, WAITING, connect_data

@@ -10,14 +10,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from captionbias.audit import Audit
-from captionbias.report import grids, write_json, write_text
-from captionbias.report.files import csv_text
-from captionbias.report.grids import Cell, Grid
+from captionbias.analysis.audit import Audit
+from captionbias.io.formats import csv_text
+from captionbias.report import views
+from captionbias.report import write_json, write_text
 from captionbias.report.html import write_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.sentences import verdicts
-from captionbias.report.tables import DIRECTION_NAMES
+from captionbias.report.terminal import DIRECTION_NAMES
+from captionbias.report.views import Cell, Grid
+from captionbias.report.wording import verdicts
 from captionbias.text.markdown import escaped
 
 WEAK, STRONG = 0.1, 0.5
@@ -121,12 +122,12 @@ def files(run: Run) -> list[str]:
 
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
-    yield "scores.csv", grids.scores(audit)
+    yield "scores.csv", views.scores(audit)
     if len(audit.captioners) > 1:
-        yield "differences.csv", grids.differences(audit)
+        yield "differences.csv", views.differences(audit)
     if "dbac" in audit.comparisons:
         for direction in DIRECTION_NAMES:
-            found = {name: grids.sources(audit, name, direction) for name in audit.captioners}
+            found = {name: views.sources(audit, name, direction) for name in audit.captioners}
             if any(grid.rows for grid in found.values()):
                 yield f"sources-{direction.replace('_', '-')}.csv", _joined(found)
 
@@ -135,4 +136,4 @@ def _joined(found: Mapping[str, Grid]) -> Grid:
     """One table of the captioners' tables."""
     first = next(iter(found.values()))
     rows: Iterable[list[Cell]] = ([name, *row] for name, grid in found.items() for row in grid.rows)
-    return Grid(first.title, (grids.Column("captioner"), *first.columns), list(rows))
+    return Grid(first.title, (views.Column("captioner"), *first.columns), list(rows))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from captionbias.attackers.base import Trial
 from captionbias.attackers.recipes import Schedule
-from captionbias.attackers.trials import Trial
 from captionbias.text.tokens import Integers, Tokens
 
 Numbers = npt.NDArray[np.int32]

@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.attackers.trials import Examples, Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.captions import CaptionBiasWarning
 
 # Part of every key: raise it when entries are written, or keys are made, in another way. Older entries then stay unread

@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from captionbias.attackers.attacker import Attacker
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import Cache, open_cache, trial_key
 from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
-from captionbias.attackers.processes import crew
-from captionbias.attackers.trials import Trial, TrialScores
+from captionbias.attackers.ranks import crew
+from captionbias.attackers.registry import Attacker
 from captionbias.captions import CaptionBiasWarning
 
 # Whether to show a bar, or what to call with how many trials are finished and how many there are.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionbias.captions.checked import CaptionBiasWarning, Captions
+from captionbias.captions.check import CaptionBiasWarning, Captions
 
 PEOPLE = ("references", "attributes", "tasks")
 

@@ -8,17 +8,17 @@ import typer
 
 from captionbias import __version__
 from captionbias.cli.app import app as serve
+from captionbias.cli.cache import cache, install_metrics
 from captionbias.cli.card import card
 from captionbias.cli.compare import compare
 from captionbias.cli.consistency import consistency
 from captionbias.cli.data import data
 from captionbias.cli.demo import demo
-from captionbias.cli.machine import cache, install_metrics
 from captionbias.cli.measure import measure
 from captionbias.cli.measure_labels import add_label_metrics
 from captionbias.cli.publish import publish
 from captionbias.cli.report import report
-from captionbias.cli.shell import console
+from captionbias.cli.terminal import console
 from captionbias.cli.weights import weights
 
 app = typer.Typer(
@@ -45,7 +45,7 @@ app.command()(demo)
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
     """Measure whether an image captioner makes its data's bias worse."""
-    from captionbias.attackers.processes import crew
+    from captionbias.attackers.ranks import crew
 
     others = crew()
     console.quiet = others is not None and others.rank > 0  # every process measures, one tells

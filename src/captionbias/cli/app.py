@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.shell import console, plain_errors
+from captionbias.cli.terminal import console, plain_errors
 
 
 def app(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from captionbias.cli.shell import console, plain_errors
+from captionbias.cli.terminal import console, plain_errors
 
 card = typer.Typer(
     no_args_is_help=True,

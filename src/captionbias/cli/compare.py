@@ -35,7 +35,7 @@ from captionbias.cli.options import (
     Trials,
     Vectors,
 )
-from captionbias.cli.shell import complaints, console, plain_errors, read_captioners
+from captionbias.cli.terminal import complaints, console, plain_errors, read_captioners
 
 
 def compare(
@@ -94,12 +94,12 @@ def compare(
 
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import comparison_tables, write_json
 
     with plain_errors():
+        from captionbias.analysis.compare import compare as comparison_of
         from captionbias.captions import on_the_same_images
-        from captionbias.comparison import compare as comparison_of
 
         if output:
             check_writable(output)  # not after hours of training

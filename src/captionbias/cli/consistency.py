@@ -34,10 +34,10 @@ from captionbias.cli.options import (
     Trials,
     Vectors,
 )
-from captionbias.cli.shell import complaints, console, named, plain_errors, read_captioners
+from captionbias.cli.terminal import complaints, console, named, plain_errors, read_captioners
 
 if TYPE_CHECKING:
-    from captionbias.consistency import Cell
+    from captionbias.analysis.consistency import Cell
 
 SCRATCH = ["lstm", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
 
@@ -82,11 +82,11 @@ def consistency(
 
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import consistency_tables, write_json
 
     with plain_errors():
-        from captionbias.consistency import consistency as study_of
+        from captionbias.analysis.consistency import consistency as study_of
 
         for target in filter(None, (output, plot)):
             check_writable(target)  # not after hours of training

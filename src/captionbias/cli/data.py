@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.shell import complaints, console, plain_errors
+from captionbias.cli.terminal import complaints, console, plain_errors
 
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
@@ -42,8 +42,8 @@ def build(
             import pycocotools  # noqa: F401
             from datasets import disable_progress_bars
 
-            from captionbias.data import build_dataset
-            from captionbias.data.source import reasons
+            from captionbias.datasets import build_dataset
+            from captionbias.datasets.original_files import reasons
         except ModuleNotFoundError as error:
             raise ValueError(f"{error}: pip install 'captionbias[data]' first") from error
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from captionbias.cli.shell import complaints, console, plain_errors
+from captionbias.cli.terminal import complaints, console, plain_errors
 
 DEMO_TRIALS = 5
 
@@ -22,8 +22,8 @@ def demo(
     """
     from rich.progress import track
 
-    from captionbias.planted import plant
     from captionbias.report import interval, plain_table, verdict
+    from captionbias.synthetic import plant
 
     captioners: dict[str, dict[str, Any]] = {
         "faithful to\nits data": {},

@@ -33,7 +33,7 @@ from captionbias.cli.options import (
     Tasks,
     Trials,
 )
-from captionbias.cli.shell import complaints, console, plain_errors, read_files, scored, tell_rest
+from captionbias.cli.terminal import complaints, console, plain_errors, read_files, scored, tell_rest
 
 measure = typer.Typer(
     no_args_is_help=True,
@@ -83,7 +83,7 @@ def measure_lic(
 
     Example: captionbias measure lic --predictions nic.parquet --references people.parquet --preset fast
     """
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import lic_table
 
     with plain_errors():
@@ -173,7 +173,7 @@ def measure_dbac(
 
     Example: captionbias measure dbac --predictions nic.parquet --references people.parquet --preset fast
     """
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import dbac_table
 
     with plain_errors():

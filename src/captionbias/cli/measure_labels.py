@@ -33,7 +33,7 @@ from captionbias.cli.options import (
     TaskLexicon,
     Tasks,
 )
-from captionbias.cli.shell import complaints, console, plain_errors, read_files, scored, tell_rest
+from captionbias.cli.terminal import complaints, console, plain_errors, read_files, scored, tell_rest
 
 Options = dict[str, tuple[Any, Any]]  # the annotation of each and its default
 
@@ -178,7 +178,7 @@ def _add(measure: typer.Typer, name: str, about: str, options: Options, run: Cal
 
 def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
     from captionbias import metrics
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import score_table
 
     if output:
@@ -191,7 +191,7 @@ def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
 
 def _measure_all(output: Path | None, preset: str, trials: int, cache: bool, **given: Any) -> None:
     from captionbias import metrics
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import score_table, write_json
 
     if preset not in ("fast", "published"):

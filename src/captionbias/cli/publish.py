@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from captionbias.cli.shell import complaints, console, plain_errors
+from captionbias.cli.terminal import complaints, console, plain_errors
 
 if TYPE_CHECKING:
     from captionbias.hub.publishing import Published

@@ -31,7 +31,7 @@ from captionbias.cli.options import (
     Trials,
     Vectors,
 )
-from captionbias.cli.shell import console, plain_errors, read_captioners, steps
+from captionbias.cli.terminal import console, plain_errors, read_captioners, steps
 
 
 def report(
@@ -76,7 +76,7 @@ def report(
 
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.files import check_writable
+    from captionbias.io.files import check_writable
     from captionbias.report import write_json, write_text
 
     with plain_errors():
@@ -87,7 +87,7 @@ def report(
             raise ValueError("--output, --markdown and --json: two name the same file; name each its own")
         for path in written:
             check_writable(path)  # not after hours of training
-        from captionbias.audit import audit
+        from captionbias.analysis.audit import audit
         from captionbias.report.html import check_installed, write_report
         from captionbias.report.markdown import markdown_report
 

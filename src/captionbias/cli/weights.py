@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from captionbias.cli.options import COLUMNS, INPUT, RESULT, DirectionName, IdColumn, Keep, TaskColumn
-from captionbias.cli.shell import console, plain_errors
+from captionbias.cli.terminal import console, plain_errors
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -166,7 +166,7 @@ def _checked_row(row: Any, where: str) -> Row:
 
 def _taken(rows: Sequence[Row], top: int, file: Path) -> list[Row]:
     """The pairs that add most, first the one that adds most of all."""
-    from captionbias.explain.sources import added
+    from captionbias.analysis.resampling import added
 
     if all(added(row) is None for row in rows):
         raise ValueError(
@@ -191,7 +191,7 @@ def _forms(rows: Sequence[Row]) -> str:
 def _read_images(
     attributes: Path, tasks: Path, id_column: str, attribute_column: str, task_column: str, keep: list[str] | None
 ) -> Captions:
-    from captionbias.captions.joined import Source, joined
+    from captionbias.captions.join import Source, joined
     from captionbias.captions.tables import Table, table_from_file
 
     if attribute_column == id_column:
@@ -232,7 +232,7 @@ def _some(names: Sequence[str]) -> str:
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
     """The tasks of the pairs with every attribute value, since a pair can name its own otherwise than the images do."""
-    from captionbias.report.tables import plain_table
+    from captionbias.report.terminal import plain_table
 
     table = plain_table(
         "Predicted effect on the training images",

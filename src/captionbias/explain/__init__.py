@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.explain.attributions import Attributions, attribute_captions
-from captionbias.explain.sources import in_words, predicted_effect, resampling_weights, write_weights
 
 __all__ = [
     "Attributions",

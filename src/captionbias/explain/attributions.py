@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers.registry import find_attacker
+from captionbias.explain.attack_plan import question
 from captionbias.explain.contributions import TOLERANCE, Values, check_captum, contributions
 from captionbias.explain.models import Explainable, check_explained, fit_each, is_pretrained, log_probabilities
-from captionbias.explain.questions import question
-from captionbias.metrics.presets import signature, whole_number
+from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import LexiconSource, Tokens
 from captionbias.text.tokens import Flags, Integers
 
@@ -266,7 +266,7 @@ def explain_tests(
         classes: the names of the classes, or of all tasks.
         outputs: the numbers of the tasks to explain; all when None.
 
-    >>> from captionbias.attackers.trials import Examples, Trial
+    >>> from captionbias.attackers.base import Examples, Trial
     >>> from captionbias.explain.models import fit
     >>> from captionbias.text import tokenize
     >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)

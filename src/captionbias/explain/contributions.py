@@ -9,10 +9,10 @@ from importlib.util import find_spec
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.attackers import bow
+from captionbias.attackers import convex
 from captionbias.captions import CaptionBiasWarning
+from captionbias.explain.embedded import NO_WORD, Reader, of_equal_length
 from captionbias.explain.models import Explainable, LinearAttacker
-from captionbias.explain.reading import NO_WORD, Reader, of_equal_length
 from captionbias.text.tokens import Flags, Integers, Tokens
 
 Values = npt.NDArray[np.float64]
@@ -59,12 +59,12 @@ def shares(attacker: LinearAttacker, rows: Integers, outputs: Integers) -> Value
     """
     table = attacker.trial.examples.tokens
     tokens = table.select(rows)
-    columns, width = bow.ngrams_of_tokens(table, attacker.pairs)
+    columns, width = convex.ngrams_of_tokens(table, attacker.pairs)
     columns = columns[_positions(table, rows)]
-    keys = np.where(columns == bow.NO_PAIR, -1, tokens.rows[:, None] * width + columns)
+    keys = np.where(columns == convex.NO_PAIR, -1, tokens.rows[:, None] * width + columns)
     _, number, times = np.unique(keys, return_inverse=True, return_counts=True)
     share = attacker.weights[:, outputs][columns] / times[number].reshape(*columns.shape, 1)
-    share[columns == bow.NO_PAIR] = 0
+    share[columns == convex.NO_PAIR] = 0
     words, pairs = share[:, 0], share[:, 1] / 2
     words += pairs
     words[1:] += pairs[:-1]  # the last word of a caption begins no pair

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.attackers import bow
-from captionbias.attackers.attacker import CONVEX, find_attacker
-from captionbias.attackers.processes import device
+from captionbias.attackers import convex
+from captionbias.attackers.base import Trial
+from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import RECIPES
-from captionbias.attackers.trials import Trial
-from captionbias.explain.own import fit_own
+from captionbias.attackers.registry import CONVEX, find_attacker
+from captionbias.explain.embedded import Logits, Reader, WordReader
 from captionbias.explain.pretrained import fit_frozen
-from captionbias.explain.reading import Logits, Reader, WordReader
+from captionbias.explain.user_module import fit_own
 from captionbias.text.tokens import Integers
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class LinearAttacker:
 
     def logits(self, rows: Integers) -> Logits:
         """`(captions, outputs)` of the captions `rows` of the trial's examples."""
-        found: Logits = bow.features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
+        found: Logits = convex.features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
         return found
 
 
@@ -89,7 +89,7 @@ def fit(
 ) -> Explainable:
     """Train one trial as `run_trials` does, and keep the model; see `fit_each`.
 
-    >>> from captionbias.attackers.trials import Examples
+    >>> from captionbias.attackers.base import Examples
     >>> from captionbias.text import tokenize
     >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
     >>> attacker = fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0), "bow")
@@ -125,9 +125,9 @@ def fit_each(
         return (_neural(trial, str(encoder), chosen) for trial in trials)
     if is_pretrained(encoder):
         return fit_frozen(trials, str(encoder), model, chosen, device(), cache)
-    from captionbias.attackers.neural import own
+    from captionbias.attackers.neural import user_module
 
-    module = own.find(encoder)
+    module = user_module.find(encoder)
     return (fit_own(trial, module, chosen, device()) for trial in trials)
 
 
@@ -149,15 +149,15 @@ def _linear(trial: Trial, pairs: bool) -> LinearAttacker:
     from threadpoolctl import threadpool_limits
 
     examples = trial.examples
-    table = bow.features(examples, pairs)
+    table = convex.features(examples, pairs)
     train, known = table[trial.train], examples.targets[trial.train]
-    columns = bow.learnt_from(train, examples.multilabel)
+    columns = convex.learnt_from(train, examples.multilabel)
     found: tuple[npt.NDArray[Any], npt.NDArray[Any]]
     with threadpool_limits(1):  # as the engine has it
         if examples.multilabel:
-            found = bow.fit_tasks(train[:, columns], known)
+            found = convex.fit_tasks(train[:, columns], known)
         else:
-            model = bow.fit_classes(train[:, columns], known)
+            model = convex.fit_classes(train[:, columns], known)
             if len(model.classes_) < examples.outputs:
                 raise ValueError("trial: a class has no training caption; train on captions of every class")
             found = model.coef_.T, model.intercept_

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from captionbias.attackers.attacker import BERTS
+from captionbias.attackers.base import Trial
 from captionbias.attackers.batches import FIRST_WORD_ROW
 from captionbias.attackers.cache import open_cache
 from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import BERT_FROZEN, SENTENCES
-from captionbias.attackers.trials import Trial
-from captionbias.explain.reading import NO_WORD, Reader, of_equal_length
+from captionbias.attackers.registry import BERTS
+from captionbias.explain.embedded import NO_WORD, Reader, of_equal_length
 from captionbias.text.tokens import Integers, Tokens
 
 if TYPE_CHECKING:

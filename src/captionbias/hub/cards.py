@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from captionbias.files import replacing
 from captionbias.hub.eval_results import (
     check_dataset,
     checked_date,
@@ -19,6 +18,7 @@ from captionbias.hub.eval_results import (
 from captionbias.hub.front_matter import after_front_matter, put_result
 from captionbias.hub.markdown import dataset_section, model_section, put_section
 from captionbias.hub.scores import Results, check_results, read_results, scores_in
+from captionbias.io.files import replacing
 
 __all__ = ["read_results", "update_dataset_card", "update_model_card"]
 
@@ -49,7 +49,7 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     Example:
         >>> import tempfile
         >>> from captionbias.metrics import lic
-        >>> from captionbias.planted import plant
+        >>> from captionbias.synthetic import plant
         >>> captions = plant(200)
         >>> human = lic(
         ...     references=captions.references, attributes=captions.attributes, preset="fast", trials=2, bootstrap=0,

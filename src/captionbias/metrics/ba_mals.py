@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from captionbias.captions import check_captions
-from captionbias.metrics.counts import PairCounts, random_groups, with_intervals
 from captionbias.metrics.frequent_words import frequent_words
-from captionbias.metrics.labelled import Labelled, read_labels
-from captionbias.metrics.presets import signature, whole_number
+from captionbias.metrics.label_inputs import Labelled, read_labels
+from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
+from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mals, shares
-from captionbias.statistics import Floats
+from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.text.tokens import Flags, Integers
 

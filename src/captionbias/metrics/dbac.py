@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.attacker import find_attacker
 from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.registry import find_attacker
 from captionbias.captions import check_captions
-from captionbias.metrics.directions import (
+from captionbias.metrics.dbac_direction import (
     Answers,
     Direction,
     a_to_t,
@@ -22,9 +22,8 @@ from captionbias.metrics.directions import (
     trial_table,
     unseen_means,
 )
-from captionbias.metrics.measured import note_without_unseen, seen_in_training
-from captionbias.metrics.presets import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
-from captionbias.metrics.sides import (
+from captionbias.metrics.dbac_sources import ranked_pairs, sources
+from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
     mentions_of,
@@ -33,7 +32,8 @@ from captionbias.metrics.sides import (
     number_classes,
     split_into_words,
 )
-from captionbias.metrics.sources import ranked_pairs, sources
+from captionbias.metrics.leakage_scores import note_without_unseen, seen_in_training
+from captionbias.metrics.protocol import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.metrics.tasks import shown_tasks
 from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, load_lexicon, named_labels
@@ -104,7 +104,7 @@ def dbac(
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         alignment: `contextual` or `constant`.
-        vectors: word vectors of contextual alignment, see `captionbias.vectors.load_vectors`.
+        vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words` or `whitespace`.
         attribute_lexicon: attribute words: a built-in lexicon, file or mapping; see `captionbias.text.load_lexicon`.

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from captionbias.captions import check_captions
-from captionbias.metrics.counts import random_groups, with_intervals
-from captionbias.metrics.labelled import read_labels
-from captionbias.metrics.pairs import Pairs, data_source
-from captionbias.metrics.presets import signature, whole_number
+from captionbias.metrics.amplified_pairs import Pairs, data_source
+from captionbias.metrics.label_inputs import read_labels
+from captionbias.metrics.pair_counts import random_groups, with_intervals
+from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.text import LexiconSource
 from captionbias.text.tokens import Integers

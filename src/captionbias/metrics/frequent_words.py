@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from captionbias.captions import Captions
-from captionbias.metrics.labelled import IMAGES_AT_ONCE
+from captionbias.metrics.label_inputs import IMAGES_AT_ONCE
 from captionbias.text import Lexicon, find_mentions, named_labels, tokenize
 from captionbias.text.function_words import FUNCTION_WORDS
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
-from captionbias.attackers.trials import Examples, Trial
 from captionbias.captions import check_captions
-from captionbias.metrics.measured import Measured, check_unseen, compare, means, note_without_unseen
-from captionbias.metrics.presets import LIC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
-from captionbias.metrics.sides import (
+from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
     mentions_of,
@@ -23,6 +21,8 @@ from captionbias.metrics.sides import (
     number_classes,
     split_into_words,
 )
+from captionbias.metrics.leakage_scores import Measured, check_unseen, compare, means, note_without_unseen
+from captionbias.metrics.protocol import LIC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.text import LexiconSource, Tokens, load_lexicon
 from captionbias.text.tokens import Integers
 
@@ -81,7 +81,7 @@ def lic(
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial and of the bootstrap.
         alignment: `constant` or `contextual`.
-        vectors: word vectors of contextual alignment, see `captionbias.vectors.load_vectors`.
+        vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words` or `whitespace`.
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, see `captionbias.text.load_lexicon`.

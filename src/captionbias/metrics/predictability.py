@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.attackers.trials import Trial, TrialScores
-from captionbias.metrics.labelled import Labelled
-from captionbias.metrics.pairs import NO_TASKS
-from captionbias.metrics.summary import mean_over_trials, summarize
+from captionbias.metrics.amplified_pairs import NO_TASKS
+from captionbias.metrics.label_inputs import Labelled
+from captionbias.metrics.measurement import mean_over_trials, summarize
 from captionbias.scores import QUALITIES, number_sets
-from captionbias.statistics import Floats, resamples
+from captionbias.statistics.intervals import Floats, resamples
 from captionbias.text import Tokens
 from captionbias.text.tokens import Flags, Integers
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.captions import Captions
-from captionbias.metrics.sides import Sides, note
+from captionbias.metrics.inputs import Sides, note
 from captionbias.text import Lexicon
 from captionbias.text.tokens import Flags
 

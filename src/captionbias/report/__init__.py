@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from captionbias.report.files import write_json, write_text
-from captionbias.report.tables import (
+from captionbias.io.formats import write_json, write_text
+from captionbias.report.terminal import (
     NOTHING,
     ROWS,
     SCORE_NAMES,

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias import __version__
-from captionbias.report import grids, plots
-from captionbias.report.files import csv_text, json_text, write_text
-from captionbias.report.grids import Grid, shown
-from captionbias.report.sentences import verdicts
-from captionbias.report.tables import DIRECTION_NAMES
+from captionbias.io.formats import csv_text, json_text, write_text
+from captionbias.report import plots
+from captionbias.report import views
+from captionbias.report.terminal import DIRECTION_NAMES
+from captionbias.report.views import Grid, shown
+from captionbias.report.wording import verdicts
 
 if TYPE_CHECKING:
-    from captionbias.audit import Audit
+    from captionbias.analysis.audit import Audit
 
 Part = dict[str, Any]
 
@@ -44,15 +45,15 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     It loads nothing, and its own policy forbids it to.
 
     Args:
-        audit: from `captionbias.audit.audit`.
+        audit: from `captionbias.analysis.audit.audit`.
         title: of the page.
         command: what measures it again, to be shown.
 
     Raises:
         ValueError: plotly or jinja2 is missing.
 
-    >>> from captionbias.audit import audit
-    >>> from captionbias.planted import plant
+    >>> from captionbias.analysis.audit import audit
+    >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))
     >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
     >>> "LIC x 100" in html_report(found)
@@ -67,7 +68,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     sections = [_section(name, parts, figures) for name, parts in _sections(audit, command)]
     scripts = {
         "data": json_text(audit.as_dict()),
-        "scores": json.dumps(csv_text(grids.scores(audit))),
+        "scores": json.dumps(csv_text(views.scores(audit))),
         "figures": f"[{','.join(figure.to_json() for figure in figures)}]",
     }
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file("report.html.jinja"))
@@ -100,21 +101,21 @@ def _about(audit: Audit) -> str:
 
 def _sections(audit: Audit, command: str | None) -> Iterator[tuple[str, list[Part]]]:
     yield "In plain words", list(_verdicts(audit))
-    yield "Scores", [_plot(plots.scores_plot(audit), "Scores with their intervals"), _table(grids.scores(audit))]
-    yield "Differences", [_table(grids.differences(audit))]
+    yield "Scores", [_plot(plots.scores_plot(audit), "Scores with their intervals"), _table(views.scores(audit))]
+    yield "Differences", [_table(views.differences(audit))]
     if "dbac" in audit.comparisons:
         yield "Where it comes from", [_of_captioner(audit, name, _sources(audit, name)) for name in audit.captioners]
     yield "Words", [_of_captioner(audit, name, list(_words(audit, name))) for name in audit.words]
     if audit.quality:
         plot = _plot(plots.tradeoff_plot(audit), "Bias over caption quality")
-        yield "Quality and bias", [_table(grids.quality(audit)), plot]
-    if "dbac" in audit.comparisons and any(grids.alignment(audit, name, "a_to_t").rows for name in audit.captioners):
+        yield "Quality and bias", [_table(views.quality(audit)), plot]
+    if "dbac" in audit.comparisons and any(views.alignment(audit, name, "a_to_t").rows for name in audit.captioners):
         title = "Share of replaced words that became a word and not <unk>"
         folds = [_of_captioner(audit, name, _alignment(audit, name), opened=False) for name in audit.captioners]
         plot = _plot(plots.alignment_plot(audit), f"{title}, over delta", title)
-        yield "Alignment", [plot, _table(grids.meteors(audit), titled=True), *folds]
-    yield "Seen in training", [_table(grids.leaks(audit))]
-    yield "How sure", [_table(grids.certainty(audit))]
+        yield "Alignment", [plot, _table(views.meteors(audit), titled=True), *folds]
+    yield "Seen in training", [_table(views.leaks(audit))]
+    yield "How sure", [_table(views.certainty(audit))]
     yield "To know", list(_notes(audit))
     yield "Measured again", list(_again(audit, command))
 
@@ -154,13 +155,13 @@ def _sources(audit: Audit, captioner: str) -> list[Part]:
         if rows:
             question = DIRECTION_QUESTIONS[direction]
             parts.append(_plot(plots.sources_plot(rows), f"{question} {captioner}", question))
-            parts.append(_table(grids.sources(audit, captioner, direction, TOP)))
+            parts.append(_table(views.sources(audit, captioner, direction, TOP)))
     return parts
 
 
 def _words(audit: Audit, captioner: str) -> Iterator[Part]:
     found = audit.words[captioner]
-    yield _table(grids.words(audit, captioner))
+    yield _table(views.words(audit, captioner))
     yield {"kind": "captions", "captions": [_coloured(caption) for caption in found["captions"]]}
 
 
@@ -182,7 +183,7 @@ def _coloured(caption: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _alignment(audit: Audit, captioner: str) -> list[Part]:
-    return [_table(grids.alignment(audit, captioner, direction), titled=True) for direction in DIRECTION_NAMES]
+    return [_table(views.alignment(audit, captioner, direction), titled=True) for direction in DIRECTION_NAMES]
 
 
 def _notes(audit: Audit) -> Iterator[Part]:

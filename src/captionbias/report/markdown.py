@@ -6,14 +6,14 @@ import html
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from captionbias.report import grids
-from captionbias.report.grids import Grid
-from captionbias.report.sentences import verdicts
-from captionbias.report.tables import DIRECTION_NAMES
+from captionbias.report import views
+from captionbias.report.terminal import DIRECTION_NAMES
+from captionbias.report.views import Grid
+from captionbias.report.wording import verdicts
 from captionbias.text.markdown import code, escaped, one_line
 
 if TYPE_CHECKING:
-    from captionbias.audit import Audit
+    from captionbias.analysis.audit import Audit
 
 TOP = 5
 
@@ -22,11 +22,11 @@ def markdown_report(audit: Audit, *, command: str | None = None) -> str:
     """An audit as Markdown for a pull request: verdicts, and tables of the scores and of what drives them.
 
     Args:
-        audit: from `captionbias.audit.audit`.
+        audit: from `captionbias.analysis.audit.audit`.
         command: what measures it again, to be shown.
 
-    >>> from captionbias.audit import audit
-    >>> from captionbias.planted import plant
+    >>> from captionbias.analysis.audit import audit
+    >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))
     >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
     >>> markdown_report(found).splitlines()[0]
@@ -43,14 +43,14 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield ""
     yield from (f"- {escaped(said.text)}" for said in verdicts(audit))
     yield ""
-    yield from _table(grids.scores(audit, judged=True))
-    yield from _folded(grids.differences(audit))
+    yield from _table(views.scores(audit, judged=True))
+    yield from _folded(views.differences(audit))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
         for direction in DIRECTION_NAMES:
-            found = grids.sources(audit, captioner, direction, TOP)
+            found = views.sources(audit, captioner, direction, TOP)
             yield from _folded(found._replace(title=f"{captioner}: {found.title}"))
-    yield from _folded(grids.quality(audit))
-    yield from _folded(grids.leaks(audit))
+    yield from _folded(views.quality(audit))
+    yield from _folded(views.leaks(audit))
     notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
     missing = [f"Not here: {line}" for line in audit.missing]
     yield from _details("To know", [f"- {escaped(note)}" for note in (*notes, *missing)])

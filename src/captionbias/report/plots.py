@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.report.files import write_text
-from captionbias.report.grids import pair_name, score_name
-from captionbias.report.tables import DIRECTION_NAMES, SCORE_NAMES
+from captionbias.io.formats import write_text
+from captionbias.report.terminal import DIRECTION_NAMES, SCORE_NAMES
+from captionbias.report.views import pair_name, score_name
 
 if TYPE_CHECKING:
-    from captionbias.alignment_quality import AlignmentStudy
-    from captionbias.audit import Audit
-    from captionbias.consistency import Study
+    from captionbias.analysis.alignment_quality import AlignmentStudy
+    from captionbias.analysis.audit import Audit
+    from captionbias.analysis.consistency import Study
 
 try:
     from plotly import graph_objects

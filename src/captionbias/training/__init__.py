@@ -9,7 +9,7 @@ except ImportError as error:
 
 from captionbias.training.callback import BiasCallback
 from captionbias.training.captioning import caption_images
-from captionbias.training.generated import bias_metrics
 from captionbias.training.scores import bias_scores, human_vectors
+from captionbias.training.seq2seq import bias_metrics
 
 __all__ = ["BiasCallback", "bias_metrics", "bias_scores", "caption_images", "human_vectors"]

@@ -10,10 +10,10 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from captionbias.metrics.presets import whole_number
+from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource
 from captionbias.training.captioning import caption_images, check_images
-from captionbias.training.processes import on_main_process
+from captionbias.training.main_process import on_main_process
 from captionbias.training.scores import SCORES, measure_against
 
 

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.values import as_list
 from captionbias.metrics import dbac, lic
-from captionbias.metrics.presets import DBAC_PRESETS, whole_number
+from captionbias.metrics.protocol import DBAC_PRESETS, whole_number
 from captionbias.text import LexiconSource, tokenize
-from captionbias.vectors import CAPTIONS, train_vectors
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
@@ -64,8 +64,8 @@ def bias_scores(
         seed: of the first trial. Keep it the same throughout a training.
         attribute_lexicon: attribute words, see `captionbias.text.load_lexicon`; the preset's when None.
         task_lexicon: task words of `dbac`, likewise.
-        vectors: word vectors with which `dbac` aligns human captions, see `captionbias.vectors.load_vectors`; the
-            preset's when None. Those of `human_vectors` need not be trained anew at each measurement.
+        vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
+            the preset's when None. Those of `human_vectors` need not be trained anew at each measurement.
         cache: keep finished trials: in the usual folder, in this one, or not at all (False).
 
     Returns:

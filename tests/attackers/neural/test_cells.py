@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from captionbias.attackers.neural.lstm import LSTM
 from captionbias.attackers.neural.recurrent import CELLS
 from captionbias.attackers.neural.rnn import RNN
-from captionbias.attackers.neural.steps import Steps
+from captionbias.attackers.neural.time_steps import Steps
 
 WIDTH, HIDDEN = 3, 4
 EACH = pytest.mark.parametrize("cell", CELLS)

@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch import nn
 
+from captionbias.attackers.base import TrialScores
 from captionbias.attackers.cache import GIGABYTE, Cache
 from captionbias.attackers.neural import checkpoints
 from captionbias.attackers.neural.checkpoints import Checkpoint
-from captionbias.attackers.trials import TrialScores
 from captionbias.captions import CaptionBiasWarning
 
 KEY, OTHER = sha256(b"one").hexdigest(), sha256(b"other").hexdigest()

@@ -19,15 +19,15 @@ import pytest
 import torch
 
 import captionbias
-from captionbias.attackers import attacker as attackers
-from captionbias.attackers import processes
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers import ranks as processes
+from captionbias.attackers import registry as attackers
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.neural import checkpoints, finetuned
 from captionbias.attackers.neural.finetuned import Captions, Classifier
 from captionbias.attackers.pretrained import encoding
 from captionbias.attackers.recipes import BERT_FINETUNED
-from captionbias.attackers.trials import Examples, Trial, TrialScores
+from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN
@@ -420,7 +420,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from captionbias.attackers import attacker
+from captionbias.attackers import registry as attacker
 from captionbias.attackers.neural import checkpoints
 from captionbias.attackers.neural.finetuned import Classifier
 from captionbias.metrics import lic

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.dropout import Drop, Dropout, Keep
 from captionbias.attackers.neural.fitting import fit_and_score, one_thread, outputs
 from captionbias.attackers.recipes import Schedule
-from captionbias.attackers.trials import Examples, Trial, TrialScores
 from captionbias.text import tokenize
 
 CPU = torch.device("cpu")

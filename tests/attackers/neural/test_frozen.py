@@ -15,14 +15,14 @@ from torch import Tensor, nn
 
 from captionbias.attackers import cache as caches
 from captionbias.attackers import recipes
-from captionbias.attackers.attacker import find_attacker
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.cache import open_cache
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.neural.frozen import BatchNorm, NormalizedMLP
-from captionbias.attackers.trials import Examples, Trial
+from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac, lic
-from captionbias.planted import plant
+from captionbias.synthetic import plant
 from captionbias.text import tokenize
 
 pytest.importorskip("sentence_transformers")
@@ -158,7 +158,7 @@ def test_where_captions_tell_nothing_the_answer_is_how_often_each_is_true(tiny_b
     trial = Trial("", Examples(tokens, classes, 3), rows, rows, 0)
     tasks = replace(trial, examples=Examples(tokens, np.eye(3, dtype=bool)[classes], 3))
     untrained = replace(recipes.SENTENCES, schedule=replace(recipes.SENTENCES.schedule, epochs=0))
-    monkeypatch.setattr("captionbias.attackers.attacker.SENTENCES", untrained)
+    monkeypatch.setattr("captionbias.attackers.registry.SENTENCES", untrained)
     of_classes, of_tasks = trained([trial, tasks], "sentences", tiny_bert, cache=False)
     shares = np.array([0.7, 0.2, 0.1])
     np.testing.assert_allclose(np.exp(of_classes.log_probability[[0, 70, 90]]), shares, atol=0.1)

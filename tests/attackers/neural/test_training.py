@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_sequence
 
-from captionbias.attackers import batches, bow
+from captionbias.attackers import batches
+from captionbias.attackers import convex
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, NOTHING, PADDING_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural import training
 from captionbias.attackers.neural.fitting import outputs
 from captionbias.attackers.neural.network import Network
 from captionbias.attackers.recipes import RECIPES, Recipe
-from captionbias.attackers.trials import Examples, Trial, TrialScores
 from captionbias.text import tokenize
 
 CPU = torch.device("cpu")
@@ -488,4 +489,4 @@ def test_dense_tells_combinations_that_a_linear_attacker_cannot():
     examples = Examples(tokenize(texts), (one ^ other).astype(np.int64), 2)
     trial = Trial("either", examples, np.arange(400), np.arange(400, 600), 0)
     assert train(trial, quick("dense", epochs=20)).correct.all()
-    assert bow.bow(trial, pairs=False).correct.mean() < 0.8
+    assert convex.bow(trial, pairs=False).correct.mean() < 0.8

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from captionbias.attackers.base import Examples, Trial
+from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.encoding import encoder, special_tokens
 from captionbias.attackers.pretrained.models import find_model
-from captionbias.attackers.pretrained.texts import as_texts
-from captionbias.attackers.trials import Examples, Trial
 from captionbias.text.tokens import UNKNOWN, Tokens
 
 pytest.importorskip("sentence_transformers")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import captionbias
-from captionbias.attackers.attacker import find_attacker
 from captionbias.attackers.pretrained import models
 from captionbias.attackers.pretrained.models import find_model, is_model
+from captionbias.attackers.registry import find_attacker
 
 pytest.importorskip("sentence_transformers")
 

@@ -21,15 +21,15 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.checkpoint import checkpoint as computed_twice
 
 from captionbias.attackers import batches
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import trial_key
 from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
 from captionbias.attackers.neural.frozen import NormalizedMLP
+from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers, reading, special_tokens
 from captionbias.attackers.pretrained.models import Model
-from captionbias.attackers.pretrained.texts import as_texts
 from captionbias.attackers.recipes import FineTuned
-from captionbias.attackers.trials import Trial, TrialScores
 from captionbias.text.tokens import Integers
 
 # With padding. A step of 64 captions is one part as long as none of them is longer than 64 tokens.

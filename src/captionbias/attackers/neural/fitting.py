@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.attackers import batches
+from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.batches import Numbers
 from captionbias.attackers.neural.dropout import Drop, Dropout, Keep
 from captionbias.attackers.recipes import Schedule
-from captionbias.attackers.trials import Trial, TrialScores, score_classes, score_tasks
 from captionbias.text.tokens import Integers
 
 MOST_DROPOUTS = 8

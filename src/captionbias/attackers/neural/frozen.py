@@ -10,17 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.fitting import fit_and_score, one_thread, outputs
 from captionbias.attackers.neural.layers import MLP, Generators, Linear
 from captionbias.attackers.neural.training import base_rates
+from captionbias.attackers.pretrained.distinct_texts import Texts, as_texts
+from captionbias.attackers.pretrained.embeddings import EmbeddingStore
 from captionbias.attackers.pretrained.encoding import encoder, special_tokens
 from captionbias.attackers.pretrained.models import Model
-from captionbias.attackers.pretrained.store import EmbeddingStore
-from captionbias.attackers.pretrained.texts import Texts, as_texts
 from captionbias.attackers.recipes import Frozen
-from captionbias.attackers.trials import Trial, TrialScores
 from captionbias.text.tokens import Integers
 
 MOMENTUM, EPSILON = 0.1, 1e-5  # torch's own

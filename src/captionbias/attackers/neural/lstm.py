@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from captionbias.attackers.neural.steps import Steps
+from captionbias.attackers.neural.time_steps import Steps
 
 
 class LSTM(Function):

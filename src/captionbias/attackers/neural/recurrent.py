@@ -9,7 +9,7 @@ from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.layers import Embedding, Generators, uniform
 from captionbias.attackers.neural.lstm import LSTM
 from captionbias.attackers.neural.rnn import RNN
-from captionbias.attackers.neural.steps import Steps, mirrored, pick
+from captionbias.attackers.neural.time_steps import Steps, mirrored, pick
 from captionbias.attackers.recipes import Recurrent
 from captionbias.text.tokens import Integers
 

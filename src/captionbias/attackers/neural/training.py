@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from captionbias.attackers import batches
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import Numbers
 from captionbias.attackers.neural.fitting import PRECISIONS, fit_and_score, one_thread, outputs
 from captionbias.attackers.neural.network import Network
 from captionbias.attackers.recipes import Recipe
-from captionbias.attackers.trials import Trial, TrialScores
 
 
 def train(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch.device) -> list[TrialScores]:

@@ -16,7 +16,7 @@ from captionbias.attackers.workers import cores
 if TYPE_CHECKING:
     import torch
 
-    from captionbias.attackers.pretrained.store import Embeddings, Encode
+    from captionbias.attackers.pretrained.embeddings import Embeddings, Encode
 
 BATCH = 64
 

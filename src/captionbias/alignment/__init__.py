@@ -1,0 +1,1 @@
+"""Vocabulary alignment: human captions in the words of the captioner."""

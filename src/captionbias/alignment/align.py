@@ -1,0 +1,195 @@
+"""Vocabulary alignment: human captions in the words of the captioner, with a report of what was replaced."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.alignment.vectors import embed
+from captionbias.text.tokens import UNKNOWN, Flags, Integers, Tokens
+
+if TYPE_CHECKING:
+    from gensim.models import KeyedVectors
+
+# Single precision is good to about seven digits: words equally close must tie, and a distance of delta is not below it.
+_DIGITS = 6
+_CELLS_AT_ONCE = 2**24
+
+Floats = npt.NDArray[np.float64]
+
+DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
+
+
+class Replacement(NamedTuple):
+    """`word` became `replacement` (a word of the captioner, or `<unk>`) in `tokens` places.
+
+    `distance` is the cosine distance to the closest word of the captioner, whether below delta or not: so the pairs
+    also tell what another delta would have done. None if the word has no vector, or if no vectors were given.
+    """
+
+    word: str
+    replacement: str
+    distance: float | None
+    tokens: int
+
+
+@dataclass(frozen=True)
+class AlignmentReport:
+    """What alignment replaced: numbers of tokens, of distinct words, and every pair, the most frequent first."""
+
+    tokens: int
+    replaced_contextual: int
+    replaced_unknown: int
+    words_contextual: int
+    words_unknown: int
+    pairs: tuple[Replacement, ...]
+
+    @property
+    def share_contextual(self) -> float | None:
+        """The share of replaced tokens that became a word and not `<unk>`; None when nothing was replaced."""
+        replaced = self.replaced_contextual + self.replaced_unknown
+        return self.replaced_contextual / replaced if replaced else None
+
+    def shares(self, deltas: Floats) -> Floats:
+        """The share of replaced tokens that would become a word with each of these thresholds; 0 without vectors."""
+        distances = np.array([np.nan if pair.distance is None else pair.distance for pair in self.pairs])
+        weights = np.array([pair.tokens for pair in self.pairs], np.float64)
+        replaced = weights.sum()
+        return np.asarray((distances < deltas[:, None]) @ weights / (replaced if replaced else 1.0))
+
+    def as_dict(self, pairs: int = 50) -> dict[str, Any]:
+        """The report for JSON, with the `pairs` most frequent pairs, and `by_delta`: what other thresholds would do."""
+        fields = asdict(replace(self, pairs=()))
+        listed = [pair._asdict() for pair in self.pairs[:pairs]]
+        shares = self.shares(DELTAS)
+        by_delta = {"deltas": DELTAS.tolist(), "shares": shares.tolist(), "elbow": elbow(DELTAS, shares)}
+        return {**fields, "share_contextual": self.share_contextual, "by_delta": by_delta, "pairs": listed}
+
+
+def elbow(deltas: Floats, shares: Floats) -> float | None:
+    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011).
+
+    >>> elbow(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.8, 0.9, 1.0]))
+    0.4
+    >>> elbow(np.array([0.2, 0.4, 0.6]), np.array([0.0, 0.0, 0.0])) is None
+    True
+    """
+    rise = shares[-1] - shares[0]
+    if rise <= 0:
+        return None
+    above = (shares - shares[0]) / rise - (deltas - deltas[0]) / (deltas[-1] - deltas[0])
+    place = int(above.argmax())
+    return float(deltas[place]) if above[place] > 0 else None
+
+
+def align(
+    tokens: Tokens,
+    model_words: Flags,
+    specials: frozenset[str],
+    vectors: KeyedVectors | None,
+    delta: float = 0.4,
+) -> tuple[Tokens, AlignmentReport]:
+    """Masked human captions in which every word is one of the captioner's, a mask, or `<unk>`.
+
+    With `vectors` None, every other word becomes `<unk>` (constant substitution: LIC, Hirota et al. 2022, section 3).
+    With vectors, it becomes the closest of the captioner's words if their cosine distance is below `delta`, else
+    `<unk>` (contextual substitution: DBAC, Eq. 9). Of equally close words the first in `tokens.words` is taken.
+
+    Args:
+        tokens: masked human captions.
+        model_words: which of `tokens.words` occur in the masked model captions, flags of shape `(len(tokens.words),)`.
+        specials: mask tokens, which are never replaced and replace nothing.
+        vectors: from `load_vectors`, or None.
+        delta: above 0, at most 2; the paper has 0.4 for GloVe.
+
+    Returns:
+        Captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
+
+    Raises:
+        ValueError: `delta` out of its range, or `model_words` of another length.
+
+    >>> import numpy as np
+    >>> from gensim.models import KeyedVectors
+    >>> from captionbias.text import tokenize
+    >>> vectors = KeyedVectors(2)
+    >>> vectors.add_vectors(["seat", "chair", "dog"], np.array([[1, 0.1], [1, 0], [0, 1]]))
+    >>> human = tokenize(["seat chair zebu"])
+    >>> aligned, report = align(human, np.array([False, True, False]), frozenset(), vectors)
+    >>> aligned.texts(), report.share_contextual
+    (['chair chair <unk>'], 0.5)
+    """
+    if not isinstance(delta, Real) or not 0 < delta <= 2:
+        raise ValueError(f"delta is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
+    if model_words.shape != (len(tokens.words),):
+        raise ValueError(f"model_words has shape {model_words.shape}: give one flag a word, {len(tokens.words)}")
+    words = tokens.words if UNKNOWN in tokens.words else (*tokens.words, UNKNOWN)
+    unknown = words.index(UNKNOWN)
+    special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)
+    counts = np.bincount(tokens.ids, minlength=len(tokens.words))
+    foreign = np.flatnonzero((counts > 0) & ~model_words & ~special)
+    closest, distances = _closest(foreign, np.flatnonzero(model_words & ~special), words, vectors)
+    # Comparison with NaN, the distance where there is no vector, is false.
+    chosen = np.where(distances < delta, closest, unknown)
+    table = np.arange(len(words), dtype=np.int32)
+    table[foreign] = chosen
+    report = _report(counts, foreign, chosen, distances, words, unknown)
+    return replace(tokens, ids=table[tokens.ids], words=words), report
+
+
+def _closest(
+    foreign: Integers, candidates: Integers, words: tuple[str, ...], vectors: KeyedVectors | None
+) -> tuple[Integers, npt.NDArray[np.float64]]:
+    """For each word of `foreign` the closest of `candidates` and its cosine distance, NaN where there is none."""
+    closest = np.zeros(len(foreign), np.int64)
+    distances = np.full(len(foreign), math.nan)
+    if vectors is None:
+        return closest, distances
+    targets, known = embed(vectors, [words[number] for number in candidates])
+    targets, candidates = targets[known], candidates[known]
+    if not len(candidates):
+        return closest, distances
+    sources, known = embed(vectors, [words[number] for number in foreign])
+    places = np.flatnonzero(known)
+    step = max(1, _CELLS_AT_ONCE // len(candidates))
+    for start in range(0, len(places), step):
+        rows = places[start : start + step]
+        similarities = sources[rows] @ targets.T
+        best = (similarities > similarities.max(axis=1, keepdims=True) - 10.0**-_DIGITS).argmax(axis=1)
+        closest[rows] = candidates[best]
+        nearness = similarities[np.arange(len(rows)), best].astype(np.float64)
+        distances[rows] = np.round(1 - nearness, _DIGITS).clip(min=0)
+    return closest, distances
+
+
+def _report(
+    counts: Integers,
+    foreign: Integers,
+    chosen: Integers,
+    distances: npt.NDArray[np.float64],
+    words: tuple[str, ...],
+    unknown: int,
+) -> AlignmentReport:
+    weights = counts[foreign]
+    contextual = chosen != unknown
+    pairs = (
+        Replacement(
+            words[foreign[row]],
+            words[chosen[row]],
+            None if math.isnan(distances[row]) else float(distances[row]),
+            int(weights[row]),
+        )
+        for row in np.argsort(-weights, kind="stable")
+    )
+    return AlignmentReport(
+        tokens=int(counts.sum()),
+        replaced_contextual=int(weights[contextual].sum()),
+        replaced_unknown=int(weights[~contextual].sum()),
+        words_contextual=int(contextual.sum()),
+        words_unknown=int((~contextual).sum()),
+        pairs=tuple(pairs),
+    )

@@ -1,0 +1,1 @@
+"""What works on measurements: comparisons, consistency, audits, caption quality, resampling weights."""

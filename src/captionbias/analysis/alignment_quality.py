@@ -1,0 +1,130 @@
+"""How well alignment keeps what people said: constant beside contextual, over word vectors and over delta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.alignment.align import DELTAS, AlignmentReport, align, elbow
+from captionbias.alignment.vectors import load_vectors
+from captionbias.analysis.caption_quality import meteor, meteor_name
+from captionbias.captions import check_sides
+from captionbias.metrics.protocol import signature, whole_number
+from captionbias.text import Tokens, tokenize
+
+Floats = npt.NDArray[np.float64]
+
+DELTA = 0.4  # of DBAC, for GloVe
+
+
+@dataclass(frozen=True)
+class AlignmentQuality:
+    """What alignment with some word vectors keeps.
+
+    Attributes:
+        meteor: METEOR between human captions before and after contextual substitution, mean over captions.
+        share_contextual: of the tokens that were replaced, the share that became a word and not `<unk>`.
+        deltas: thresholds, ascending, shape `(n,)`.
+        shares: `share_contextual` at each of them.
+        elbow: the threshold after which more of it gains less; None if the curve has none.
+        report: what was replaced.
+    """
+
+    meteor: float
+    share_contextual: float | None
+    deltas: Floats
+    shares: Floats
+    elbow: float | None
+    report: AlignmentReport
+
+
+@dataclass(frozen=True)
+class AlignmentStudy:
+    """Constant substitution beside contextual with several word vectors.
+
+    Attributes:
+        meteor_constant: METEOR between human captions before and after constant substitution, mean over captions.
+        meteor_name: `meteor`, or `meteor_without_synonyms` where WordNet is not installed.
+        captions: how many human captions METEOR was taken of.
+        vectors: the quality with each word vectors, by their name.
+        signature: everything that changes the numbers.
+    """
+
+    meteor_constant: float
+    meteor_name: str
+    captions: int
+    vectors: dict[str, AlignmentQuality]
+    signature: str
+
+
+def alignment_quality(
+    *,
+    predictions: Any,
+    references: Any,
+    vectors: Mapping[str, Any],
+    delta: float = DELTA,
+    tokenizer: str = "words",
+    captions: int = 2000,
+    seed: int = 0,
+) -> AlignmentStudy:
+    """Compare ways to say human captions in a captioner's words, as DBAC's section 5.4 and appendix A do.
+
+    METEOR credits a substitution only if it knows the two words for synonyms or forms of one word: without WordNet it
+    hardly tells contextual substitution from constant.
+
+    Args:
+        predictions: `n` model captions, whose words are the vocabulary.
+        references: `n` lists of human captions.
+        vectors: word vectors to compare, by any name; see `captionbias.alignment.vectors.load_vectors`.
+        delta: largest cosine distance of a contextual substitution.
+        tokenizer: `words` or `whitespace`.
+        captions: METEOR is taken of so many human captions, drawn with `seed`; of all, if there are fewer.
+        seed: of the draw.
+
+    Raises:
+        ValueError: bad captions, word vectors or delta; no word vectors; no word to replace.
+
+    Warns:
+        CaptionBiasWarning: METEOR goes without synonyms, as WordNet is not installed.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
+    >>> study = alignment_quality(
+    ...     predictions=["a dog runs", "a cat sleeps"],
+    ...     references=[["a dog runs quickly"], ["a cat sleeps there", "a cat sleeps"]],
+    ...     vectors={"trained here": "captions"},
+    ... )
+    >>> study.captions, study.vectors["trained here"].report.tokens
+    (3, 11)
+    """
+    if not vectors:
+        raise ValueError("vectors is empty: give word vectors to compare, such as {'FastText': 'wiki.en.bin'}")
+    count, seed = whole_number("captions", captions, least=1), whole_number("seed", seed, least=0)
+    said, human = check_sides(predictions, references)
+    texts = [text for image in human for text in image]
+    tokens = tokenize([*said, *texts], tokenizer)
+    model, people = tokens.between(0, len(said)), tokens.between(len(said), len(tokens))
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(texts))[:count])
+
+    def kept(aligned: Tokens) -> float:
+        """METEOR with the captions as they were."""
+        before, after = ([text.split() for text in part.select(drawn).texts()] for part in (people, aligned))
+        return float(meteor(after, [[words] for words in before]).mean())
+
+    constant, report = align(people, model.present(), frozenset(), None)
+    if not report.replaced_unknown:
+        raise ValueError("references: every word is one of the captioner's, so there is nothing to align")
+    name = meteor_name()
+    found = {}
+    for key, source in vectors.items():
+        aligned, report = align(people, model.present(), frozenset(), load_vectors(source, tokens), delta)
+        shares = report.shares(DELTAS)
+        found[key] = AlignmentQuality(
+            kept(aligned), report.share_contextual, DELTAS, shares, elbow(DELTAS, shares), report
+        )
+    parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
+    return AlignmentStudy(kept(constant), name, len(drawn), found, signature({**parts, "seed": seed}))

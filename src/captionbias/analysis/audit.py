@@ -1,0 +1,388 @@
+"""Everything there is to know of captioners' bias on the same images, in one call: what reports are made of."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from captionbias.alignment.vectors import CAPTIONS, train_vectors
+from captionbias.analysis.alignment_quality import alignment_quality
+from captionbias.analysis.caption_quality import caption_quality
+from captionbias.analysis.compare import Comparison, errors_of, measured_together
+from captionbias.captions import check_captions
+from captionbias.captions.values import as_list
+from captionbias.explain import Attributions, attribute_captions
+from captionbias.metrics.protocol import whole_number
+from captionbias.statistics.significance import images_needed
+from captionbias.text import LexiconSource, Tokens, load_lexicon, tokenize
+
+PRESETS = {"fast": {"dbac": "fast", "lic": "fast"}, "papers": {"dbac": "dbac-2026", "lic": "lic-2022"}}
+NAMES = {"dbac": "DBAC", "lic": "LIC"}
+WORDS, EXAMPLES = 30, 8
+ALIGNED = 500  # human captions whose alignment is judged
+# How long the steps take, relative to each other.
+COST = {"vectors": 3, "dbac": 12, "lic": 4, "words": 1, "alignment": 1, "quality": 2}
+
+Watch = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Captioners measured on the same images.
+
+    Attributes:
+        captioners: their names.
+        images: how many there are; `attribute_counts`: of each attribute value.
+        comparisons: of each metric (`dbac`, `lic`) the captioners' results with details, p-values, parts of the
+            variance and differences; see `captionbias.analysis.compare.compare`.
+        needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
+            alone cannot.
+        words: of each captioner, which words give the attribute away: `by_class`, `by_word` (the first 30 of each
+            value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
+            value), `signature`.
+        quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
+            packages that compute them.
+        alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
+            alignment: `contextual`, as DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
+        missing: what is not there and why.
+        settings: what was asked for, to measure it again.
+        signatures: everything that changes the scores, by metric.
+    """
+
+    captioners: tuple[str, ...]
+    images: int
+    attribute_counts: dict[str, int]
+    comparisons: dict[str, Comparison]
+    needed: dict[str, dict[str, dict[str, int | None]]]
+    words: dict[str, dict[str, Any]]
+    quality: dict[str, dict[str, Any]]
+    alignments: dict[str, dict[str, Any]]
+    missing: tuple[str, ...]
+    settings: dict[str, Any]
+    signatures: dict[str, str]
+
+    def result(self, metric: str, captioner: str) -> dict[str, Any]:
+        """What the metric returns for the captioner, details included."""
+        return self.comparisons[metric].results[captioner]
+
+    def notes(self, captioner: str) -> list[str]:
+        """What to know before the captioner's numbers are believed."""
+        return list(
+            dict.fromkeys(
+                f"{NAMES[metric]}: {note}"
+                for metric in self.comparisons
+                for note in self.result(metric, captioner)["details"]["warnings"]
+            )
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for a file."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "comparisons"}
+        return {**fields, "comparisons": {metric: found.as_dict() for metric, found in self.comparisons.items()}}
+
+
+def audit(
+    captioners: Mapping[str, Any],
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    *,
+    metrics: Sequence[str] = ("dbac", "lic"),
+    preset: str = "fast",
+    trials: int | None = None,
+    seed: int = 0,
+    attribute_lexicon: LexiconSource = "gender",
+    task_lexicon: LexiconSource | None = None,
+    vectors: Any = None,
+    bootstrap: int = 1000,
+    quality_images: int = 1000,
+    cache: bool | str | Path = True,
+    watch: Watch | None = None,
+) -> Audit:
+    """Measure one captioner or several with everything that a report shows.
+
+    Several captioners are aligned with the same word vectors, trained once on all captions if one of the captioners
+    lacks a human word; one alone with its own, so its scores are those that `dbac` and `lic` give.
+
+    Args:
+        captioners: each captioner's name and its `n` captions.
+        references, attributes, tasks: of the same images, as the metrics take them.
+        metrics: `dbac`, `lic` or both.
+        preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
+        trials: attackers for each set of captions; the preset's when None.
+        seed: of the first trial and of the bootstrap.
+        attribute_lexicon, task_lexicon: words, see `captionbias.text.load_lexicon`; tasks' are the preset's when None.
+        vectors: word vectors of DBAC's alignment, see `captionbias.alignment.vectors.load_vectors`.
+        bootstrap: replicates.
+        quality_images: caption quality is taken of so many images, drawn with `seed`.
+        cache: keep every finished trial: in the usual folder, in this one, or not at all.
+        watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
+            raises ends the audit.
+
+    Raises:
+        ValueError: no captioner or no name of one, an unknown metric or preset, a number that is none, or what the
+            metrics refuse.
+
+    >>> from captionbias.synthetic import plant
+    >>> people = vars(plant(200))
+    >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
+    >>> found.images, list(found.comparisons), found.captioners
+    (200, ['lic'], ('faithful',))
+    """
+    chosen = _checked(captioners, metrics, preset)
+    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    trials = None if trials is None else whole_number("trials", trials, least=1)
+    quality_images = whole_number("quality_images", quality_images, least=1)
+    mask = load_lexicon(attribute_lexicon).mask
+    people = {"references": references, "attributes": attributes, "tasks": tasks}
+    read = {}
+    for name, captions in captioners.items():
+        with errors_of(name):
+            read[name] = check_captions(predictions=captions, **people)
+    first = next(iter(read.values()))
+    missing: list[str] = []
+    scored = references is not None and _has_quality(missing)
+    asked_vectors = vectors
+    aligned: list[str] = []
+    trained = False
+    if "dbac" in chosen and references is not None:
+        tokens, aligned = _words_of_all(captioners, references)
+        trained = bool(aligned) and vectors in (None, CAPTIONS)
+    steps = _Steps(watch, _plan(list(captioners), chosen, trained, aligned if scored else [], scored))
+    if trained:
+        steps.begin("vectors", None)
+        vectors = _trained_vectors(captioners, tokens)
+    common: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "bootstrap": bootstrap, "details": True}
+    common["attribute_lexicon"] = attribute_lexicon
+    own: dict[str, dict[str, Any]] = {"lic": {}, "dbac": {"task_lexicon": task_lexicon, "vectors": vectors}}
+    if "dbac" in chosen and references is None and tasks is None:
+        missing.append("T to A: without human captions it needs the tasks that the images show")
+        own["dbac"]["directions"] = ["a_to_t"]
+    comparisons = {}
+    for metric in chosen:
+        comparisons[metric] = measured_together(
+            captioners,
+            people,
+            metric,
+            preset=PRESETS[preset][metric],
+            watch=partial(_begin, steps, metric),
+            progress=steps.within,
+            **common,
+            **own[metric],
+        )
+    missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
+    words = {}
+    for name, captions in captioners.items():
+        steps.begin("words", name)
+        try:
+            found = attribute_captions(
+                captions, attributes, preset=PRESETS[preset]["lic"], seed=seed, attribute_lexicon=attribute_lexicon
+            )
+        except ValueError as error:
+            missing.append(f"words of {name}: {error}")
+        else:
+            words[name] = _told(found, mask)
+    alignments, quality = {}, {}
+    for name in aligned if scored else ():
+        steps.begin("alignment", name)
+        try:
+            alignments[name] = _alignment(captioners[name], references, vectors, seed)
+        except ValueError as error:
+            missing.append(f"alignment of {name}: {error}")
+    for name, captions in captioners.items() if scored else ():
+        steps.begin("quality", name)
+        quality[name] = caption_quality(predictions=captions, references=references, images=quality_images, seed=seed)
+    steps.end()
+    return Audit(
+        captioners=tuple(captioners),
+        images=len(first),
+        attribute_counts=dict(sorted(Counter(first.attributes).items())),
+        comparisons=comparisons,
+        needed={metric: _needed(found, len(first)) for metric, found in comparisons.items()},
+        words=words,
+        quality=quality,
+        alignments=alignments,
+        missing=tuple(missing),
+        settings={
+            "metrics": chosen,
+            "preset": preset,
+            "trials": trials,
+            "seed": seed,
+            "bootstrap": bootstrap,
+            "attribute_lexicon": _named(attribute_lexicon),
+            "task_lexicon": None if task_lexicon is None else _named(task_lexicon),
+            "vectors": _vectors_name(asked_vectors),
+            "quality_images": quality_images,
+        },
+        signatures={metric: found.signature for metric, found in comparisons.items()},
+    )
+
+
+class _Steps:
+    """Which step it is, and how much of all work is done."""
+
+    def __init__(self, watch: Watch | None, plan: Mapping[tuple[str, str | None], float]) -> None:
+        self.watch = watch or (lambda step, done: None)
+        total = sum(plan.values())
+        ends = np.cumsum(list(plan.values())) / total
+        self.spans = {
+            step: (float(end - cost / total), float(end)) for (step, cost), end in zip(plan.items(), ends, strict=True)
+        }
+        self.title, self.span = "", (0.0, 0.0)
+
+    def begin(self, kind: str, captioner: str | None) -> None:
+        self.title = " of ".join(filter(None, (TITLES[kind], captioner)))
+        self.span = self.spans[kind, captioner]
+        self.watch(self.title, self.span[0])
+
+    def within(self, finished: int, total: int) -> None:
+        """Trials are most of the work of a metric."""
+        start, end = self.span
+        self.watch(f"{self.title}: attacker {finished} of {total}", start + (end - start) * 0.9 * finished / total)
+
+    def end(self) -> None:
+        self.watch("done", 1.0)
+
+
+TITLES = {
+    "vectors": "word vectors",
+    "dbac": "DBAC",
+    "lic": "LIC",
+    "words": "words",
+    "alignment": "alignment",
+    "quality": "quality",
+}
+
+
+def _plan(
+    captioners: Sequence[str], metrics: Sequence[str], trained: bool, aligned: Sequence[str], scored: bool
+) -> dict[tuple[str, str | None], float]:
+    """The steps that there will be, in order, with what each of them costs."""
+    steps: list[tuple[str, str | None]] = [("vectors", None)] if trained else []
+    steps += [(kind, name) for kind in (*metrics, "words") for name in captioners]
+    steps += [("alignment", name) for name in aligned]
+    steps += [("quality", name) for name in captioners if scored]
+    return {step: COST[step[0]] for step in steps}
+
+
+def _begin(steps: _Steps, metric: str, left: Sequence[str]) -> None:
+    steps.begin(metric, left[0])
+
+
+def _checked(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
+    if not isinstance(captioners, Mapping):
+        raise ValueError(
+            "captioners must map each captioner's name to its captions, as {'nic': captions} does; "
+            f"it is of type {type(captioners).__name__}"
+        )
+    if not captioners:
+        raise ValueError("captioners is empty: give at least one captioner's captions")
+    for name, captions in captioners.items():
+        if not isinstance(name, str):
+            raise ValueError(f"captioners has the name {name!r}: names are text, so write {str(name)!r}")
+        if captions is None:
+            raise ValueError(f"captioners[{name!r}] is None: give its captions, one for each image, or leave it out")
+    listed = isinstance(metrics, Collection) and not isinstance(metrics, str)
+    if not listed or not len(metrics) or any(name not in list(NAMES) for name in metrics):
+        raise ValueError(f"metrics must list one or both of {', '.join(NAMES)}, not {metrics!r}")
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
+    return [name for name in NAMES if name in metrics]
+
+
+def _has_quality(missing: list[str]) -> bool:
+    if find_spec("pycocoevalcap") and find_spec("nltk"):
+        return True
+    missing.append("caption quality: pip install 'captionbias[quality]'")
+    return False
+
+
+def _words_of_all(captioners: Mapping[str, Any], references: Any) -> tuple[Tokens, list[str]]:
+    """The words of all captions, the captioners' first, and the captioners that lack a word of people's."""
+    said = [as_list(name, captions) for name, captions in captioners.items()]
+    texts = [text for captions in said for text in captions]
+    tokens = tokenize(texts + [text for image in as_list("references", references) for text in image])
+    human = tokens.between(len(texts), len(tokens)).present()
+    ends = np.cumsum([0, *map(len, said)]).tolist()
+    spans = zip(captioners, ends[:-1], ends[1:], strict=True)
+    return tokens, [name for name, start, end in spans if (human & ~tokens.between(start, end).present()).any()]
+
+
+def _trained_vectors(captioners: Mapping[str, Any], tokens: Tokens) -> Any:
+    """The word vectors of every captioner's alignment; one captioner's are what `dbac` trains itself."""
+    vectors = train_vectors(tokens)
+    vectors.called = CAPTIONS if len(captioners) == 1 else f"{CAPTIONS} of {', '.join(captioners)}"
+    return vectors
+
+
+def _undefined(comparison: Comparison) -> list[str]:
+    """The scores that were asked for and that some captioner has in no trial."""
+    reason = "in no trial is it defined"
+    matched = "in no trial do test captions of the captioner and of people name the same, so there is nothing to match"
+    return [
+        f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
+        for captioner, result in comparison.results.items()
+        for score in comparison.scores
+        if score not in result
+    ]
+
+
+def _alignment(captions: Any, references: Any, vectors: Any, seed: int) -> dict[str, Any]:
+    study = alignment_quality(
+        predictions=captions, references=references, vectors={"": vectors}, captions=ALIGNED, seed=seed
+    )
+    found = {"contextual": study.vectors[""].meteor, "constant": study.meteor_constant}
+    return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
+
+
+def _told(found: Attributions, mask: str) -> dict[str, Any]:
+    """The words and captions that say most, as plain data; the mask stands in captions and is no word."""
+    least = min(10, max(2, len(found.tokens) // 50))
+    examples = []
+    for number in range(len(found.classes)):
+        of_class = np.flatnonzero((found.truth == number) & (found.scores.argmax(axis=1) == number))
+        surest = of_class[np.argsort(-found.scores[of_class, number], kind="stable")]
+        _, first = np.unique(found.tokens.select(surest).fingerprints(), return_index=True)
+        examples += [{"row": int(row), **found.of(int(row))} for row in found.rows[surest[np.sort(first)[:EXAMPLES]]]]
+    return {
+        "by_class": found.by_class(),
+        "by_word": {
+            name: [row for row in rows if row["word"] != mask][:WORDS] for name, rows in found.by_word(least).items()
+        },
+        "captions": examples,
+        "signature": found.signature,
+    }
+
+
+def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | None]]:
+    needed: dict[str, dict[str, int | None]] = {}
+    for captioner, parts in comparison.parts.items():
+        result = comparison.results[captioner]
+        needed[captioner] = {}
+        for score, of_score in parts.items():
+            width = result.get(f"{score}_ci_high", math.nan) - result.get(f"{score}_ci_low", math.nan)
+            try:
+                needed[captioner][score] = images_needed(of_score, images, width / 2)
+            except ValueError:  # no interval, one trial, or an attacker whose training spreads further than that
+                needed[captioner][score] = None
+    return needed
+
+
+def _named(lexicon: LexiconSource) -> Any:
+    if isinstance(lexicon, (str, Path)):
+        return str(lexicon)
+    return asdict(load_lexicon(lexicon))
+
+
+def _vectors_name(vectors: Any) -> str | None:
+    if vectors is None or isinstance(vectors, (str, Path)):
+        return None if vectors is None else str(vectors)
+    return str(getattr(vectors, "called", type(vectors).__name__))

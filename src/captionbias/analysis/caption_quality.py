@@ -1,0 +1,134 @@
+"""How good captions are, to set beside how biased they are: BLEU-4, ROUGE-L, METEOR and CIDEr."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.captions import CaptionBiasWarning, check_sides
+from captionbias.metrics.protocol import signature, whole_number
+from captionbias.text.tokens import tokenizer as find_tokenizer
+
+Floats = npt.NDArray[np.float64]
+
+
+def caption_quality(
+    *, predictions: Any, references: Any, tokenizer: str = "words", images: int | None = None, seed: int = 0
+) -> dict[str, Any]:
+    """How much a captioner's captions say what people say.
+
+    Captions are split as bias metrics split them; tokens without a letter or a digit are left out, as COCO's own
+    evaluation leaves punctuation out. Its tokenizer is another one, so published figures come out near, not the same.
+
+    Args:
+        predictions: `n` model captions.
+        references: `n` lists of human captions.
+        tokenizer: `words` or `whitespace`.
+        images: measure so many images, drawn without replacement and kept in order; all of them when None or when there
+            are no more. CIDEr weighs words by how few of the measured images have them.
+        seed: seed of the draw.
+
+    Returns:
+        `bleu_4`, `rouge_l` and `meteor` in [0, 1], `cider` in [0, 10], the higher the better, and `signature`. METEOR
+        matches synonyms through WordNet; where that is not installed it is `meteor_without_synonyms` instead.
+
+    Raises:
+        ValueError: bad captions or numbers; the message names the argument, the first bad row and the way out. Or a
+            package is missing.
+
+    Warns:
+        CaptionBiasWarning: WordNet is not installed.
+
+    Source: Papineni et al. 2002; Lin 2004; Banerjee and Lavie 2005; Vedantam et al. 2015.
+
+    >>> quality = caption_quality(
+    ...     predictions=["a man rides a brown horse", "two dogs run on the beach"],
+    ...     references=[["a man rides a brown horse on the grass"], ["two dogs run along a beach", "dogs at the sea"]],
+    ... )
+    >>> round(quality["bleu_4"], 3), round(quality["rouge_l"], 3), round(quality["cider"], 2)
+    (0.521, 0.719, 4.45)
+    """
+    try:
+        from pycocoevalcap.bleu.bleu import Bleu
+        from pycocoevalcap.cider.cider import Cider
+        from pycocoevalcap.rouge.rouge import Rouge
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
+
+    said, human = check_sides(predictions, references)
+    seed = whole_number("seed", seed, least=0)
+    measured: dict[str, Any] = {"metric": "caption_quality", "tok": tokenizer}
+    if images is not None and whole_number("images", images, least=1) < len(said):
+        drawn = np.sort(np.random.default_rng([seed, 7]).choice(len(said), images, replace=False))
+        said, human = tuple(said[row] for row in drawn), tuple(human[row] for row in drawn)
+        measured |= {"images": images, "seed": seed}
+    words = [_words(text, tokenizer) for text in said]
+    wanted = [[_words(text, tokenizer) for text in texts] for texts in human]
+    results = {image: [" ".join(text)] for image, text in enumerate(words)}
+    ground = {image: [" ".join(text) for text in texts] for image, texts in enumerate(wanted)}
+    bleu, _ = Bleu(4).compute_score(ground, results, verbose=0)
+    found = {
+        "bleu_4": float(bleu[3]),
+        "rouge_l": float(Rouge().compute_score(ground, results)[0]),
+        "cider": float(Cider().compute_score(ground, results)[0]),
+    }
+    name = meteor_name()
+    found[name] = float(meteor(words, wanted).mean())
+    return {**found, "signature": signature({**measured, "meteor": name})}
+
+
+def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:
+    """METEOR of each of `n` captions, split into words, against the best of its references; shape `(n,)`."""
+    from nltk.stem import PorterStemmer
+    from nltk.translate.meteor_score import single_meteor_score
+
+    known = _Remembering(PorterStemmer().stem, (_wordnet() or _NoSynonyms()).synsets)
+    same = {"preprocess": str, "stemmer": known, "wordnet": known}
+    best = [
+        max((single_meteor_score(reference, caption, **same) for reference in texts), default=0.0)
+        for caption, texts in zip(captions, references, strict=True)
+    ]
+    return np.array(best, np.float64)
+
+
+def meteor_name() -> str:
+    """What the score of `meteor` is called on this machine; warns where there is no WordNet."""
+    if _wordnet() is not None:
+        return "meteor"
+    warnings.warn(
+        "METEOR without synonyms: WordNet is not installed; get it with python -m nltk.downloader wordnet",
+        CaptionBiasWarning,
+        stacklevel=3,
+    )
+    return "meteor_without_synonyms"
+
+
+class _Remembering:
+    """A stemmer and a thesaurus that look up each word once: captions have few different ones."""
+
+    def __init__(self, stem: Any, synsets: Any) -> None:
+        self.stem, self.synsets = (lru_cache(maxsize=100_000)(look_up) for look_up in (stem, synsets))
+
+
+class _NoSynonyms:
+    def synsets(self, word: str) -> list[Any]:
+        return []
+
+
+def _wordnet() -> Any:
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        return None
+    return wordnet
+
+
+def _words(caption: str, name: str) -> list[str]:
+    return [word for word in find_tokenizer(name)(caption) if any(map(str.isalnum, word))]

@@ -1,0 +1,137 @@
+"""Do attackers agree? Captioners by encoders by metrics, and how far the scores depend on the encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from captionbias.attackers.registry import find_attacker
+from captionbias.metrics import dbac, lic
+from captionbias.statistics.intervals import Floats, coefficient_of_variation, conflict_score, ranking_consistency
+
+METRICS: dict[str, Callable[..., dict[str, Any]]] = {"lic": lic, "dbac": dbac}
+SCORES = {
+    "lic": ("lic",),
+    "dbac": ("dbac_a_to_t", "dbac_a_to_t_matched", "dbac_t_to_a", "dbac_t_to_a_matched"),
+}
+# In a study both metrics attack with the same networks: LIC's own LSTM has another name here.
+LIC_NAMES = {"lstm": "lstm-dbac", "lstm-lic": "lstm"}
+
+
+class Cell(NamedTuple):
+    """One measurement of a study."""
+
+    captioner: str
+    encoder: str
+    metric: str
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """`scores`: of each score, `(captioners, encoders)`, nan where it is undefined. `results`: everything measured."""
+
+    captioners: list[str]
+    encoders: list[str]
+    scores: dict[str, Floats]
+    results: list[dict[str, Any]]
+
+    def consistency(self) -> dict[str, dict[str, Any]]:
+        """Of each score: the coefficient of variation of each captioner and their mean, conflicts, and correlation.
+
+        Captioners without a score from every encoder are left out.
+        """
+        return {name: self._consistency(values) for name, values in self.scores.items()}
+
+    def _consistency(self, values: Floats) -> dict[str, Any]:
+        whole = ~np.isnan(values).any(axis=1)
+        variation = np.full(len(values), np.nan)
+        variation[whole] = coefficient_of_variation(values[whole])
+        known = variation[~np.isnan(variation)]
+        return {
+            "captioners": int(whole.sum()),
+            "coefficient_of_variation": dict(zip(self.captioners, variation.tolist(), strict=True)),
+            "mean_coefficient_of_variation": float(known.mean()) if len(known) else float("nan"),
+            "conflict_score": conflict_score(values[whole]) if whole.any() else float("nan"),
+            "ranking_consistency": ranking_consistency(values[whole]) if whole.sum() > 1 else float("nan"),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a file: what was measured and what follows from it."""
+        return {
+            "captioners": self.captioners,
+            "encoders": self.encoders,
+            "scores": {
+                name: {
+                    captioner: dict(zip(self.encoders, row, strict=True))
+                    for captioner, row in zip(self.captioners, values.tolist(), strict=True)
+                }
+                for name, values in self.scores.items()
+            },
+            "consistency": self.consistency(),
+            "results": self.results,
+        }
+
+
+def consistency(
+    captioners: Mapping[str, Mapping[str, Any]],
+    encoders: Mapping[str, str] | Sequence[str],
+    *,
+    metrics: Sequence[str] = ("lic", "dbac"),
+    directions: Sequence[str] = ("a_to_t", "t_to_a"),
+    watch: Callable[[Sequence[Cell]], None] | None = None,
+    **options: Any,
+) -> Study:
+    """Measure every captioner with every encoder, and compare.
+
+    Finished trials are kept: a study that was interrupted goes on where it stopped, and one more captioner or encoder
+    trains only its own.
+
+    Args:
+        captioners: their names, and of each the arguments `predictions`, `references`, `attributes` and, if there are
+            any, `tasks`, as the metrics take them.
+        encoders: names as `dbac` takes them, or names of your own with those.
+        metrics: `lic`, `dbac` or both.
+        directions: of `dbac`.
+        watch: called before each measurement with those that are left, this one first.
+        options: of both metrics, such as `trials`, `vectors`, `seed` or `cache`.
+
+    Returns:
+        The scores and how far they agree.
+
+    Raises:
+        ValueError: fewer than two encoders, an unknown metric, or what the metrics refuse.
+
+    Source: Nair et al. 2026, section 5.3; ImageCaptioner2, "Conflict score" and "Ranking consistency".
+
+    >>> from captionbias.synthetic import plant
+    >>> captioners = {name: vars(plant(200, a_to_t=dial)) for name, dial in (("faithful", 0.0), ("biased", 0.9))}
+    >>> study = consistency(captioners, ["bow", "linear"], metrics=["lic"], trials=2, bootstrap=0)
+    >>> study.scores["lic"].shape
+    (2, 2)
+    """
+    named = dict(encoders) if isinstance(encoders, Mapping) else {name: name for name in encoders}
+    if len(named) < 2 or not captioners:
+        raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
+    if not metrics or set(metrics) - set(METRICS):
+        raise ValueError(f"metrics must list one or both of {', '.join(METRICS)}, not {metrics!r}")
+    for encoder in named.values():
+        find_attacker(encoder)  # an unknown one is refused before hours of training
+    cells = [Cell(captioner, encoder, metric) for captioner in captioners for encoder in named for metric in metrics]
+    scores: dict[str, Floats] = {}
+    results = []
+    for number, (captioner, encoder, metric) in enumerate(cells):
+        if watch:
+            watch(cells[number:])
+        own = {"directions": list(directions)} if metric == "dbac" else {}
+        name = LIC_NAMES.get(named[encoder], named[encoder]) if metric == "lic" else named[encoder]
+        result = METRICS[metric](**captioners[captioner], **options, **own, encoder=name)
+        results.append({"captioner": captioner, "encoder": encoder, "metric": metric, "scores": result})
+        place = list(captioners).index(captioner), list(named).index(encoder)
+        for score in SCORES[metric]:
+            if metric == "lic" or any(direction in score for direction in directions):
+                table = scores.setdefault(score, np.full((len(captioners), len(named)), np.nan))
+                table[place] = result.get(score, np.nan)
+    return Study(list(captioners), list(named), scores, results)

@@ -1,0 +1,306 @@
+"""Where a bias comes from, in words, and weights that take it out of the training images."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from captionbias.captions import CaptionBiasWarning, Labels, check_labels
+from captionbias.captions.values import as_list, image_keys
+from captionbias.io.files import replacing
+from captionbias.scores import number_sets
+from captionbias.statistics.intervals import Floats
+from captionbias.text.tokens import Flags, Integers
+
+TOLERANCE, MOST_ROUNDS = 1e-6, 2000
+SMALL_SHARE = 0.2
+
+
+def in_words(row: Mapping[str, Any]) -> str:
+    """One row of `dbac(..., details=True)["details"]["sources"]["a_to_t"]` (or `["t_to_a"]`) as a sentence.
+
+    A pair that is named more often can still take from the score: omega also counts how sure an attacker is of these
+    captions, and how frequent all of what they name is. The part of the matched score comes first: the published one
+    also moves with how often a captioner names tasks at all.
+
+    >>> in_words({
+    ...     "direction": "t_to_a", "attribute": "woman", "task": "knife", "named_m": 0.54, "named_h": 0.3,
+    ...     "amplification": 0.021, "amplification_ci_low": 0.01, "amplification_ci_high": 0.03,
+    ...     "amplification_matched": 0.019,
+    ... })
+    'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.019 matched,
+    +0.021 [+0.010, +0.030] as published'
+    """
+    from_label, to_label = ("attribute", "task") if row["direction"] == "a_to_t" else ("task", "attribute")
+    arrow = "A to T" if row["direction"] == "a_to_t" else "T to A"
+    nothing = {"attribute": "nobody named", "task": "no task"}
+    names = [nothing[kind] if row[kind] is None else row[kind] for kind in (from_label, to_label)]
+    said = "; ".join(filter(None, (_how_often(row), _how_much(row))))
+    return f"{names[0]} -> {names[1]} ({arrow})" + (f": {said}" if said else "")
+
+
+def _how_often(row: Mapping[str, Any]) -> str:
+    model, human = row.get("named_m"), row.get("named_h")
+    if model is None and human is None:
+        return ""
+    if model is None or human is None:
+        return f"in {model if human is None else human:.1%} of {'' if human is None else 'human '}captions"
+    text = f"in {model:.1%} of captions, in {human:.1%} of human ones"
+    return f"{text} ({model / human:.1f} times as often)" if human else text
+
+
+def _how_much(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{row[quantity]:+.3f}{_interval(row, quantity)} {form}"
+        for quantity, form in (("amplification_matched", "matched"), ("amplification", "as published"))
+        if row.get(quantity) is not None
+    ]
+    return f"adds {', '.join(parts)}" if parts else ""
+
+
+def _interval(row: Mapping[str, Any], quantity: str) -> str:
+    low, high = row.get(f"{quantity}_ci_low"), row.get(f"{quantity}_ci_high")
+    return "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+
+
+def added(row: Mapping[str, Any]) -> float | None:
+    """What a row adds to the matched score; to the published one where it has no matched part; None without either.
+
+    The published part also moves with how often a captioner names tasks at all: where it rarely does, most pairs that
+    name one have a part below 0, whatever its bias.
+
+    >>> added({"amplification": -0.016, "amplification_matched": 0.026}), added({"amplification": -0.016}), added({})
+    (0.026, -0.016, None)
+    """
+    matched = row.get("amplification_matched")
+    return row.get("amplification") if matched is None else matched
+
+
+def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10) -> Floats:
+    """How often to draw each training image, so that the attribute says nothing about the tasks that are amplified.
+
+    Takes the first `top` of the rows that add to the matched score (their `amplification_matched` is above 0, or their
+    `amplification` where they have no matched one) and name both an attribute value and a task. Drawn by the weights,
+    each task of these rows is as frequent with every attribute value; every attribute value and each of these tasks
+    stay as frequent as they are. So images that go against an association, of women without knives, say, count more. Of
+    all such weights these are the closest to equal ones (they have the smallest relative entropy).
+
+    Args:
+        attributes: `n` labels, one for each image.
+        tasks: `n` lists of the tasks that the images show, under the names of the rows.
+        rows: rows of one direction or both, from `dbac(..., details=True)["details"]["sources"]`. Their attribute
+            values may have other names than `attributes`: those of T to A are the lexicon's.
+        top: how many rows, from the first on.
+
+    Returns:
+        Weights `(n,)` with mean 1: for `torch.utils.data.WeightedRandomSampler(weights, len(weights))`, or with
+        `datasets` for `dataset.select(generator.choice(len(weights), len(weights), p=weights / weights.sum()))`.
+
+    Raises:
+        ValueError: input that cannot be weighted: no row adds to the score, a task in no image, or an attribute value
+            without a single image that could stand for the missing half.
+
+    Source: Deming and Stephan 1940 (iterative proportional fitting); Kamiran and Calders 2012 (reweighing).
+
+    >>> tasks = [["knife"], ["knife"], ["knife"], [], ["knife"], [], [], []]
+    >>> row = {"attribute": "female", "task": "knife", "amplification": 0.1}
+    >>> resampling_weights(["female"] * 4 + ["male"] * 4, tasks, [row]).round(3).tolist()
+    [0.667, 0.667, 0.667, 2.0, 2.0, 0.667, 0.667, 0.667]
+    """
+    shown = _checked(attributes, tasks)
+    chosen = _chosen_tasks(rows, top, shown[1])
+    classes, flags = shown[0].flags.argmax(axis=1), shown[1].flags[:, chosen]
+    # Images with the same attribute value and the same of these tasks have the same weight.
+    (group,) = number_sets([np.column_stack([shown[0].flags, flags])])
+    _, first, count = np.unique(group, return_index=True, return_counts=True)
+    names = [shown[1].names[task] for task in chosen]
+    weights = _independent(classes[first], flags[first], count.astype(np.float64), shown[0].names, names)[group]
+    _warn_few(weights)
+    return weights
+
+
+def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str, Any]]:
+    """How far attribute and task go together among the images, as they are and drawn by weights.
+
+    This is of the labels that a captioner would be trained on. It does not say what that captioner will then name.
+
+    Returns:
+        One row a pair that some image shows: `attribute`, `task`, `images`, and `before` and `after`, the share of the
+        attribute value among images with the task over its share among all images. 1 is independent, above 1 they go
+        together. The farthest from 1 before come first.
+
+    >>> tasks = [["knife"], ["knife"], ["knife"], [], ["knife"], [], [], []]
+    >>> labels = ["female"] * 4 + ["male"] * 4
+    >>> for row in predicted_effect(labels, tasks, [2 / 3, 2 / 3, 2 / 3, 2, 2, 2 / 3, 2 / 3, 2 / 3]):
+    ...     print(row["attribute"], row["task"], row["images"], row["before"], round(row["after"], 3))
+    female knife 3 1.5 1.0
+    male knife 1 0.5 1.0
+    """
+    attribute, task = _checked(attributes, tasks)
+    given = _checked_weights(weights, len(attribute))
+    images = _together(attribute.flags, task.flags, np.ones(len(attribute)))[0]
+    before, after = (_together(attribute.flags, task.flags, each)[1] for each in (np.ones(len(attribute)), given))
+    rows = [
+        {
+            "attribute": attribute.names[a],
+            "task": task.names[t],
+            "images": int(images[a, t]),
+            "before": float(before[a, t]),
+            "after": float(after[a, t]),
+        }
+        for a, t in np.argwhere(images > 0)
+    ]
+    return sorted(rows, key=lambda row: -abs(row["before"] - 1))
+
+
+def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
+    """Write `image_id,weight` as CSV or Parquet, by the ending of the name, whole or not at all.
+
+    Args:
+        path: ends in `.csv` or `.parquet`; a file there is replaced.
+        image_ids: `n` strings or numbers, all different.
+        weights: `n` weights, none below 0.
+
+    Raises:
+        ValueError: another ending, ids and weights that do not go together, or a file that cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_weights(Path(folder) / "weights.csv", [7, 9], [0.5, 1.5])
+    ...     print((Path(folder) / "weights.csv").read_text(), end="")
+    image_id,weight
+    7,0.5
+    9,1.5
+    """
+    path = Path(path)
+    if path.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"path {str(path)!r} ends in neither .csv nor .parquet: name a file of one of these kinds")
+    ids = image_keys("image_ids", as_list("image_ids", image_ids))
+    given = _checked_weights(weights, len(ids))
+    seen: dict[str, int] = {}
+    for row, image in enumerate(ids if len(set(ids)) < len(ids) else ()):
+        if seen.setdefault(image, row) != row:
+            raise ValueError(f"image_ids[{row}] repeats {image}, the image of row {seen[image]}: give each one row")
+    with replacing(path) as part:
+        _write(part, path.suffix, list(ids), given)
+
+
+def _write(part: Path, ending: str, ids: list[str], weights: Floats) -> None:
+    if ending == ".csv":
+        with part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["image_id", "weight"])
+            writer.writerows(zip(ids, weights.tolist(), strict=True))
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"image_id": ids, "weight": weights}), part)
+
+
+def _checked(attributes: Any, tasks: Any) -> tuple[Labels, Labels]:
+    attribute, task = check_labels("attributes", attributes), check_labels("tasks", tasks)
+    if len(attribute) != len(task):
+        raise ValueError(
+            f"attributes has length {len(attribute):,} and tasks has length {len(task):,}: entry i of each belongs to "
+            "image i, so give as many of one as of the other"
+        )
+    for row in np.flatnonzero(attribute.flags.sum(axis=1) != 1)[:1]:
+        raise ValueError(f"attributes[{row}] must be one label: drop images that show none or several values")
+    if len(attribute.names) < 2:
+        raise ValueError(f"attributes has one value, {attribute.names[0]!r}, in all images: add images of another")
+    return attribute, task
+
+
+def _checked_weights(weights: Any, images: int) -> Floats:
+    given = np.asarray(weights, np.float64)
+    if given.shape != (images,):
+        raise ValueError(f"weights has shape {given.shape}, and there are {images:,} images: give one weight for each")
+    for row in np.flatnonzero(~np.isfinite(given) | (given < 0))[:1]:
+        raise ValueError(f"weights[{row}] is {given[row]}: a weight is a number of 0 or more")
+    if not given.any():
+        raise ValueError("weights are all 0: give at least one image a weight above 0")
+    return given
+
+
+def _chosen_tasks(rows: Sequence[Mapping[str, Any]], top: int, tasks: Labels) -> Integers:
+    """The columns of the tasks of the first `top` rows that add, by `added`."""
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise ValueError(f"top must be a whole number of 1 or more, not {top!r}")
+    adding = [
+        (number, row)
+        for number, row in enumerate(rows)
+        if row["attribute"] is not None and row["task"] is not None and (added(row) or 0.0) > 0
+    ][:top]
+    if not adding:
+        raise ValueError(
+            "rows: none with an attribute value and a task has an amplification_matched (an amplification where there "
+            "is no matched one) above 0, so there is nothing to take out; give the rows of details['sources'] of a "
+            "captioner measured with predictions and references"
+        )
+    for number, row in adding:
+        if row["task"] not in tasks.names:
+            raise ValueError(
+                f"rows[{number}] is about task {row['task']!r}, which no image has; give tasks under the names of the "
+                "rows, or leave that row out"
+            )
+    return np.unique([tasks.names.index(row["task"]) for _, row in adding])
+
+
+def _independent(classes: Integers, flags: Flags, count: Floats, values: Sequence[str], tasks: Sequence[str]) -> Floats:
+    """Weights of groups of images under which each task is independent of the class.
+
+    Args:
+        classes: each group's class, `(groups,)`; `flags`: its tasks, `(groups, tasks)`; `count`: its images.
+    """
+    cells = [2 * classes + flags[:, task] for task in range(len(tasks))]
+    of_class = np.bincount(classes, count, len(values))
+    targets = []
+    for task, cell in enumerate(cells):
+        share = count[flags[:, task]].sum() / count.sum()
+        target = np.outer(of_class, [1 - share, share])
+        missing = np.argwhere((np.bincount(cell, count, target.size).reshape(target.shape) == 0) & (target > 0))
+        for value, present in missing[:1]:
+            raise ValueError(
+                f"tasks: no image of attribute {values[value]!r} is {'with' if present else 'without'} task "
+                f"{tasks[task]!r}, so no weights can make the two independent; add such images, or leave its rows out"
+            )
+        targets.append(target.reshape(-1))
+    weights = np.ones(len(classes))
+    for _ in range(MOST_ROUNDS):
+        farthest = 0.0
+        for cell, target in zip(cells, targets, strict=True):
+            sums = np.bincount(cell, weights * count, len(target))
+            factor = np.divide(target, sums, out=np.ones(len(target)), where=sums > 0)
+            farthest = max(farthest, float(np.abs(factor - 1).max()))
+            weights *= factor[cell]
+        if farthest < TOLERANCE:
+            return weights
+    raise ValueError(
+        f"tasks: no weights make {', '.join(tasks)} all independent of the attribute, since they occur together too "
+        "often; ask for fewer rows with top"
+    )
+
+
+def _warn_few(weights: Floats) -> None:
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    if effective < SMALL_SHARE * len(weights):
+        warnings.warn(
+            f"weights: the {len(weights):,} images count as {effective:,.0f}; a few rare ones would be drawn again and "
+            "again. Ask for fewer rows with top, or add images that go against the association",
+            CaptionBiasWarning,
+            stacklevel=3,
+        )
+
+
+def _together(attribute: Flags, task: Flags, weights: Floats) -> tuple[Floats, Floats]:
+    """Weighted images of each pair, and how many times as many they are as if the two were independent."""
+    values = attribute * weights[:, None]
+    both = values.T @ task.astype(np.float64)
+    expected = np.outer(values.sum(axis=0), weights @ task) / weights.sum()
+    return both, np.divide(both, expected, out=np.full(both.shape, np.nan), where=expected > 0)

@@ -1,0 +1,135 @@
+"""A user's own attacker: any `torch.nn.Module` that turns captions into logits."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import pickle
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from captionbias.attackers import batches
+from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.neural.dropout import Drop
+from captionbias.attackers.neural.fitting import PRECISIONS, fit_and_score, one_thread, outputs, own_random_numbers
+from captionbias.attackers.recipes import Schedule
+from captionbias.text.tokens import Integers
+
+STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
+
+
+def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
+    """The class, or the one called `module:Class`.
+
+    Raises:
+        ValueError: there is no such module or class, or it is no `torch.nn.Module`.
+    """
+    found: Any = encoder
+    if isinstance(encoder, str):
+        module, _, name = encoder.partition(":")
+        try:
+            found = importlib.import_module(module)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"encoder {encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
+            ) from error
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        raise ValueError(f"encoder {encoder!r} is no class of torch.nn.Module: its objects turn captions into logits")
+    return found
+
+
+def name(module: type[nn.Module]) -> str:
+    """The class's name and a digest of what makes it: what a signature and a cache know it by.
+
+    That is the file or notebook cell that defines it, and the values that its methods take from the function around it.
+
+    Raises:
+        ValueError: it has no source, or such a value cannot be written down.
+    """
+    digest = hashlib.sha256(_source(module))
+    for method in filter(inspect.isfunction, vars(module).values()):
+        taken = inspect.getclosurevars(method).nonlocals
+        for variable in sorted(taken.keys() - {"__class__"}):
+            digest.update(f"{method.__name__} {variable} ".encode() + _content(module, variable, taken[variable]))
+    return f"{module.__qualname__}-{digest.hexdigest()[:8]}"
+
+
+def _source(module: type[nn.Module]) -> bytes:
+    try:
+        return Path(inspect.getsourcefile(module) or "").read_bytes()
+    except (OSError, TypeError):
+        pass
+    try:
+        return inspect.getsource(module).encode()
+    except (OSError, TypeError) as error:
+        raise ValueError(
+            f"encoder {module.__qualname__} has no source to be known by: define it in a file or a notebook cell"
+        ) from error
+
+
+def _content(module: type[nn.Module], variable: str, value: object) -> bytes:
+    if hasattr(value, "__qualname__"):  # a function or class, whose source the file has
+        return str(value.__qualname__).encode()
+    try:
+        return pickle.dumps(value)
+    except Exception as error:  # objects raise anything when they are pickled
+        raise ValueError(
+            f"encoder {module.__qualname__} takes {variable!r} from the function around it, which cannot be written "
+            "down to know the encoder by: make it in the file of the class"
+        ) from error
+
+
+def schedule(module: type[nn.Module]) -> Schedule:
+    """`STANDARD`, but for what the class says in attributes of the same names."""
+    said = {field.name: getattr(module, field.name) for field in fields(Schedule) if hasattr(module, field.name)}
+    return replace(STANDARD, **said)
+
+
+class Own(nn.Module):
+    """A user's network among the engine's: one trial, and its logits checked."""
+
+    def __init__(self, module: nn.Module, outputs: int, precision: torch.dtype) -> None:
+        super().__init__()
+        self.module, self.outputs, self.precision = module, outputs, precision
+
+    def forward(self, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+        own_lengths = torch.as_tensor(lengths[0], device=tokens.device)
+        with torch.autocast(tokens.device.type, self.precision, enabled=self.precision != torch.float32):
+            logits = self.module(tokens[0], own_lengths)
+        wanted = (tokens.shape[1], self.outputs)
+        if not isinstance(logits, Tensor) or logits.shape != wanted:
+            given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+            raise ValueError(
+                f"encoder {type(self.module).__qualname__}: forward(tokens, lengths) gives {given}; it must give "
+                f"logits of shape (captions, outputs), here {wanted}"
+            )
+        if not (self.training or torch.isfinite(logits).all()):
+            raise ValueError(
+                f"encoder {type(self.module).__qualname__}: once trained, its logits are not all finite: give the "
+                "class a lower learning_rate"
+            )
+        return logits[None].float()
+
+
+def train(trials: Sequence[Trial], module: type[nn.Module], precision: str, device: torch.device) -> list[TrialScores]:
+    """Train one network a trial and score it; torch's random numbers are the trial's own meanwhile.
+
+    `module(words, outputs)` makes the network: `words` is the number of rows that an embedding of its tokens needs.
+    Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, and lengths
+    `(captions,)` into logits `(captions, outputs)`.
+    """
+    scores = []
+    for trial in trials:
+        with one_thread(), own_random_numbers(trial.seed, device):
+            words, rows = batches.vocabulary(trial)
+            model = Own(module(rows, outputs(trial)), outputs(trial), PRECISIONS[precision])
+            scores += fit_and_score([trial], [words], model, schedule(module), 0.0, device)
+    return scores

@@ -1,0 +1,203 @@
+"""Attackers by name: how each is trained, in which precision, and what a cache and a signature know it by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from captionbias.attackers import batches
+from captionbias.attackers import convex
+from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.cache import open_cache
+from captionbias.attackers.pretrained.models import KNOWN, Model, find_model, is_model
+from captionbias.attackers.ranks import device
+from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+CONVEX = {"bow": True, "linear": False}  # with pairs of words or without
+ENCODERS = (*CONVEX, *RECIPES)
+BERTS = ("bert-frozen", "bert-finetuned")
+PRECISIONS = ("fp32", "bf16")
+# Raised when the same trial gives other scores than before.
+ENGINE = 2
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """`train` trains trials of equal `shape` together; with `shape` None, one after the other.
+
+    `name`: in signatures. `precision`: None where there is no choice. `identity`: everything that determines a trial's
+    scores beside the trial itself. `placement`: where trials are best trained, see `captionbias.attackers.placement`.
+    `reads_words`: whether the words' spelling plays a part, and not only which are the same.
+    """
+
+    name: str
+    precision: str | None
+    identity: str
+    train: Callable[[Sequence[Trial]], list[TrialScores]]
+    shape: Callable[[Trial], Hashable] | None
+    placement: str
+    reads_words: bool = False
+
+    def signature(self) -> dict[str, str]:
+        return {"attacker": self.name} | ({"precision": self.precision} if self.precision else {})
+
+
+def find_attacker(
+    encoder: str | type[nn.Module],
+    precision: str | None = None,
+    model: str | None = None,
+    cache: bool | str | Path = True,
+) -> Attacker:
+    """The attacker called `encoder`.
+
+    Args:
+        encoder: one of `ENCODERS`; the name or folder of a pretrained sentence encoder; one of `BERTS`; or a user's
+            `torch.nn.Module`, as a class or as `module:Class`.
+        precision: `fp32` or `bf16`; None for bf16 where the device computes it natively, else fp32.
+        model: what an encoder of `BERTS` stands on, a name or a folder; `bert-base-uncased` when None.
+        cache: where embeddings of pretrained encoders and trainings in progress are kept, as in `run_trials`.
+
+    Raises:
+        ValueError: no such encoder, model or precision, or a library is missing.
+
+    >>> find_attacker("bow").name
+    'bow'
+    >>> find_attacker("gru")
+    Traceback (most recent call last):
+    ValueError: encoder 'gru' is unknown; choose one of bow, linear, ..., or your own as module:Class
+    """
+    own = not isinstance(encoder, str) or ":" in encoder
+    pretrained = not own and encoder not in ENCODERS and (encoder in BERTS or is_model(str(encoder)))
+    if not own and not pretrained and encoder not in ENCODERS:
+        raise ValueError(
+            f"encoder {encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder "
+            "or the owner/name of a pretrained one, or your own as module:Class"
+        )
+    if model is not None and encoder not in BERTS:
+        raise ValueError(f"model {model!r}: only {' and '.join(BERTS)} stand on a model of choice; leave it out")
+    if precision is not None and precision not in PRECISIONS:
+        raise ValueError(f"precision {precision!r} is unknown; choose one of {', '.join(PRECISIONS)}")
+    if encoder in CONVEX:
+        return _convex(str(encoder), precision)
+    _need_torch(encoder)
+    place = device()
+    precision = precision or ("bf16" if computes_bf16(place) else "fp32")
+    if pretrained:
+        return _pretrained(str(encoder), model, precision, place, cache)
+    return _own(encoder, precision, place) if own else _built_in(str(encoder), precision, place)
+
+
+def _convex(name: str, precision: str | None) -> Attacker:
+    if precision is not None:
+        raise ValueError(f"precision {precision!r}: encoder {name!r} has no choice of precision; leave it out")
+    settings = (convex.L2, convex.SOLVER, convex.TASK_STEPS, convex.TASK_MEMORY, convex.TASK_NGRAM_COUNT)
+    identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
+    return Attacker(name, None, identity, partial(convex.train, pairs=CONVEX[name]), None, "threads")
+
+
+def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
+    from captionbias.attackers.neural.training import train
+
+    recipe = RECIPES[name]
+    return Attacker(
+        name,
+        precision,
+        _identity(recipe, precision, place),
+        partial(train, recipe=recipe, precision=precision, device=place),
+        partial(batches.shape, batch=recipe.schedule.batch),
+        "processes" if place.type == "cpu" else "stacked",
+    )
+
+
+def _pretrained(
+    encoder: str, model: str | None, precision: str, place: torch.device, cache: bool | str | Path
+) -> Attacker:
+    if not find_spec("sentence_transformers"):  # importing it takes seconds, and only encoding needs that
+        raise ValueError(f"encoder {encoder!r} needs sentence-transformers: pip install 'captionbias[pretrained]'")
+    bert = encoder in BERTS
+    found = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
+    name = f"{encoder},{found.name}" if bert else found.name
+    store = open_cache(cache)
+    folder = store.folder if store else None
+    if encoder == "bert-finetuned":
+        return _finetuned(name, found, precision, place, folder)
+    from captionbias.attackers.neural import frozen
+
+    recipe = BERT_FROZEN if bert else SENTENCES
+    return Attacker(
+        name,
+        precision,
+        _identity((recipe, found.identity), precision, place),
+        partial(frozen.train, recipe=recipe, model=found, precision=precision, device=place, folder=folder),
+        partial(batches.shape, batch=recipe.schedule.batch),
+        "stacked",
+        reads_words=True,
+    )
+
+
+def _finetuned(name: str, model: Model, precision: str, place: torch.device, folder: Path | None) -> Attacker:
+    from captionbias.attackers.neural.finetuned import train
+
+    recipe = BERT_FINETUNED
+    identity = _identity((recipe, model.identity), precision, place)
+    return Attacker(
+        name,
+        precision,
+        identity,
+        partial(train, recipe=recipe, model=model, precision=precision, device=place, folder=folder, identity=identity),
+        None,
+        "plain",
+        reads_words=True,
+    )
+
+
+def _own(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
+    from captionbias.attackers.neural import user_module
+
+    module = user_module.find(encoder)
+    name = user_module.name(module)
+    return Attacker(
+        name,
+        precision,
+        _identity((name, user_module.schedule(module)), precision, place),
+        partial(user_module.train, module=module, precision=precision, device=place),
+        None,
+        "processes" if place.type == "cpu" else "plain",
+    )
+
+
+def _identity(what: Any, precision: str, place: torch.device) -> str:
+    return f"{what} {ENGINE} {precision} {place.type} torch {version('torch')}"
+
+
+def computes_bf16(place: torch.device) -> bool:
+    """Whether the device has instructions for bfloat16 products; a processor without them is slower than in fp32."""
+    import torch
+
+    if place.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if place.type != "cpu":
+        return False
+    known = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+
+
+def _need_torch(encoder: object) -> None:
+    try:
+        import accelerate  # noqa: F401
+        import datasets  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ValueError(
+            f"encoder {encoder!r} needs torch, accelerate and datasets: pip install 'captionbias[torch]', or use "
+            "preset='fast'"
+        ) from error

@@ -1,0 +1,108 @@
+"""What commands do with the terminal: results on it, errors and notes beside them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from captionbias import __version__
+
+console = Console()
+complaints = Console(stderr=True)
+
+
+def read_files(**files: Any) -> Any:
+    """The captions of the files, checked and joined."""
+    from captionbias.captions import read_captions
+
+    return read_captions(**files)
+
+
+def read_captioners(predictions: Sequence[str], **files: Any) -> dict[str, Any]:
+    """Each captioner's captions with what `files` say of its images, checked and joined."""
+    return {
+        name: read_files(predictions=Path(file), **files) for name, file in named(predictions, "predictions").items()
+    }
+
+
+def named(given: Sequence[str], option: str) -> dict[str, str]:
+    """`name=what` as it says; a file or folder alone is named after itself."""
+    named: dict[str, str] = {}
+    for value in given:
+        name, equals, what = value.partition("=")
+        if not equals:
+            name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
+        if name in named:
+            raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")
+        named[name] = what
+    return named
+
+
+def scored(
+    metric: Callable[..., dict[str, Any]], captions: Any, chosen: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The metric's flat result, and its details."""
+    result = metric(
+        predictions=captions.predictions,
+        references=captions.references,
+        attributes=captions.attributes,
+        details=True,
+        **chosen,
+    )
+    return result, result.pop("details")
+
+
+def tell_rest(name: str, result: dict[str, Any], details: dict[str, Any], output: Path | None) -> None:
+    """What every metric has below its table: the images, the signature, the file with everything."""
+    from captionbias.report import write_json
+
+    counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
+    console.print(f"\n{details['images']:,} images: {counts}", highlight=False, markup=False)
+    console.print(f"signature {result['signature']}", highlight=False, markup=False, soft_wrap=True)
+    if output and not console.quiet:
+        write_json({"metric": name, "version": __version__, "scores": result, "details": details}, output)
+        console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str, float], None] | None]:
+    """A progress bar on standard error that names the step, as a function to call with it and the share done."""
+    if not complaints.is_terminal or console.quiet:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=complaints, transient=True) as progress:
+        task = progress.add_task("", total=1.0)
+        yield lambda step, done: progress.update(task, description=step, completed=done)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and as soon as it is known."""
+    from captionbias.attackers.ranks import RankError
+    from captionbias.attackers.workers import WorkerKilledError
+    from captionbias.captions import CaptionBiasWarning
+
+    noted: set[str] = set()
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in noted and not console.quiet:
+            noted.add(str(message))
+            complaints.print(f"note: {message}", highlight=False, markup=False, soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CaptionBiasWarning)
+        warnings.showwarning = tell
+        try:
+            yield
+        except (ValueError, RankError, WorkerKilledError) as error:
+            complaints.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+            raise typer.Exit(2) from error

@@ -1,7 +1,0 @@
-"""Datasets from the original files of the studies: checked, documented, written as Parquet with a card."""
-
-from __future__ import annotations
-
-from captionbias.data.build import Built, build_dataset, dataset_names
-
-__all__ = ["Built", "build_dataset", "dataset_names"]

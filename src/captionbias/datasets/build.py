@@ -1,0 +1,188 @@
+"""A folder of Parquet files with their dataset card, from the original files."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import captionbias
+from captionbias.datasets.original_files import mark, reasons
+
+if TYPE_CHECKING:
+    from datasets import DatasetInfo
+
+    from captionbias.datasets.builder import CaptionDataset
+
+_WRITTEN = re.compile(r"README\.md|eval\.yaml|\w+/\w+-\d{5}-of-\d{5}\.parquet")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A dataset that was written.
+
+    Attributes:
+        folder: where it is; `load_dataset(folder)` reads it.
+        rows: how many rows each configuration has.
+        left_out: for each configuration why rows of the original files were left out, and how many.
+    """
+
+    folder: Path
+    rows: dict[str, int]
+    left_out: dict[str, dict[str, int]]
+
+
+def dataset_names() -> list[str]:
+    """Names of the datasets that `build_dataset` builds.
+
+    >>> dataset_names()
+    ['artemis_emotions', 'coco_caption_bias', 'controlled_verbs', 'lic_captions']
+    """
+    return sorted(path.name for path in _scripts().iterdir() if (path / f"{path.name}.py").is_file())
+
+
+def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
+    """Write the dataset `name` from its original files in the folder `source` to the folder `to`.
+
+    The folder appears whole or not at all: Parquet files, one folder a configuration; README.md, the dataset card; and
+    eval.yaml, if captioners' results may name the dataset. An earlier build that stands there is replaced. The same
+    files give the same bytes.
+
+    Args:
+        name: one of `dataset_names()`; its card tells which files it needs and where they come from.
+        source: the folder with the original files.
+        to: the folder to write: a new or an empty one, or an earlier build of this dataset.
+        configurations: those to write; all by default.
+
+    Raises:
+        ValueError: an unknown name; a file that is missing, cut off or malformed, with its first bad row; a
+            configuration without rows; a folder that has other files, or cannot be written to.
+    """
+    from datasets.exceptions import DatasetGenerationError
+
+    builder = _builder(name)
+    chosen = _chosen(builder, name, configurations)
+    try:
+        folder = Path(to).expanduser().resolve()
+    except (OSError, RuntimeError) as error:  # links in a circle, the home of nobody
+        raise _unwritable(to, error) from error
+    try:
+        _check_replaceable(folder, name)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".captionbias-", dir=folder.parent) as work:
+            new = Path(work, "new")
+            built = _write(builder, name, Path(source), new, chosen, Path(work, "cache"))
+            _swap(new, folder, Path(work, "old"))
+    except DatasetGenerationError as error:
+        if isinstance(error.__cause__, ValueError):
+            raise error.__cause__ from None
+        if isinstance(error.__cause__, OSError):
+            raise _unwritable(folder, error.__cause__) from error
+        raise
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return Built(folder, *built)
+
+
+def _unwritable(folder: Path | str, error: Exception) -> ValueError:
+    why = getattr(error, "strerror", None) or error
+    return ValueError(f"{folder} cannot be written ({why}): name a folder that can")
+
+
+def _scripts() -> Path:
+    package = Path(captionbias.__file__).parent
+    in_wheel = package / "_datasets_scripts"
+    return in_wheel if in_wheel.is_dir() else package.parents[1] / "datasets_scripts"
+
+
+def _builder(name: str) -> type[CaptionDataset]:
+    """The builder class in the script of this name."""
+    from captionbias.datasets.builder import CaptionDataset
+
+    if name not in dataset_names():
+        raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(dataset_names())}")
+    spec = importlib.util.spec_from_file_location(
+        f"captionbias._datasets_scripts.{name}", _scripts() / name / f"{name}.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # datasets names the dataset after its module
+    spec.loader.exec_module(module)
+    return next(
+        found
+        for found in vars(module).values()
+        if isinstance(found, type) and issubclass(found, CaptionDataset) and found is not CaptionDataset
+    )
+
+
+def _chosen(builder: type[CaptionDataset], name: str, configurations: Sequence[str] | None) -> Sequence[str]:
+    known = [config.name for config in builder.BUILDER_CONFIGS]
+    for row, configuration in enumerate(configurations or ()):
+        if configuration not in known:
+            raise ValueError(
+                f"configurations[{row}] is {configuration!r}, which {name} has not: choose from {', '.join(known)}"
+            )
+    return list(dict.fromkeys(configurations)) if configurations else known
+
+
+def _check_replaceable(folder: Path, name: str) -> None:
+    """Raise unless the folder is new, empty or an earlier build: nothing that anyone else put there is ever removed."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is a file: name a folder")
+    card = folder / "README.md"
+    ours = card.is_file() and mark(name) in card.read_text(encoding="utf-8", errors="replace")
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder).as_posix()
+        own = path.is_dir() or (path.is_file() and _WRITTEN.fullmatch(place))
+        if not (ours and own):
+            raise ValueError(f"{folder} has {place}, which no earlier build of {name} wrote: name another folder")
+
+
+def _write(
+    builder: type[CaptionDataset], name: str, source: Path, new: Path, configurations: Sequence[str], cache: Path
+) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    from captionbias.datasets.card import benchmark_of, dataset_card
+
+    infos: dict[str, DatasetInfo] = {}
+    opened = None
+    for configuration in configurations:
+        built = builder(data_dir=str(source), source=opened, config_name=configuration, cache_dir=str(cache))
+        opened = built.source
+        built.download_and_prepare(str(cache / configuration), file_format="parquet")
+        files = sorted((cache / configuration).glob("*.parquet"))
+        if not built.info.splits[opened.SPLIT].num_examples:
+            raise ValueError(
+                f"the configuration {configuration!r} of {name} has no rows: {reasons(opened.left_out[configuration])} "
+                "were left out; check the files, or name the configurations to write"
+            )
+        (new / configuration).mkdir(parents=True)
+        for number, file in enumerate(files):
+            file.rename(new / configuration / f"{opened.SPLIT}-{number:05d}-of-{len(files):05d}.parquet")
+        built.info.download_size = sum(path.stat().st_size for path in (new / configuration).iterdir())
+        infos[configuration] = built.info
+    assert opened is not None
+    template = (_scripts() / name / "README.md").read_text(encoding="utf-8")
+    (new / "README.md").write_text(dataset_card(template, name, infos, opened, new), encoding="utf-8")
+    if opened.BENCHMARK:
+        (new / "eval.yaml").write_text(benchmark_of(template), encoding="utf-8")
+    return {key: info.splits[opened.SPLIT].num_examples for key, info in infos.items()}, opened.left_out
+
+
+def _swap(new: Path, folder: Path, old: Path) -> None:
+    """Put the new folder in the place of the old one."""
+    try:
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except BaseException:  # Ctrl-C too
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise

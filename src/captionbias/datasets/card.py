@@ -1,0 +1,75 @@
+"""The card of a dataset that was built: its template, with what the build has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from captionbias.datasets.original_files import Source, mark, reasons
+
+if TYPE_CHECKING:
+    from datasets import DatasetInfo
+
+CONTENTS = "<!-- contents -->"
+
+
+def dataset_card(template: str, name: str, infos: Mapping[str, DatasetInfo], source: Source, folder: Path) -> str:
+    """The card's text: front matter with configurations and sizes, and a table of what was kept and left out.
+
+    Args:
+        template: the card of the script, with a line `CONTENTS`.
+        name: the dataset.
+        infos: for each configuration what `datasets` knows of it.
+        source: the opened files.
+        folder: where the Parquet files are.
+    """
+    from datasets.info import DatasetInfosDict
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard(template)
+    files: dict[str, dict[str, Any]] = {
+        key: {"data_files": [{"split": source.SPLIT, "path": f"{key}/{source.SPLIT}-*"}]} for key in infos
+    }
+    next(iter(files.values()))["default"] = True  # load_dataset(folder) reads the first
+    MetadataConfigs(files).to_dataset_card_data(card.data)
+    DatasetInfosDict(infos).to_dataset_card_data(card.data)
+    contents = "\n".join([mark(name), "", *_kept(infos, source), *_captioners(infos, source, folder)])
+    return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
+
+
+def benchmark_of(template: str) -> str:
+    """The text of the eval.yaml of a dataset with this card: its name and its first paragraph."""
+    from huggingface_hub import DatasetCard
+
+    from captionbias.hub.eval_results import benchmark
+
+    card = DatasetCard(template)
+    paragraphs = [part for part in card.text.strip().split("\n\n") if not part.startswith("#")]
+    return benchmark(card.data["pretty_name"], paragraphs[0])
+
+
+def _kept(infos: Mapping[str, DatasetInfo], source: Source) -> list[str]:
+    rows = [
+        f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"
+        for key, info in infos.items()
+    ]
+    return ["| configuration | rows | left out |", "| --- | --- | --- |", *rows]
+
+
+def _captioners(infos: Mapping[str, DatasetInfo], source: Source, folder: Path) -> list[str]:
+    """How many rows each captioner has a caption for."""
+    import pyarrow.dataset as pads
+
+    if not source.captioners:
+        return []
+    lines = ["", f"| captioner | {' | '.join(f'`{key}`' for key in infos)} |", "| --- |" + " --- |" * len(infos)]
+    tables = [pads.dataset(folder / key) for key in infos]
+    for name in source.captioners:
+        counts = (
+            table.count_rows(filter=pads.field(name).is_valid()) if name in table.schema.names else 0
+            for table in tables
+        )
+        lines.append(f"| `{name}` | {' | '.join(f'{count:,}' for count in counts)} |")
+    return lines

@@ -1,0 +1,1 @@
+"""Files: written whole or not at all, and the formats that results are written in."""

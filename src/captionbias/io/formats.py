@@ -1,0 +1,69 @@
+"""Results as files, written whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from captionbias.io.files import replacing
+
+if TYPE_CHECKING:
+    from captionbias.report.views import Grid
+
+FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+
+
+def write_json(content: Mapping[str, Any], path: Path) -> None:
+    """Write a result as JSON, whole or not at all; what is undefined becomes null.
+
+    Raises:
+        ValueError: the folder does not exist or cannot be written to, or the path is no file's.
+    """
+    write_text(json_text(content, indent=2) + "\n", path)
+
+
+def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
+    """A result as JSON; what is undefined becomes null.
+
+    >>> json_text({"lic": float("nan")})
+    '{"lic": null}'
+    """
+    return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def csv_text(grid: Grid) -> str:
+    r"""A table as CSV. No spreadsheet takes a text in it for a formula: what could be one gets a quote before it.
+
+    >>> from captionbias.report.views import Column, Grid
+    >>> csv_text(Grid("", (Column("task"), Column("adds", ".2f")), [["=cmd()", -0.125], ["knife", None]]))
+    "task,adds\r\n'=cmd(),-0.125\r\nknife,\r\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")  # with another, a lone \r in a cell would begin a row
+    writer.writerow([_no_formula(column.name) for column in grid.columns])
+    writer.writerows([_no_formula(cell) for cell in row] for row in grid.rows)
+    return text.getvalue()
+
+
+def _no_formula(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a file whole or not at all; errors as `write_json`."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,168 @@
+"""Where a DBAC comes from: what each attribute value with each task adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from captionbias.metrics.dbac_direction import FORMS, INVERSE, SIDES, UNBOUNDED, Answers, PartMeans, PartsOf, Replicates
+from captionbias.scores import Omega, amplification_part, normalized_difference, occurrences
+from captionbias.statistics.intervals import Floats, bootstrap_interval
+from captionbias.text.tokens import Integers
+
+MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of labels that occur in one direction, those that add or take most first: by their matched part, by the
+    published one where no matched score is defined.
+
+    `numbers`: see `scores.pair_shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what
+    the largest of them add in a trial, for `directions.replicates`.
+    """
+
+    numbers: Integers
+    estimate: dict[str, Floats]
+    parts_of: PartsOf
+
+
+def ranked_pairs(name: str, answers: Answers, notes: list[str]) -> Pairs | None:
+    """The pairs of one direction; None, and a note that says so, where the quality has no parts."""
+    if answers.kind == INVERSE:
+        notes.append(f"{name}: quality {INVERSE} is no sum over captions, so there is no table of sources")
+        return None
+    counts, named = _counts(answers)
+    pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
+    estimate = _estimate(answers, pairs)
+
+    order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
+    pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
+    if len(counts) == 2:
+        estimate |= {
+            f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
+            for form in FORMS
+        }
+    for side in counts:
+        estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
+    scored = "amplification" if len(counts) == 2 else "omega"
+    drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
+    return Pairs(pairs, estimate, _parts_of(answers, pairs[:MOST_INTERVALS], drawn))
+
+
+def sources(
+    name: str,
+    pairs: Pairs,
+    shown_labels: Sequence[str],
+    named_labels: Sequence[str],
+    drawn: Replicates,
+) -> list[dict[str, Any]]:
+    """The omegas and the score of one direction, divided among pairs of an attribute value and a task.
+
+    A test caption's part of omega, its quality times its weight over the number of test captions, goes to what its
+    image shows with what it names. A to T: the attribute value of the image with each task that the caption names. T to
+    A: each task of the image with each attribute value that the caption names. Several share it equally; what is not
+    there (a caption that names nothing, an image without tasks) is None.
+
+    Args:
+        name: `a_to_t` or `t_to_a`.
+        pairs: of `ranked_pairs`.
+        shown_labels: what images can show; `named_labels`: what captions can name.
+        drawn: the bootstrap of the score, with the parts of these pairs.
+
+    Returns:
+        One row a pair that occurs, those that add or take most first: `direction`, `attribute`, `task`; `omega_m` and
+        `omega_h`, its parts of either omega; `amplification`, its part of the score, and `difference`, the normalized
+        difference of its own two parts; these four also with `..._matched`; `named_m` and `named_h`, the share of all
+        captions of images that show the one which name the other; `test_captions_m` and `test_captions_h`, a trial's
+        captions with both. `amplification_ci_low/high` (and `..._matched_ci_...`): 95%, over images and trials, of the
+        300 first rows. Over all rows the parts sum to the omegas and the amplifications to the scores. With one side
+        only its omega's parts, with their intervals.
+
+        The order is by the size of `amplification_matched`: the published part also moves with how often a captioner
+        names tasks at all. It is by that of `amplification` where no matched score is defined, and of the omega's part
+        with one side.
+    """
+    intervals = _intervals(pairs, drawn)
+    shown_label, named_label = np.divmod(pairs.numbers, len(named_labels) + 1)
+    shown_names, named_names = [*shown_labels, None], [*named_labels, None]
+    shown_kind, named_kind = ("attribute", "task") if name == "a_to_t" else ("task", "attribute")
+    rows = []
+    for number in range(len(pairs.numbers)):
+        labels = {shown_kind: shown_names[shown_label[number]], named_kind: named_names[named_label[number]]}
+        quantities = {quantity: float(values[number]) for quantity, values in pairs.estimate.items()}
+        quantities |= intervals[number] if number < len(intervals) else {}
+        rows.append(
+            {"direction": name, "attribute": labels["attribute"], "task": labels["task"]}
+            | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
+        )
+    return rows
+
+
+def _ranked_by(estimate: Mapping[str, Floats]) -> str:
+    """The quantity whose size puts the pairs in order; all of a direction's pairs have a matched part or none has."""
+    by = [name for name in ("amplification_matched", "amplification") if name in estimate] or list(estimate)
+    return next((name for name in by if not np.isnan(estimate[name]).any()), by[-1])
+
+
+def _counts(answers: Answers) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Of every pair and each side: test captions with it, a trial; the share that names the one where the other is."""
+    direction = answers.direction
+    sets = direction.shown_sets, direction.named_sets
+    counts, shares = {}, {}
+    for side, captions in direction.captions.items():
+        tested = np.concatenate([trial.rows for trial in answers.tested[side]])
+        counts[side] = occurrences(captions, direction.shown, tested, *sets)[0] / answers.trials
+        both, base = occurrences(captions, direction.shown, np.arange(len(captions.image)), *sets)
+        shares[side] = np.divide(both, base, out=np.full(len(base), np.nan), where=base > 0)
+    return counts, shares
+
+
+def _estimate(answers: Answers, pairs: Integers) -> dict[str, Floats]:
+    """The means over trials of the pairs' parts of the omegas and of the score, with every image once: `(pairs,)`."""
+    kinds = [f"omega_{side}" for side in SIDES if side in answers.tested]
+    if len(kinds) == 2:
+        kinds += [f"omega_{side}_matched" for side in SIDES] + [f"amplification{form}" for form in FORMS]
+    parts_of, parts = _parts_of(answers, pairs, kinds), PartMeans()
+    sides = answers.weighted(np.ones((len(answers.direction.shown), 1)))
+    for number, omegas in enumerate(answers.omegas(sides)):
+        parts.add(parts_of(number, omegas), np.ones(1))
+    return {quantity: values[:, 0] for quantity, values in parts.means().items()}
+
+
+def _parts_of(answers: Answers, pairs: Integers, quantities: Iterable[str]) -> PartsOf:
+    """Reads off a trial what the pairs add to its omegas and to its score."""
+    shares = answers.shares(pairs)
+
+    def read(number: int, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
+        parts = {}
+        for side, omega in omegas.items():
+            parts[f"omega_{side}"] = omega.published_parts(shares[number][side])
+            if len(omegas) == 2:
+                parts[f"omega_{side}_matched"] = omega.matched_parts(shares[number][side])
+        if len(omegas) == 2:
+            m, h = omegas["m"], omegas["h"]
+            whole = {"": (m.published, h.published), "_matched": (m.matched, h.matched)}
+            for form in FORMS:
+                parts[f"amplification{form}"] = amplification_part(
+                    parts[f"omega_m{form}"], parts[f"omega_h{form}"], *whole[form]
+                )
+        return {quantity: parts[quantity] for quantity in quantities}
+
+    return read
+
+
+def _intervals(pairs: Pairs, drawn: Replicates) -> list[dict[str, float]]:
+    """The intervals of each of the first pairs."""
+    intervals: list[dict[str, float]] = [{} for _ in pairs.numbers[:MOST_INTERVALS]]
+    for quantity, replicates in drawn.parts.items():
+        if replicates.shape[1] < 2:
+            continue
+        bounds = (-1.0, 1.0) if quantity.startswith("amplification") else UNBOUNDED
+        for number, of_pair in enumerate(replicates):
+            low, high = bootstrap_interval(float(pairs.estimate[quantity][number]), of_pair, bounds)
+            intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
+    return intervals

@@ -1,0 +1,366 @@
+"""An audit as plain tables: the same rows for a page, for Markdown and for CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from captionbias.report.terminal import DIRECTION_NAMES, ROWS, SMALL_DBAC, Row, verdict
+
+if TYPE_CHECKING:
+    from captionbias.analysis.audit import Audit
+
+Cell = str | float | int | None
+
+SIDE_NAMES = {"m": "captioner", "d": "human captions", "h": "human captions"}
+QUALITY_NAMES = {
+    "bleu_4": "BLEU-4",
+    "rouge_l": "ROUGE-L",
+    "meteor": "METEOR",
+    "meteor_without_synonyms": "METEOR without synonyms",
+    "cider": "CIDEr",
+}
+
+
+class Column(NamedTuple):
+    """`form`: how its numbers are written, as in `format(number, form)`; empty for text."""
+
+    name: str
+    form: str = ""
+
+
+class Grid(NamedTuple):
+    """A table of text and numbers; None where there is nothing. `meaning`: what its columns say."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[list[Cell]]
+    meaning: str = ""
+
+    def texts(self) -> Iterator[list[str]]:
+        """The rows as they are read."""
+        for row in self.rows:
+            yield [shown(cell, column.form) for cell, column in zip(row, self.columns, strict=True)]
+
+
+def shown(cell: Cell, form: str) -> str:
+    """A cell as it is read.
+
+    >>> shown(0.123456, ".3f"), shown(None, ".3f"), shown(-0.00001, ".3f"), shown("nic", "")
+    ('0.123', '-', '0.000', 'nic')
+    """
+    if cell is None:
+        return "-"
+    if isinstance(cell, str):
+        return cell
+    text = format(cell, form)
+    return text[1:] if text.startswith("-") and not any(digit in text for digit in "123456789") else text
+
+
+def scores(audit: Audit, judged: bool = False) -> Grid:
+    """Every score of every captioner with its interval, p-value and verdict.
+
+    `judged`: only the scores that can have a verdict, if there are any.
+    """
+    found = list(_scores_of(audit))
+    if judged and any(row.judged for _, _, row in found):
+        found = [one for one in found if one[2].judged]
+    rows: list[list[Cell]] = []
+    for captioner, metric, row in found:
+        comparison = audit.comparisons[metric]
+        result = comparison.results[captioner]
+        p = _number(comparison.p_values[captioner].get(row.key, math.nan))
+        rows.append(
+            [
+                captioner,
+                _whole_label(row.key, row.label),
+                *_with_interval(result, row.key),
+                p if row.judged else None,
+                verdict(result, row.key) if row.judged else None,
+            ]
+        )
+    columns = ("captioner", "score", "value", "low", "high", "p", "verdict")
+    forms = ("", "", ".3f", ".3f", ".3f", ".3f", "")
+    return Grid(
+        "Scores",
+        tuple(map(Column, columns, forms)),
+        rows,
+        _scores_meaning([row for _, _, row in found]),
+    )
+
+
+def _scores_of(audit: Audit) -> Iterator[tuple[str, str, Row]]:
+    """Of each captioner and metric the scores that it has, or that were asked for and are undefined."""
+    for captioner in audit.captioners:
+        for metric, comparison in audit.comparisons.items():
+            for row in ROWS[metric]:
+                if row.key in comparison.results[captioner] or row.key in comparison.scores:
+                    yield captioner, metric, row
+
+
+def _scores_meaning(rows: Sequence[Row]) -> str:
+    """What the columns say of these scores."""
+    keys = {row.key for row in rows}
+    said = ["low, high: 95% interval over images and trials."]
+    if any(row.judged for row in rows):
+        said.append(
+            "p: how often chance alone would bring a score this far from 0. Above 0 the captioner makes its data's "
+            "bias worse (amplifies), below 0 it softens it (mitigates)."
+        )
+    if any(key.endswith("_matched") for key in keys):
+        said.append(
+            f"Matched DBAC nearer to 0 than {SMALL_DBAC:g} is no clear change whatever its interval: a faithful "
+            "captioner reads as much."
+        )
+    if keys & {"dbac_a_to_t", "dbac_t_to_a"}:
+        said.append("DBAC as published also moves with how often captions name anything at all, so it gets no verdict.")
+    if any(key.startswith("omega") for key in keys):
+        said.append("Omega: how surely an attacker tells what the captions hide, each caption by its weight.")
+    if keys & {"lic_m", "lic_d"}:
+        said.append(
+            "LIC of the captioner or of human captions: how surely an attacker reads the attribute from captions whose "
+            "attribute words are masked."
+        )
+    return " ".join(said)
+
+
+def differences(audit: Audit) -> Grid:
+    """Differences between captioners on the same images."""
+    rows: list[list[Cell]] = [
+        [
+            one.first,
+            one.second,
+            score_name(one.score),
+            one.difference,
+            _number(one.ci_low),
+            _number(one.ci_high),
+            _number(one.p),
+            _number(one.p_holm),
+        ]
+        for comparison in audit.comparisons.values()
+        for one in comparison.differences
+    ]
+    columns = ("first", "second", "score", "first less second", "low", "high", "p", "p, corrected")
+    forms = ("", "", "", *(".3f",) * 5)
+    return Grid(
+        "Differences",
+        tuple(map(Column, columns, forms)),
+        rows,
+        "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within DBAC and within "
+        "LIC, for the number of differences.",
+    )
+
+
+def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
+    """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
+    found = audit.result("dbac", captioner)["details"]["sources"].get(direction, [])
+    both = any("amplification" in row for row in found)
+    side = "" if both else next((side for side in "mh" if found and f"omega_{side}" in found[0]), "m")
+    parts = ("amplification_matched", "amplification") if both else (f"omega_{side}",)
+    sorted_by = next((part for part in parts if any(part in row for row in found)), parts[0])
+    largest = sorted(found, key=lambda row: -abs(row.get(sorted_by, 0.0)))[:top]
+    rows: list[list[Cell]] = []
+    for row in largest:
+        rows.append(
+            [pair_name(row), row.get("named_m"), row.get("named_h")]
+            + [row.get(f"{part}{end}") for part in parts for end in ("", "_ci_low", "_ci_high")]
+            + [row.get("test_captions_m")]
+        )
+    names = {"amplification_matched": "adds, matched", "amplification": "adds, as published"}
+    of_parts = [name for part in parts for name in (names.get(part, "omega"), "low", "high")]
+    return Grid(
+        f"What {DIRECTION_NAMES[direction]} is made of",
+        (
+            Column("pair"),
+            Column("captioner names it", ".1%"),
+            Column("people name it", ".1%"),
+            *(Column(name, "+.4f") for name in of_parts),
+            Column("test captions, captioner", ",.1f"),
+        ),
+        rows,
+        _sources_meaning(both, len(rows), len(found)),
+    )
+
+
+def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
+    """`both`: captioner and people, whose difference is the score; one alone has its omega."""
+    score = "the score" if both else "omega"
+    adds = "what that adds to the score" if both else "the part of omega, how surely an attacker tells, that it makes"
+    whole = f"All rows together make {score}."
+    if shown_rows < all_rows:
+        whole = f"These are the {shown_rows:,} largest of {all_rows:,} rows, which together make {score}."
+    return (
+        "How often, of the captions of images that show the first, the second is named; "
+        f"{adds}, with its 95% interval; and the captioner's test captions with both in a trial. {whole}"
+    )
+
+
+def pair_name(row: Mapping[str, Any]) -> str:
+    """A row of the sources by what shapes what.
+
+    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
+    'knife → woman'
+    """
+    attribute, task = row["attribute"] or "nobody named", row["task"] or "no task"
+    return f"{attribute} → {task}" if row["direction"] == "a_to_t" else f"{task} → {attribute}"
+
+
+def words(audit: Audit, captioner: str) -> Grid:
+    """The words that give each attribute value away, masked words aside."""
+    rows: list[list[Cell]] = [
+        [value, row["word"], row["mean"], row["count"]]
+        for value, found in audit.words[captioner]["by_word"].items()
+        for row in found[:10]
+        if row["mean"] > 0
+    ]
+    return Grid(
+        "Words that give the attribute away",
+        (Column("attribute"), Column("word"), Column("adds", "+.2f"), Column("times", ",d")),
+        rows,
+        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it stands in "
+        "the captions that the attacker had not learnt from.",
+    )
+
+
+def quality(audit: Audit) -> Grid:
+    """How good the captions are."""
+    names = [name for name in QUALITY_NAMES if any(name in found for found in audit.quality.values())]
+    return Grid(
+        "Caption quality",
+        (Column("captioner"), *(Column(QUALITY_NAMES[name], ".3f") for name in names)),
+        [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
+        "How much the captions say what people say; the higher the better.",
+    )
+
+
+def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
+    """Which human words became which of the captioner's."""
+    report = audit.result("dbac", captioner)["details"].get(direction, {}).get("alignment")
+    pairs = report["pairs"] if report else []
+    rows: list[list[Cell]] = [[pair[part] for part in ("word", "replacement", "distance", "tokens")] for pair in pairs]
+    meaning = "What people say is put into the words that the captioner uses before the two are compared."
+    if report:
+        replaced = report["replaced_contextual"] + report["replaced_unknown"]
+        meaning += f" {replaced:,} of {report['tokens']:,} human words were replaced"
+        share = report["share_contextual"]
+        meaning += "." if share is None else f", {share:.0%} of them by another word and the rest by <unk>."
+    return Grid(
+        f"What alignment replaced, {DIRECTION_NAMES[direction]}",
+        (Column("people's word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
+        rows,
+        meaning,
+    )
+
+
+def meteors(audit: Audit) -> Grid:
+    """How much of what people said either way of alignment keeps."""
+    name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
+    rows: list[list[Cell]] = [
+        [name, found["contextual"], found["constant"]] for name, found in audit.alignments.items()
+    ]
+    return Grid(
+        f"{name} of aligned captions",
+        (Column("captioner"), Column("contextual (DBAC)", ".4f"), Column("constant (LIC)", ".4f")),
+        rows,
+        "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
+        "the two are told apart by word forms alone.",
+    )
+
+
+def leaks(audit: Audit) -> Grid:
+    """Test captions that also stand in the training split, and the scores without them."""
+    rows: list[list[Cell]] = [
+        [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
+    ]
+    columns = ("captioner", "score", "seen, captioner", "seen, people", "value", "on unseen captions")
+    return Grid(
+        "Captions that were seen in training",
+        tuple(map(Column, columns, ("", "", ".0%", ".0%", ".3f", ".3f"))),
+        rows,
+        "Captioners repeat themselves: the share of test captions that stand word for word in the split that the "
+        "attacker learnt from, and the score without them.",
+    )
+
+
+def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
+    if "lic" in audit.comparisons:
+        result = audit.result("lic", captioner)
+        unseen = result["details"].get("unseen") or {}
+        key = "lic" if "lic" in result else next(key for key in ("lic_m", "lic_d") if key in result)
+        seen = [_share(result.get(f"seen_{side}")) for side in "md"]
+        yield [_whole_label(key, "LIC x 100"), *seen, result[key], unseen.get(key)]
+    if "dbac" in audit.comparisons:
+        result = audit.result("dbac", captioner)
+        for direction in DIRECTION_NAMES:
+            if direction not in result["details"]:
+                continue
+            details = result["details"][direction]
+            matched = f"dbac_{direction}_matched"
+            whole, part = (matched, "dbac_matched") if matched in result else (f"omega_m_{direction}", "omega_m")
+            seen = [_share(details["seen"].get(side)) for side in "mh"]
+            yield [score_name(whole), *seen, result.get(whole), (details.get("unseen") or {}).get(part)]
+
+
+def certainty(audit: Audit) -> Grid:
+    """What the uncertainty comes from, and how many images would halve it."""
+    rows: list[list[Cell]] = []
+    for captioner in audit.captioners:
+        for metric, comparison in audit.comparisons.items():
+            for score, parts in comparison.parts[captioner].items():
+                rows.append(
+                    [
+                        captioner,
+                        score_name(score),
+                        _number(parts.standard_error),
+                        _number(parts.share_of_trials),
+                        audit.needed[metric][captioner].get(score),
+                    ]
+                )
+    return Grid(
+        "How sure, and what would make it surer",
+        (
+            Column("captioner"),
+            Column("score"),
+            Column("standard error, at least", ".4f"),
+            Column("due to trials", ".0%"),
+            Column("images for half the interval", ",d"),
+        ),
+        rows,
+        f"Due to trials: the part of the variance that more trials would lessen; the rest is of the {audit.images:,} "
+        "images. At least: other images to learn from are not counted. No number of images with one trial or no "
+        "bootstrap, which cannot tell, and where images alone cannot halve the interval.",
+    )
+
+
+def _with_interval(result: Mapping[str, Any], key: str) -> Sequence[Cell]:
+    return [result.get(key), result.get(f"{key}_ci_low"), result.get(f"{key}_ci_high")]
+
+
+def score_name(key: str) -> str:
+    """What a key of a result is called where it stands alone.
+
+    >>> score_name("dbac_a_to_t_matched"), score_name("lic_m")
+    ('DBAC A to T, matched', 'LIC x 100, captioner')
+    """
+    labels = {row.key: row.label.strip() for metric in ("lic", "dbac") for row in ROWS[metric]}
+    return _whole_label(key, labels.get(key, key))
+
+
+def _whole_label(key: str, label: str) -> str:
+    """Some labels of `ROWS` hang on the one above."""
+    alone = {
+        "lic_m": "LIC x 100, captioner",
+        "lic_d": "LIC x 100, human captions",
+        "dbac_a_to_t": "DBAC A to T, as published",
+        "dbac_t_to_a": "DBAC T to A, as published",
+    }
+    return alone.get(key, label.strip())
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _share(percent: float | None) -> float | None:
+    return None if percent is None else percent / 100

@@ -1,0 +1,1 @@
+"""Intervals, p-values and agreement: pure functions on arrays."""

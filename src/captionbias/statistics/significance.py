@@ -1,0 +1,209 @@
+"""How sure a score is and why: the parts of its variance, p-values, Holm's correction, and how many images it takes.
+
+A score is a mean over trials. Each trial draws a split of the images, trains an attacker on one part and scores the
+captions of the other. So the mean could have come out otherwise for two reasons: other trials, or other images.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.statistics.intervals import Floats
+
+Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: intervals are of 95%
+
+
+@dataclass(frozen=True)
+class VarianceParts:
+    """Where the variance of a score comes from, in squared units of the score; nan where it cannot be told.
+
+    `trials`: how many were measured; 0 where the score is undefined in all of them.
+
+    `trial`: the variance of one trial's score around the mean of all possible trials, on these very images. Its parts:
+    `split`, because a trial scores some images and not others, and `training`, the rest: the images it learns from and
+    the random numbers of its training.
+
+    `images`: the variance of the mean of all possible trials if other images were drawn to be scored. It is what the
+    trials share when images are resampled, so more trials do not lessen it. Attackers stay as they were trained: other
+    images to learn from would move all trials together, and nothing here shows how far.
+
+    `images_at_fixed_trials`: the variance of the reported mean when images are resampled and trials, with their splits,
+    stay. It counts `images`, and also `split / trials`, since a trial's few test images are resampled with the others.
+
+    `bootstrap`: the variance of the replicates that the reported interval is made of, which resample images and trials.
+    It counts `split / trials` up to three times (as images, as trials, and as both). That about makes up for the images
+    to learn from: `benchmarks/significance.py` finds it close to the variance that there is, and `standard_error`
+    squared a lower bound.
+    """
+
+    trials: int
+    trial: float
+    split: float
+    training: float
+    images: float
+    images_at_fixed_trials: float
+    bootstrap: float
+
+    @property
+    def standard_error(self) -> float:
+        """Of the reported mean: the root of `images + trial / trials`, a lower bound."""
+        return math.sqrt(self.images + self._of_trials)
+
+    @property
+    def share_of_trials(self) -> float:
+        """The part of the reported mean's variance that more trials would lessen, in [0, 1]."""
+        total = self.images + self._of_trials
+        return self._of_trials / total if total > 0 else float("nan")
+
+    @property
+    def _of_trials(self) -> float:
+        return self.trial / self.trials if self.trials else float("nan")
+
+
+def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> VarianceParts:
+    """The parts of the variance of a mean over trials.
+
+    Args:
+        values: the score in each trial, shape `(trials,)`; trials where it is nan are left out.
+        per_trial: the score in each trial with the images of each bootstrap replicate, `(trials, replicates)`; the
+            images of a replicate are the same for all trials.
+        replicates: the mean over trials in each replicate of images and trials, `(replicates,)`.
+
+    Returns:
+        The parts. Two trials and two replicates are needed to tell them apart; without, they are nan. An estimate
+        below 0, which small parts can have by chance, is 0.
+
+    With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c` and
+    `split` is `v - c`: two trials have only the images in common.
+
+    >>> drawn = np.random.default_rng(0).normal(size=(4, 1)) + np.random.default_rng(1).normal(size=2000)
+    >>> parts = variance_parts(np.array([0.0, 1.0, 2.0, 3.0]), drawn, drawn.mean(axis=0))
+    >>> round(parts.images, 1), round(parts.split, 6), round(parts.trial, 2)
+    (1.0, 0.0, 1.67)
+    """
+    known = ~np.isnan(values)
+    drawn = per_trial[known]
+    drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+    whole = replicates[~np.isnan(replicates)]
+    trials = int(known.sum())
+    nan = float("nan")
+    trial = float(values[known].var(ddof=1)) if trials > 1 else nan
+    bootstrap = float(whole.var(ddof=1)) if len(whole) > 1 else nan
+    if trials == 0 or drawn.shape[1] < 2:
+        return VarianceParts(trials, trial, nan, nan, nan, nan, bootstrap)
+    fixed = float(drawn.mean(axis=0).var(ddof=1))
+    if trials == 1:
+        return VarianceParts(trials, trial, nan, nan, nan, fixed, bootstrap)
+    own = float(drawn.var(axis=1, ddof=1).mean())
+    shared = max(0.0, (fixed - own / trials) / (1 - 1 / trials))
+    split = max(0.0, own - shared)
+    return VarianceParts(trials, trial, split, max(0.0, trial - split), shared, fixed, bootstrap)
+
+
+def p_value(estimate: float, replicates: Floats) -> float:
+    """The two-sided p-value against 0, by the replicates and the construction of `statistics.bootstrap_interval`.
+
+    The smallest share that can be left out of that interval, half on each side, so that it excludes 0. So p is below
+    0.05 exactly when the 95% interval excludes 0 (given 40 replicates or more). `B` replicates cannot tell p-values
+    below `2 / (1 + B)`, one replicate in each direction more than there are, so it is never less.
+
+    Args:
+        estimate: the score.
+        replicates: shape `(replicates,)`; nan is left out.
+
+    Returns:
+        In (0, 1]; nan with fewer than two replicates.
+
+    >>> p_value(1.0, np.linspace(0.5, 1.5, 999))
+    0.002
+    >>> round(p_value(0.0, np.linspace(0.5, 1.5, 999)), 6)
+    1.0
+    """
+    drawn = np.sort(replicates[~np.isnan(replicates)])
+    if len(drawn) < 2 or math.isnan(estimate):
+        return float("nan")
+    zero = drawn.mean() - estimate  # where 0 stands among the replicates before they are moved onto the estimate
+    below = _level(drawn, int(np.searchsorted(drawn, zero, side="right")), zero)
+    above = 1 - _level(drawn, int(np.searchsorted(drawn, zero, side="left")), zero)
+    return float(min(1.0, max(2 * min(below, above), least_p_value(len(drawn)))))
+
+
+def _level(drawn: Floats, before: int, value: float) -> float:
+    """At which level the quantile, linear between replicates, has this value; `before` of them stand before it."""
+    if before in (0, len(drawn)):
+        return float(before > 0)
+    left, right = drawn[before - 1], drawn[before]
+    return float((before - 1 + (value - left) / (right - left)) / (len(drawn) - 1))
+
+
+def least_p_value(replicates: int) -> float:
+    """The smallest two-sided p-value that so many replicates can tell.
+
+    >>> least_p_value(999)
+    0.002
+    """
+    return 2 / (1 + replicates)
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """P-values corrected for their number: the chance of any false finding among them stays below the level.
+
+    The smallest is multiplied by their number, the next by one less, and so on; none comes below a smaller one's.
+
+    Args:
+        p_values: shape `(tests,)`; nan is no test and stays nan.
+
+    Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
+
+    >>> holm([0.01, 0.04, 0.03, 0.005]).round(3).tolist()
+    [0.03, 0.06, 0.06, 0.02]
+    """
+    given = np.asarray(p_values, np.float64)
+    known = np.flatnonzero(~np.isnan(given))
+    order = known[np.argsort(given[known], kind="stable")]
+    corrected = given.copy()
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(order), 0, -1)))
+    return corrected
+
+
+def images_needed(parts: VarianceParts, images: int, width: float) -> int:
+    """How many images it takes, with as many trials, until a score's reported 95% interval is this wide.
+
+    Everything but `parts.training` is taken to fall with the number of images, as 1 / n. Training is taken not to fall
+    at all: with more images it often does, so the answer is rather too many than too few.
+
+    Args:
+        parts: as measured.
+        images: on how many.
+        width: from the lower to the upper end, in units of the score.
+
+    Raises:
+        ValueError: the width is not above 0, the parts are undefined, or the attackers' training alone spreads further,
+            which images do not mend and trials do.
+
+    >>> parts = VarianceParts(10, 2.0, 2.0, 0.0, 0.3, 0.5, 0.8)
+    >>> images_needed(parts, images=1000, width=2 * Z * math.sqrt(0.2))
+    4000
+    """
+    if not width > 0:
+        raise ValueError(f"width is {width}: give the wanted interval's upper end less its lower end, above 0")
+    if math.isnan(parts.bootstrap) or math.isnan(parts.training):
+        raise ValueError("parts: the variance's parts are unknown; measure with two trials and two replicates or more")
+    kept = _of_training(parts)
+    wanted = (width / (2 * Z)) ** 2
+    if wanted <= kept:
+        raise ValueError(
+            f"width {width:g} is out of reach: training alone makes the interval {2 * Z * math.sqrt(kept):g} "
+            f"wide with {parts.trials} trials, however many images there are; measure with more trials"
+        )
+    falling = max(0.0, parts.bootstrap - kept)
+    return max(1, math.ceil(round(images * falling / (wanted - kept), 6)))
+
+
+def _of_training(parts: VarianceParts) -> float:
+    """What training contributes to the bootstrap's variance, which draws as many trials as there are from them."""
+    return parts.training / parts.trials * (1 - 1 / parts.trials)

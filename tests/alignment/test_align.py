@@ -1,0 +1,260 @@
+"""Alignment: which human words are replaced, by what, and what the report says of it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+from captionbias.alignment.align import DELTAS, AlignmentReport, Replacement, align, elbow
+from captionbias.alignment.align import align as alignment
+from captionbias.text import UNKNOWN, Tokens, tokenize
+
+NOTHING: frozenset[str] = frozenset()
+
+
+def make(**rows: list[float]) -> KeyedVectors:
+    vectors = KeyedVectors(len(next(iter(rows.values()))))
+    vectors.add_vectors(list(rows), np.array(list(rows.values()), np.float32))
+    return vectors
+
+
+def flags(tokens: Tokens, *words: str) -> np.ndarray:
+    return np.array([word in words for word in tokens.words], bool)
+
+
+# Unit vectors at angles whose cosines are 3-4-5 fractions: distances are exact by hand.
+VECTORS = make(chair=[1, 0], seat=[0.8, 0.6], dog=[0, 1], sofa=[0.6, 0.8], rock=[-1, 0])
+
+
+def test_a_word_becomes_the_closest_word_below_delta():
+    human = tokenize(["a seat , a rock and a dog", "a seat and a zebu"])
+    model = flags(human, "a", "and", ",") | flags(human, "chair")
+    human = Tokens(human.ids, human.offsets, (*human.words, "chair"))
+    aligned, report = align(human, np.append(model, True), NOTHING, VECTORS)
+    assert aligned.texts() == ["a chair , a <unk> and a <unk>", "a chair and a <unk>"]
+    assert aligned.words == (*human.words, UNKNOWN)
+    assert report.tokens == 13
+    assert (report.replaced_contextual, report.replaced_unknown) == (2, 3)
+    assert (report.words_contextual, report.words_unknown) == (1, 3)
+    assert report.share_contextual == pytest.approx(2 / 5)
+    assert report.pairs == (
+        ("seat", "chair", pytest.approx(0.2), 2),
+        ("rock", UNKNOWN, 2.0, 1),
+        ("dog", UNKNOWN, 1.0, 1),
+        ("zebu", UNKNOWN, None, 1),
+    )
+
+
+def test_constant_substitution_knows_no_distances():
+    human = tokenize(["a seat", "a rock"])
+    aligned, report = align(human, flags(human, "a"), NOTHING, None)
+    assert aligned.texts() == ["a <unk>", "a <unk>"]
+    assert report.share_contextual == 0
+    assert report.pairs == (("seat", UNKNOWN, None, 1), ("rock", UNKNOWN, None, 1))
+
+
+def test_a_distance_of_delta_is_not_below_delta():
+    # cos(sofa, chair) is 0.6: the distance is 0.4 exactly, though 1 - 0.6 in single precision is 0.39999998.
+    human = tokenize(["sofa chair"])
+    model = flags(human, "chair")
+    assert align(human, model, NOTHING, VECTORS, 0.4)[0].texts() == ["<unk> chair"]
+    assert align(human, model, NOTHING, VECTORS, 0.400002)[0].texts() == ["chair chair"]
+
+
+def test_the_largest_delta_takes_all_but_the_opposite_and_the_unknown():
+    human = tokenize(["rock zebu dog chair"])
+    aligned, _ = align(human, flags(human, "chair"), NOTHING, VECTORS, 2)
+    assert aligned.texts() == ["<unk> <unk> chair chair"]
+
+
+def test_of_equally_close_words_the_first_is_taken():
+    # Twins of other lengths: in single precision their unit vectors differ in the last digit.
+    random = np.random.default_rng(0)
+    twin = random.normal(size=50)
+    twins = {f"twin{number}": list(twin * scale) for number, scale in enumerate([1.0, 3.0, 0.1, 7.0])}
+    others = {f"word{number}": list(random.normal(size=50)) for number in range(300)}
+    vectors = make(**twins, **others)
+    for order in (["twin0", "twin1", "twin2", "twin3"], ["twin3", "twin1", "twin0", "twin2"]):
+        human = tokenize([" ".join([*order, *others])])
+        aligned, _ = align(human, flags(human, *order), NOTHING, vectors, 2)
+        assert set(aligned.texts()[0].split()[4:]) == {order[0]}
+
+
+def test_masks_are_never_replaced_and_replace_nothing():
+    vectors = make(**{"<gender>": [1, 0], "man": [1, 0.01], "dog": [0.9, 0.3]})
+    words = ("<gender>", "man", "dog", "<age>")
+    human = Tokens(np.arange(4, dtype=np.int32), np.array([0, 4]), words)
+    masks = frozenset({"<gender>", "<age>"})
+    aligned, _ = align(human, flags(human, "<gender>", "dog"), masks, vectors)
+    assert aligned.texts() == ["<gender> dog dog <age>"]
+
+
+def test_unknown_stays_unknown_and_replaces_nothing():
+    vectors = make(**{UNKNOWN: [1, 0], "seat": [1, 0.01], "dog": [0, 1]})
+    human = Tokens(np.arange(3, dtype=np.int32), np.array([0, 3]), (UNKNOWN, "seat", "dog"))
+    aligned, report = align(human, flags(human, UNKNOWN, "dog"), NOTHING, vectors)
+    assert aligned.texts() == ["<unk> <unk> dog"]
+    assert aligned.words == human.words
+    assert [pair.word for pair in report.pairs] == ["seat"]
+
+
+def test_a_model_word_without_a_vector_is_no_neighbour():
+    # Its zero row has distance 1 to everything, which a large delta would accept.
+    human = tokenize(["dog zebu"])
+    assert align(human, flags(human, "zebu"), NOTHING, VECTORS, 1.5)[0].texts() == ["<unk> zebu"]
+
+
+def test_small_products_give_what_one_product_gives(monkeypatch):
+    random = np.random.default_rng(1)
+    words = [f"w{number}" for number in range(300)]
+    vectors = make(**{word: list(row) for word, row in zip(words, random.normal(size=(300, 8)), strict=True)})
+    human = tokenize([" ".join(words)])
+    model = random.random(300) < 0.4
+    whole = align(human, model, NOTHING, vectors)
+    monkeypatch.setattr(alignment, "_CELLS_AT_ONCE", 500)
+    parts = align(human, model, NOTHING, vectors)
+    np.testing.assert_array_equal(whole[0].ids, parts[0].ids)
+    assert whole[1] == parts[1]
+
+
+def test_report_for_json():
+    human = tokenize(["seat rock rock zebu chair"])
+    _, report = align(human, flags(human, "chair"), NOTHING, VECTORS)
+    shown = json.loads(json.dumps(report.as_dict(pairs=2), allow_nan=False))
+    assert shown == {
+        "tokens": 5,
+        "replaced_contextual": 1,
+        "replaced_unknown": 3,
+        "words_contextual": 1,
+        "words_unknown": 2,
+        "share_contextual": 0.25,
+        "by_delta": {"deltas": DELTAS.tolist(), "shares": [0.0] * 4 + [0.25] * 16, "elbow": 0.25},
+        "pairs": [
+            {"word": "rock", "replacement": UNKNOWN, "distance": 2.0, "tokens": 2},
+            {"word": "seat", "replacement": "chair", "distance": pytest.approx(0.2), "tokens": 1},
+        ],
+    }
+    assert len(report.as_dict()["pairs"]) == 3
+
+
+def test_the_share_at_a_delta_is_what_alignment_with_it_replaces_by_words():
+    human = tokenize(["seat rock rock zebu chair sofa sofa dog"])
+    model = flags(human, "chair")
+    _, report = align(human, model, NOTHING, VECTORS)
+    deltas = np.append(DELTAS, [1.5, 2.0])
+    alone = [align(human, model, NOTHING, VECTORS, float(delta))[1].share_contextual for delta in deltas]
+    assert report.shares(deltas).tolist() == alone
+    assert len(set(alone)) == 4  # seat at 0.2, sofa at 0.4, dog at 1; rock, opposite, and zebu, unknown, never
+
+
+def test_without_vectors_or_words_to_replace_no_delta_replaces_anything():
+    human = tokenize(["a seat"])
+    _, constant = align(human, flags(human, "a"), NOTHING, None)
+    _, nothing = align(human, flags(human, "a", "seat"), NOTHING, VECTORS)
+    for report in (constant, nothing):
+        assert report.shares(DELTAS).tolist() == [0.0] * len(DELTAS)
+        assert report.as_dict()["by_delta"]["elbow"] is None
+
+
+def test_shares_count_every_pair_however_few_are_listed():
+    pairs = (Replacement("a", "b", 0.1, 1), Replacement("c", "d", 0.3, 1), Replacement("e", UNKNOWN, None, 1))
+    shown = AlignmentReport(4, 2, 1, 2, 1, pairs).as_dict(pairs=1)
+    assert len(shown["pairs"]) == 1
+    assert shown["by_delta"]["shares"][-1] == pytest.approx(2 / 3)
+
+
+@given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
+def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
+    deltas = np.linspace(0.1, 0.8, 8)
+    above = shares - np.interp(deltas, deltas[[0, -1]], shares[[0, -1]])
+    found = elbow(deltas, shares)
+    if found is None:
+        assert above.max() <= 1e-12
+    else:
+        place = int(np.flatnonzero(deltas == found)[0])
+        assert above[place] == pytest.approx(above.max(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ([0.0, 0.9, 1.0, 1.0], 0.2),
+        ([0.0, 0.1, 0.9, 1.0], 0.3),
+        ([0.0, 0.1, 0.2, 1.0], None),  # it bends the other way
+        ([0.5, 0.5, 0.5, 0.5], None),
+    ],
+)
+def test_an_elbow_by_hand(shares, expected):
+    assert elbow(np.array([0.1, 0.2, 0.3, 0.4]), np.array(shares)) == expected
+
+
+def test_nothing_to_replace():
+    human = tokenize(["a dog", ""])
+    aligned, report = align(human, np.ones(2, bool), NOTHING, VECTORS)
+    assert aligned.texts() == ["a dog", ""]
+    assert report.share_contextual is None
+    assert align(tokenize([""]), np.zeros(0, bool), NOTHING, VECTORS)[0].texts() == [""]
+
+
+def test_nothing_to_replace_with():
+    human = tokenize(["a seat"])
+    assert align(human, np.zeros(2, bool), NOTHING, VECTORS)[0].texts() == ["<unk> <unk>"]
+
+
+@pytest.mark.parametrize("delta", [0, -0.1, 2.1, math.nan, math.inf, "0.4", None])
+def test_delta_out_of_range(delta):
+    human = tokenize(["a"])
+    with pytest.raises(ValueError, match=r"delta is .*above 0 and at most 2"):
+        align(human, np.ones(1, bool), NOTHING, VECTORS, delta)
+
+
+def test_flags_of_another_vocabulary():
+    with pytest.raises(ValueError, match="model_words has shape"):
+        align(tokenize(["a dog"]), np.ones(3, bool), NOTHING, VECTORS)
+
+
+NAMES = [f"w{number}" for number in range(12)]
+captions = st.lists(st.lists(st.sampled_from(NAMES), max_size=6).map(" ".join), min_size=1, max_size=6)
+
+
+@settings(deadline=None)
+@given(
+    captions=captions,
+    in_model=st.sets(st.sampled_from(NAMES)),
+    specials=st.frozensets(st.sampled_from(NAMES), max_size=3),
+    with_vector=st.lists(st.sampled_from(NAMES), min_size=1, unique=True),
+    delta=st.floats(1e-9, 2),
+    seed=st.integers(0, 5),
+)
+def test_every_word_is_the_captioners_and_twice_is_once(captions, in_model, specials, with_vector, delta, seed):
+    random = np.random.default_rng(seed)
+    vectors = make(**{word: list(random.normal(size=3)) for word in with_vector})
+    human = tokenize(captions)
+    aligned, report = align(human, flags(human, *in_model), specials, vectors, delta)
+    assert {aligned.words[number] for number in aligned.ids} <= in_model | specials | {UNKNOWN}
+    np.testing.assert_array_equal(aligned.lengths, human.lengths)
+    assert aligned.ids.dtype == human.ids.dtype
+    changed = int((aligned.ids != human.ids).sum())
+    assert changed == report.replaced_contextual + report.replaced_unknown == sum(pair.tokens for pair in report.pairs)
+    twice, second = align(aligned, flags(aligned, *in_model), specials, vectors, delta)
+    np.testing.assert_array_equal(twice.ids, aligned.ids)
+    assert second.pairs == ()
+
+
+@settings(deadline=None)
+@given(captions=captions, in_model=st.sets(st.sampled_from(NAMES)), seed=st.integers(0, 5))
+def test_the_smallest_delta_is_constant_substitution(captions, in_model, seed):
+    random = np.random.default_rng(seed)
+    vectors = make(**{word: list(random.normal(size=3)) for word in NAMES})
+    human = tokenize(captions)
+    model = flags(human, *in_model)
+    contextual, _ = align(human, model, NOTHING, vectors, 1e-9)
+    constant, _ = align(human, model, NOTHING, None)
+    np.testing.assert_array_equal(contextual.ids, constant.ids)

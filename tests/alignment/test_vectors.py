@@ -1,0 +1,366 @@
+"""Word vectors: every format gives the same vectors, no file can run code, and what cannot be read says why."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim import downloader
+from gensim.models import FastText, KeyedVectors, Word2Vec
+from gensim.models.fasttext import save_facebook_model
+
+from captionbias.alignment.vectors import embed, load_vectors, train_vectors
+from captionbias.text import tokenize
+
+WORDS = ["dog", "cat", "ñandú", "."]
+MATRIX = np.array([[3, 4, 0], [0.5, -0.25, 1], [1e-3, 2, -7.5], [0, 0, 1]], np.float32)
+
+
+@pytest.fixture
+def vectors() -> KeyedVectors:
+    made = KeyedVectors(3)
+    made.add_vectors(WORDS, MATRIX)
+    return made
+
+
+@pytest.fixture(scope="module")
+def fasttext() -> FastText:
+    captions = [["a", "dog", "runs"], ["a", "cat", "sleeps"]] * 20
+    return FastText(captions, vector_size=4, min_count=1, bucket=50, min_n=2, max_n=3, workers=1, seed=1)
+
+
+def glove(rows: int = len(WORDS)) -> str:
+    return "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(WORDS[:rows], MATRIX, strict=False))
+
+
+def write_glove(path: Path, vectors: KeyedVectors) -> None:
+    path.write_text(glove(), encoding="utf-8")
+
+
+def write_glove_gz(path: Path, vectors: KeyedVectors) -> None:
+    path.write_bytes(gzip.compress(glove().encode()))
+
+
+def write_word2vec(path: Path, vectors: KeyedVectors) -> None:
+    vectors.save_word2vec_format(str(path), binary=False)
+
+
+def write_blank_ended(path: Path, vectors: KeyedVectors) -> None:
+    path.write_text("4 3\n" + glove().replace("\n", " \n"), encoding="utf-8")  # as fastText writes its .vec
+
+
+def write_binary(path: Path, vectors: KeyedVectors) -> None:
+    vectors.save_word2vec_format(str(path), binary=True)
+
+
+def write_saved(path: Path, vectors: KeyedVectors) -> None:
+    vectors.save(str(path))
+
+
+def write_saved_apart(path: Path, vectors: KeyedVectors) -> None:
+    vectors.save(str(path), sep_limit=1)
+    assert Path(f"{path}.vectors.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (write_glove, "glove.txt"),
+        (write_glove_gz, "glove.txt.gz"),
+        (write_word2vec, "w2v.txt"),
+        (write_word2vec, "w2v.txt.gz"),
+        (write_word2vec, "text in spite of its name.bin"),
+        (write_blank_ended, "crawl.vec"),
+        (write_binary, "w2v.bin"),
+        (write_binary, "w2v.bin.gz"),
+        (write_binary, "binary in spite of its name.txt"),
+        (write_saved, "vectors.kv"),
+        (write_saved, "no suffix"),
+        (write_saved_apart, "vectors.kv"),
+    ],
+)
+def test_every_format_gives_the_same_vectors(write, name, vectors, tmp_path):
+    path = tmp_path / name
+    write(path, vectors)
+    for source in (path, str(path)):
+        loaded = load_vectors(source)
+        assert loaded.index_to_key == WORDS
+        np.testing.assert_array_equal(loaded.vectors, MATRIX)
+
+
+@pytest.mark.parametrize("spelling", [b"numpy.core.multiarray", b"numpy._core.multiarray"])
+def test_arrays_saved_by_numpy_1_and_2_are_read(spelling, vectors, tmp_path):
+    path = tmp_path / "vectors.kv"
+    vectors.save(str(path), pickle_protocol=3)
+    content, found = re.subn(rb"numpy\._?core\.multiarray", spelling, path.read_bytes())
+    assert found
+    path.write_bytes(content)
+    np.testing.assert_array_equal(load_vectors(path).vectors, MATRIX)
+
+
+def test_keyed_vectors_are_taken_as_they_are(vectors):
+    assert load_vectors(vectors) is vectors
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("facebook", [False, True])
+def test_fasttext_keeps_its_ngrams(facebook, apart, fasttext, tmp_path):
+    path = tmp_path / "model.bin"
+    if facebook:
+        save_facebook_model(fasttext, str(path))
+    else:
+        fasttext.wv.save(str(path), sep_limit=1 if apart else 10**9)
+    loaded = load_vectors(path)
+    for word in ("dog", "dogs", "unseen"):
+        np.testing.assert_allclose(loaded[word], fasttext.wv[word], atol=1e-6)
+    matrix, known = embed(loaded, ["dog", "dogs"])
+    assert known.all()
+    np.testing.assert_allclose(matrix[1], fasttext.wv.get_vector("dogs", norm=True), atol=1e-6)
+
+
+def test_text_of_glove_840b_with_blanks_in_words_and_words_twice(tmp_path):
+    path = tmp_path / "glove.txt"
+    path.write_text("dog 1 2\n. . . 3 4\ndog 5 6\n\n")
+    loaded = load_vectors(path)
+    assert loaded.index_to_key == ["dog", ". . ."]
+    assert loaded["dog"].tolist() == [1, 2]
+
+
+def test_only_the_words_of_the_captions_are_kept_of_a_text_file(tmp_path):
+    path = tmp_path / "glove.txt"
+    path.write_text("dog 1 2\n. . . 3 4\ncat 5 6\n", encoding="utf-8")
+    assert load_vectors(path, tokenize(["the cat ."])).index_to_key == ["cat"]
+
+
+class _Command:
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (f"touch {self.marker}",)
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_no_pickle_runs_a_command(protocol, vectors, tmp_path):
+    marker, path = tmp_path / "ran", tmp_path / "vectors.kv"
+    vectors.__dict__ = {"note": _Command(marker), **vars(vectors)}
+    path.write_bytes(pickle.dumps(vectors, protocol=protocol))
+    with pytest.raises(ValueError, match=rf"names {os.system.__module__}\.system"):
+        load_vectors(path)
+    assert not marker.exists()
+    pickle.loads(path.read_bytes())
+    assert marker.exists(), "the test itself is harmless"
+
+
+def test_no_array_beside_a_pickle_runs_a_command(vectors, tmp_path):
+    marker, path = tmp_path / "ran", tmp_path / "vectors.kv"
+    vectors.save(str(path), sep_limit=1)
+    np.save(f"{path}.vectors.npy", np.array([_Command(marker)]), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        load_vectors(path)
+    assert not marker.exists()
+
+
+def test_nothing_that_a_pickle_may_name_is_called(vectors, tmp_path):
+    # An array of objects read from raw bytes would be a pointer of the file's choosing.
+    path = tmp_path / "vectors.kv"
+    vectors.vectors = np.array([[None]])
+    path.write_bytes(pickle.dumps(vectors))
+    with pytest.raises(ValueError, match="vectors is not a matrix of numbers"):
+        load_vectors(path)
+
+
+def test_a_saved_model_says_what_to_pass_instead(tmp_path):
+    path = tmp_path / "model"
+    Word2Vec([["a", "b"]], vector_size=2, min_count=1).save(str(path))
+    with pytest.raises(ValueError, match=r"gensim\.models\.word2vec\.Word2Vec.*pass the KeyedVectors"):
+        load_vectors(path)
+
+
+def test_saved_vectors_whose_array_is_lost(vectors, tmp_path):
+    vectors.save(str(tmp_path / "vectors.kv"), sep_limit=1)
+    (tmp_path / "vectors.kv.vectors.npy").unlink()
+    with pytest.raises(ValueError, match=r"vectors\.kv\.vectors\.npy, which must be kept beside it"):
+        load_vectors(tmp_path / "vectors.kv")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"dog 1 2\ncat 3\n", "line 2 should be a word and 2 numbers, not 'cat 3'"),
+        (b"dog 1 2\ncat 3 4 5\n", "line 2 should be a word and 2 numbers, not 'cat 3 4 5'"),
+        (b"dog 1 2\ncat 3 four\n", "line 2 should be a word and 2 numbers, not 'cat 3 four'"),
+        (b"2 2\ndog 1 2\ncat 3\n", "line 3 should be a word and 2 numbers"),
+        (b"3 2\ndog 1 2\ncat 3 4\n", "promises 3 words, but 2 follow"),
+        (b"0 2\n", "is empty"),
+        (b"only\nwords\n", "line 1 should be a word and its numbers"),
+        (b"dog 1 2\ncat nan 4\n", "the vector of 'cat' is not finite"),
+        (b"dog 1 2\ncat 3 -inf\n", "the vector of 'cat' is not finite"),
+        (b"PK\x03\x04\x00\x00rest of a zip", "format is not known.*unpack a .zip"),
+        (gzip.compress(b"dog 1 2\n" * 999, mtime=0)[:-20], "end-of-stream"),
+        (b"2 2\ndog \x00\x00\x80\x3f\x00\x00", "unexpected end of input"),
+        (pickle.dumps({"dog": [1, 2]}), "not of a KeyedVectors"),
+        (b"\x80\x04garbage", "cannot be read"),
+        (b"\x80", "cannot be read"),
+    ],
+)
+def test_a_broken_file_says_why(content, reason, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"(?s)vectors: .*({reason})"):
+        load_vectors(path)
+
+
+def test_a_fasttext_file_cut_off_anywhere_is_refused(fasttext, tmp_path):
+    whole, cut = tmp_path / "whole.bin", tmp_path / "cut.bin"
+    save_facebook_model(fasttext, str(whole))
+    content = whole.read_bytes()
+    for length in [5, 30, 70, 93, 95, 100, 120, 160, 200, 600, len(content) // 2]:
+        cut.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="cannot be read"):
+            load_vectors(cut)
+    cut.write_bytes(gzip.compress(content))
+    with pytest.raises(ValueError, match="must be unpacked first"):
+        load_vectors(cut)
+
+
+def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):
+    with pytest.raises(ValueError, match=r"is a folder"):
+        load_vectors(tmp_path)
+    for missing in (tmp_path / "no.txt", str(tmp_path / "no.txt"), "no.txt", Path("captions"), ""):
+        with pytest.raises(ValueError, match=r"vectors: (there is no file|. is a folder)"):
+            load_vectors(missing)
+    with pytest.raises(ValueError, match=r"vectors cannot be a dict.*pass model\.wv"):
+        load_vectors({"dog": [1, 2]})
+    with pytest.raises(ValueError, match="vectors='captions' trains on the captions: pass their tokens"):
+        load_vectors("captions")
+    with pytest.raises(ValueError, match="captions with words in them"):
+        load_vectors("captions", tokenize(["", " "]))
+    with pytest.raises(ValueError, match="no vector for any word of the captions"):
+        load_vectors(vectors, tokenize(["ein Hund"]))
+    with pytest.raises(ValueError, match="vectors is empty"):
+        load_vectors(KeyedVectors(3))
+
+
+@pytest.fixture
+def downloads(monkeypatch, tmp_path):
+    """gensim's own downloader, pointed at a list and a release in a folder."""
+    release = tmp_path / "release" / "tiny-glove"
+    release.mkdir(parents=True)
+    packed = gzip.compress(glove().encode())
+    (release / "tiny-glove.gz").write_bytes(packed)
+    (release / "__init__.py").write_text("raise SystemExit('the downloaded script was run')")
+    about = {"parts": 1, "checksum": hashlib.md5(packed).hexdigest(), "file_name": "tiny-glove.gz"}
+    (tmp_path / "list.json").write_text(json.dumps({"corpora": {}, "models": {"tiny-glove": about}}))
+    monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(downloader, "DATA_LIST_URL", (tmp_path / "list.json").as_uri())
+    monkeypatch.setattr(downloader._load_info, "__defaults__", ((tmp_path / "list.json").as_uri(), "utf-8"))
+    monkeypatch.setattr(downloader, "DOWNLOAD_BASE_URL", (tmp_path / "release").as_uri())
+    return tmp_path
+
+
+def test_a_name_is_downloaded_once_and_then_found_without_a_network(downloads, monkeypatch, capsys):
+    assert load_vectors("tiny-glove").index_to_key == WORDS
+    assert capsys.readouterr().out == "", "a progress bar would spoil JSON on standard output"
+    shutil.rmtree(downloads / "release")
+    monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
+    assert load_vectors("tiny-glove").index_to_key == WORDS
+
+
+def test_no_network_is_said_at_once(downloads, monkeypatch):
+    monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=r"list of downloads cannot be read.*vectors='captions'"):
+        load_vectors("glove-wiki-gigaword-50")
+    assert time.monotonic() - start < 5
+
+
+def test_an_unknown_name_lists_the_known_ones(downloads):
+    with pytest.raises(ValueError, match=r"'glov' is neither a file nor a download of gensim's \(tiny-glove\)"):
+        load_vectors("glov")
+
+
+def test_a_damaged_download_is_not_kept(downloads):
+    (downloads / "release/tiny-glove/tiny-glove.gz").write_bytes(gzip.compress(b"dog 1 2 3\n"))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"'tiny-glove' cannot be downloaded.*[Cc]hecksum"):
+            load_vectors("tiny-glove")
+
+
+def scenes() -> list[str]:
+    """Captions in which "seat" stands wherever "chair" does, and "dog" where neither stands."""
+    random = np.random.default_rng(0)
+
+    def pick(*words: str) -> str:
+        return str(random.choice(words))
+
+    sitting = [f"a man rests on a {pick('seat', 'chair')} in the {pick('room', 'garden')}" for _ in range(600)]
+    running = [f"the brown dog {pick('runs', 'barks')} after a {pick('ball', 'stick')}" for _ in range(600)]
+    return [*sitting, *running]
+
+
+def test_captions_teach_which_words_are_alike():
+    tokens = tokenize([*scenes(), "hapax legomenon"])
+    vectors = load_vectors("captions", tokens)
+    assert set(vectors.index_to_key) == set(tokens.words)
+    matrix, known = embed(vectors, ["seat", "chair", "dog"])
+    assert known.all()
+    assert matrix[0] @ matrix[1] > 0.6 > matrix[0] @ matrix[2]
+    np.testing.assert_allclose(vectors.vectors.mean(axis=0), 0, atol=1e-6)
+
+
+def test_captions_give_the_same_vectors_bit_for_bit_in_another_process():
+    captions = scenes()[:200]
+    script = (
+        "import json, sys; from captionbias.text import tokenize;"
+        "from captionbias.alignment.vectors import train_vectors;"
+        "v = train_vectors(tokenize(json.load(sys.stdin)), seed=3);"
+        "print(v.vectors.tobytes().hex() + ' '.join(v.index_to_key))"
+    )
+    source = str(Path(__file__).parents[1] / "src")
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": source}
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(captions),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = train_vectors(tokenize(captions), seed=3)
+    assert ran.stdout.strip() == here.vectors.tobytes().hex() + " ".join(here.index_to_key)
+    assert ran.stderr == ""
+    assert (train_vectors(tokenize(captions), seed=4).vectors != here.vectors).any()
+
+
+@pytest.mark.parametrize("captions", [["dog"], ["dog", ""], ["a dog"]])
+def test_tiny_captions_train(captions):
+    assert np.isfinite(train_vectors(tokenize(captions)).vectors).all()
+
+
+def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
+    vectors.add_vectors(["zero", "huge", "tiny"], np.array([[0, 0, 0], [1e38, 1e38, 0], [0, 1e-38, 0]], np.float32))
+    matrix, known = embed(vectors, ["dog", "nowhere", "zero", "huge", "tiny", "dog"])
+    assert known.tolist() == [True, False, False, True, True, True]
+    assert matrix.dtype == np.float32
+    half = 0.5**0.5
+    expected = [[0.6, 0.8, 0], [0, 0, 0], [0, 0, 0], [half, half, 0], [0, 1, 0], [0.6, 0.8, 0]]
+    np.testing.assert_allclose(matrix, expected, atol=1e-6)
+
+
+def test_embedding_nothing(vectors):
+    matrix, known = embed(vectors, [])
+    assert matrix.shape == (0, 3)
+    assert known.shape == (0,)

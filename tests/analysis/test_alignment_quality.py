@@ -1,0 +1,94 @@
+"""How well alignment keeps what people said, on captions and vectors made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+from captionbias.alignment.align import DELTAS
+from captionbias.analysis.alignment_quality import alignment_quality
+from captionbias.analysis.caption_quality import meteor
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+
+SAID = ["a chair in a room", "a dog on a chair"]
+HUMAN = [["a seat in a room", "a chair in a room"], ["a hound on a seat"]]
+
+
+def vectors_of(**angles):
+    """Words on a circle, by their angle in degrees."""
+    vectors = KeyedVectors(2)
+    radians = np.radians(list(angles.values()))
+    vectors.add_vectors(list(angles), np.column_stack((np.cos(radians), np.sin(radians))))
+    return vectors
+
+
+NEAR = vectors_of(chair=0, seat=10, dog=90, hound=110)
+FAR = vectors_of(chair=0, seat=100, dog=200, hound=300)
+
+
+def study(**options):
+    return alignment_quality(predictions=SAID, references=HUMAN, **{"vectors": {"near": NEAR, "far": FAR}} | options)
+
+
+def test_constant_substitution_is_scored_against_the_captions_as_they_were():
+    before = [text.split() for texts in HUMAN for text in texts]
+    after = ["a <unk> in a room", "a chair in a room", "a <unk> on a <unk>"]
+    expected = meteor([text.split() for text in after], [[words] for words in before]).mean()
+    assert study().meteor_constant == pytest.approx(expected)
+
+
+def test_near_words_are_replaced_and_far_ones_are_not():
+    found = study().vectors
+    assert found["near"].share_contextual == 1
+    assert found["far"].share_contextual == 0
+    assert {pair.word: pair.replacement for pair in found["near"].report.pairs} == {"seat": "chair", "hound": "dog"}
+
+
+def test_the_curve_is_the_share_at_each_delta():
+    found = study().vectors["near"]
+    for delta, share in zip(found.deltas, found.shares, strict=True):
+        alone = study(vectors={"near": NEAR}, delta=float(delta)).vectors["near"]
+        assert share == alone.share_contextual
+    assert (np.diff(found.shares) >= 0).all()
+    assert found.elbow == pytest.approx(0.1)  # seat at 1 - cos(10), hound at 1 - cos(20): all within 0.1
+
+
+def test_vectors_that_replace_nothing_keep_as_much_as_constant_substitution():
+    result = study()
+    assert result.vectors["far"].meteor == result.meteor_constant
+    assert result.vectors["far"].shares[DELTAS <= 0.4].max() == 0
+
+
+def test_a_synonym_keeps_more_than_no_word_where_meteor_knows_it(monkeypatch):
+    """ "Seats" becomes "seat": METEOR stems."""
+    near = vectors_of(seat=0, seats=5)
+    result = alignment_quality(
+        predictions=["a seat", "a seat"], references=[["two seats"], ["a seat"]], vectors={"near": near}
+    )
+    assert result.vectors["near"].meteor > result.meteor_constant
+
+
+def test_as_many_captions_as_wanted_are_drawn_and_the_signature_says_so():
+    result = study(captions=2, seed=3)
+    assert result.captions == 2
+    assert "captions:2|seed:3" in result.signature
+    assert study(captions=2, seed=3).meteor_constant == result.meteor_constant
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vectors": {}}, "vectors is empty"),
+        ({"captions": 0}, "captions must be a whole number of 1 or more"),
+        ({"delta": 3}, "delta is 3"),
+        ({"references": [["a dog"], ["a chair"]]}, "references: every word is one of the captioner's"),
+        ({"predictions": ["a dog"]}, "predictions has length 1 and references has length 2"),
+    ],
+)
+def test_bad_arguments_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        alignment_quality(
+            **{"predictions": SAID, "references": HUMAN, "vectors": {"near": NEAR}, **options},
+        )

@@ -1,0 +1,250 @@
+"""An audit: the numbers of the metrics alone, planted truth on top, every step told, nothing asked for twice."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from captionbias.alignment.vectors import train_vectors
+from captionbias.analysis.audit import audit
+from captionbias.analysis.caption_quality import caption_quality
+from captionbias.analysis.compare import compare
+from captionbias.io.formats import json_text
+from captionbias.metrics import dbac, lic
+from captionbias.report import views
+from captionbias.synthetic import plant
+from captionbias.text import tokenize
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
+
+IMAGES = 400
+CHOSEN = {"trials": 2, "bootstrap": 60}
+
+
+@pytest.fixture(scope="module")
+def people():
+    given = vars(plant(IMAGES, captions=2))
+    return {name: given[name] for name in ("references", "attributes", "tasks")}
+
+
+@pytest.fixture(scope="module")
+def captioners():
+    return {
+        "faithful": plant(IMAGES, captions=2).predictions,
+        "biased": plant(IMAGES, captions=2, a_to_t=0.9).predictions,
+    }
+
+
+@pytest.fixture(scope="module")
+def found(captioners, people, tmp_path_factory):
+    return audit(captioners, **people, cache=tmp_path_factory.mktemp("trials"), **CHOSEN)
+
+
+def test_one_captioner_has_the_scores_that_the_metrics_give(captioners, people):
+    alone = audit({"biased": captioners["biased"]}, **people, cache=False, **CHOSEN)
+    given = {"predictions": captioners["biased"], **people, "preset": "fast", "cache": False, **CHOSEN}
+    assert alone.result("dbac", "biased") == dbac(**given, details=True)
+    assert alone.result("lic", "biased") == lic(**given, details=True)
+    assert alone.comparisons["dbac"].differences == []
+    assert alone.signatures == {"dbac": dbac(**given)["signature"], "lic": lic(**given)["signature"]}
+
+
+def test_lic_is_compared_as_compare_does(found, captioners, people):
+    expected = compare(captioners, **people, metric="lic", preset="fast", cache=False, **CHOSEN)
+    assert found.comparisons["lic"].differences == expected.differences
+
+
+def test_the_planted_bias_is_found_between_captioners(found):
+    matched = {name: found.result("dbac", name)["dbac_a_to_t_matched"] for name in found.captioners}
+    assert matched["biased"] > 0.05 > abs(matched["faithful"])
+    (one,) = (one for one in found.comparisons["dbac"].differences if one.score == "dbac_a_to_t_matched")
+    assert one.ci_high < 0
+
+
+def test_the_words_that_give_the_planted_attribute_away_come_first(found):
+    words = found.words["biased"]["by_word"]
+    assert {row["word"] for row in words["female"][:3]} & {"handbag", "teddy", "bear", "cake"}
+    assert {row["word"] for row in words["male"][:3]} & {"tie", "skateboard", "surfboard"}
+    captions = found.words["biased"]["captions"]
+    assert {caption["attribute"] for caption in captions} == {"female", "male"}
+    assert all(len(caption["words"]) == len(caption["values"]["female"]) for caption in captions)
+    said = [tuple(caption["words"]) for caption in captions]
+    assert len(set(said)) == len(said)
+
+
+def test_quality_is_of_the_images_drawn(captioners, people):
+    one = {"faithful": captioners["faithful"]}
+    found = audit(one, **people, metrics=["lic"], quality_images=50, cache=False, **CHOSEN)
+    expected = caption_quality(predictions=captioners["faithful"], references=people["references"], images=50, seed=0)
+    assert found.quality == {"faithful": expected}
+
+
+def test_captioners_are_aligned_with_the_same_vectors_and_it_is_said_what_that_keeps(captioners, slowly):
+    found = audit(captioners, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    assert "align:contextual,captions of faithful, biased,0.4|" in found.signatures["dbac"]
+    for kept in found.alignments.values():
+        assert 0 < kept["constant"] <= kept["contextual"] < 1
+        assert kept["captions"] == 500
+    one = {"biased": captioners["biased"]}
+    alone = audit(one, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    assert alone.result("dbac", "biased") == dbac(
+        predictions=one["biased"], **slowly, preset="fast", cache=False, details=True, **CHOSEN
+    )
+
+
+@pytest.fixture(scope="module")
+def slowly(people):
+    """People say one word more, which captioners lack."""
+    return {**people, "references": [[f"{text} slowly" for text in texts] for texts in people["references"]]}
+
+
+def test_all_have_the_same_vectors_where_one_lacks_a_word_that_another_has(captioners, slowly):
+    """`biased` says all that people say, `faithful` does not: both are aligned with vectors of both."""
+    rich = [f"{text} {' '.join(texts)}" for text, texts in zip(captioners["biased"], slowly["references"], strict=True)]
+    two = {"faithful": captioners["faithful"], "biased": rich}
+    found = audit(two, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    for captioner in two:
+        assert "align:contextual,captions of faithful, biased,0.4|" in found.result("dbac", captioner)["signature"]
+    assert list(found.alignments) == ["faithful"]
+    assert found.missing == ()
+
+
+def test_an_alignment_that_fails_is_missing_with_its_reason(captioners, slowly, monkeypatch):
+    def fails(**given):
+        raise ValueError("no WordNet in sight")
+
+    monkeypatch.setattr("captionbias.analysis.audit.alignment_quality", fails)
+    found = audit({"faithful": captioners["faithful"]}, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    assert found.alignments == {}
+    assert found.missing == ("alignment of faithful: no WordNet in sight",)
+
+
+def test_without_human_captions_what_the_captioner_tells_is_measured(captioners, people):
+    found = audit({"biased": captioners["biased"]}, attributes=people["attributes"], cache=False, **CHOSEN)
+    assert "omega_m_a_to_t" in found.result("dbac", "biased")
+    assert "lic_m" in found.result("lic", "biased")
+    assert found.quality == {}
+
+
+def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
+    """The captioner names nothing and people name a dog in every caption: A to T has nothing to match."""
+    labels, people = ["female", "male"] * 60, [["a woman with a dog"]] * 120
+    said = {"x": ["a woman standing"] * 120}
+    found = audit(said, people, labels, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
+    (line,) = found.missing
+    assert line.startswith("dbac_a_to_t_matched of x: in no trial do test captions of the captioner and of people name")
+    rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
+    assert rows["DBAC A to T, matched"] == ["-"] * 5
+    assert rows["DBAC T to A, matched"][0] != "-"
+    certainty = {row[1]: row[2:] for row in views.certainty(found).rows}
+    assert certainty["DBAC A to T, matched"] == [None, None, None]
+    content = json.loads(json_text(found.as_dict()))
+    assert content["comparisons"]["dbac"]["variance"]["x"]["dbac_a_to_t_matched"]["standard_error"] is None
+
+
+def test_the_mask_stands_in_captions_and_is_no_word_that_gives_the_attribute_away(people):
+    """Only captions of men name the attribute, so its mask tells most."""
+    pairs = zip(plant(IMAGES, captions=2).predictions, people["attributes"], strict=True)
+    said = [f"{text} man man" if label == "male" else text for text, label in pairs]
+    found = audit({"x": said}, attributes=people["attributes"], metrics=["lic"], cache=False, **CHOSEN).words["x"]
+    assert any("<gender>" in caption["words"] for caption in found["captions"])
+    assert "<gender>" not in {row["word"] for rows in found["by_word"].values() for row in rows}
+
+
+def test_the_settings_say_what_was_asked_for(captioners, people):
+    one = {"captioners": {"biased": captioners["biased"]}, "attributes": people["attributes"], "metrics": ["dbac"]}
+    assert audit(**one, cache=False, **CHOSEN).settings == {
+        "metrics": ["dbac"],
+        "preset": "fast",
+        "trials": 2,
+        "seed": 0,
+        "bootstrap": 60,
+        "attribute_lexicon": "gender",
+        "task_lexicon": None,
+        "vectors": None,
+        "quality_images": 1000,
+    }
+    vectors = train_vectors(tokenize(captioners["biased"]))
+    named = audit(**one, cache=False, vectors=vectors, quality_images=7, **CHOSEN).settings
+    assert (named["vectors"], named["quality_images"]) == ("KeyedVectors", 7)
+    assert audit(**one, cache=False, vectors="captions", **CHOSEN).settings["vectors"] == "captions"
+
+
+def test_numpy_s_whole_numbers_go_into_the_file_too(captioners, people):
+    numbers = {"trials": np.int64(2), "bootstrap": np.int64(50), "seed": np.int32(1), "quality_images": np.int64(9)}
+    one = {"biased": captioners["biased"]}
+    found = audit(one, attributes=people["attributes"], metrics=["lic"], cache=False, **numbers)
+    settings = json.loads(json_text(found.as_dict()))["settings"]
+    assert {name: settings[name] for name in numbers} == {name: int(value) for name, value in numbers.items()}
+
+
+def test_only_steps_that_there_are_are_told_and_counted(captioners, people):
+    """Nobody lacks a word, so nothing is trained or aligned, and the first step begins at nothing."""
+    told = []
+    rich = [f"{text} {' '.join(texts)}" for text, texts in zip(captioners["biased"], people["references"], strict=True)]
+    audit({"x": rich}, **people, cache=False, watch=lambda step, done: told.append((step, done)), **CHOSEN)
+    begun = {step: done for step, done in told if ":" not in step}
+    assert list(begun) == ["DBAC of x", "LIC of x", "words of x", "quality of x", "done"]
+    assert begun["DBAC of x"] == 0
+
+
+def test_steps_are_told_in_order_from_nothing_to_all(captioners, slowly, tmp_path):
+    told = []
+    audit(captioners, **slowly, cache=tmp_path, watch=lambda step, done: told.append((step, done)), **CHOSEN)
+    shares = [done for _, done in told]
+    assert shares == sorted(shares)
+    assert (shares[0], told[-1]) == (0.0, ("done", 1.0))
+    assert any(step.startswith("DBAC of biased: attacker ") for step, _ in told)
+    assert {"word vectors", "words of faithful", "quality of biased"} <= {step for step, _ in told}
+
+
+def test_what_the_watch_raises_ends_the_audit(captioners, people):
+    class Stopped(Exception):
+        pass
+
+    def stop(step, done):
+        if done > 0.2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        audit(captioners, **people, cache=False, watch=stop, **CHOSEN)
+
+
+def test_everything_goes_into_a_json_file(found):
+    content = json.loads(json_text(found.as_dict()))
+    assert content["images"] == IMAGES
+    assert content["comparisons"]["dbac"]["results"]["biased"]["details"]["sources"]["a_to_t"]
+    assert content["settings"]["preset"] == "fast"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"captioners": {}}, "captioners is empty"),
+        ({"metrics": "lic"}, "metrics must list one or both of dbac, lic"),
+        ({"metrics": ["dpa"]}, "metrics must list"),
+        ({"metrics": 3}, "metrics must list one or both of dbac, lic, not 3"),
+        ({"metrics": [["lic"]]}, "metrics must list"),
+        ({"metrics": []}, "metrics must list"),
+        ({"preset": "slow"}, "preset 'slow' is unknown; choose one of fast, papers"),
+        ({"preset": ["fast"]}, r"preset \['fast'\] is unknown"),
+        ({"captioners": [["a man"] * IMAGES]}, "captioners must map each captioner's name .* of type list"),
+        ({"captioners": {1: ["a man"] * IMAGES}}, "captioners has the name 1: names are text, so write '1'"),
+        ({"captioners": {"x": None}}, r"captioners\['x'\] is None: give its captions"),
+        ({"captioners": {"x": ["a man"] * IMAGES, "y": ["a man"]}}, "y: predictions has length 1"),
+        ({"seed": -1}, "seed must be a whole number of 0 or more, not -1"),
+        ({"trials": 0}, "trials must be a whole number of 1 or more, not 0"),
+        ({"bootstrap": 1.5}, "bootstrap must be a whole number of 0 or more, not 1.5"),
+        ({"quality_images": 0}, "quality_images must be a whole number of 1 or more, not 0"),
+        ({"attributes": ["female"] * IMAGES}, "attributes has only one value"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(wrong, message, captioners, people):
+    with pytest.raises(ValueError, match=message):
+        audit(**{"captioners": captioners, **people, "cache": False, **CHOSEN, **wrong}, watch=no_work)
+
+
+def no_work(step, done):
+    raise AssertionError(f"refused after the work began: {step}")

@@ -1,0 +1,187 @@
+"""The quality of captions, against the definitions, and what METEOR does without WordNet."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.analysis import caption_quality as quality
+from captionbias.analysis.caption_quality import caption_quality, meteor
+from captionbias.captions import CaptionBiasWarning
+from captionbias.synthetic import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+WORDS = st.lists(st.sampled_from(["a", "man", "woman", "dog", "runs", "on", "grass"]), min_size=1, max_size=8)
+
+
+def scores(result):
+    return {name: value for name, value in result.items() if name != "signature"}
+
+
+def test_a_captioner_that_says_what_people_say_is_as_good_as_can_be():
+    texts = plant(60).predictions
+    result = caption_quality(predictions=texts, references=[[text] for text in texts])
+    assert result["bleu_4"] == pytest.approx(1)
+    assert result["rouge_l"] == pytest.approx(1)
+    assert result["cider"] == pytest.approx(10, abs=0.1)  # short captions have no four words in a row
+    assert result["meteor_without_synonyms" if "meteor" not in result else "meteor"] > 0.98
+
+
+def test_a_captioner_that_says_something_else_is_as_bad_as_can_be():
+    result = caption_quality(predictions=["sky blue", "green tree"], references=[["a dog runs"], ["one cat sits"]])
+    assert all(value == pytest.approx(0, abs=1e-6) for value in scores(result).values())
+
+
+def test_worse_captions_score_lower_in_every_metric():
+    good = plant(200, seed=1)
+    worse = [" ".join(text.split()[::-1]) if row % 2 else text for row, text in enumerate(good.predictions)]
+    better, lower = (
+        scores(caption_quality(predictions=texts, references=good.references)) for texts in (good.predictions, worse)
+    )
+    assert all(lower[name] < better[name] for name in better)
+
+
+def test_the_order_of_images_and_of_references_changes_nothing():
+    captions = plant(80)
+    order = np.random.default_rng(0).permutation(80)
+    shuffled = caption_quality(
+        predictions=[captions.predictions[row] for row in order],
+        references=[captions.references[row][::-1] for row in order],
+    )
+    expected = caption_quality(predictions=captions.predictions, references=captions.references)
+    assert scores(shuffled) == pytest.approx(scores(expected))
+
+
+def test_punctuation_and_case_do_not_count():
+    references = [["A man rides a horse."], ["two dogs, running"]]
+    plain = caption_quality(predictions=["a man on a horse", "two dogs running"], references=references)
+    dressed = caption_quality(predictions=["A man on a horse .", "two dogs running!"], references=references)
+    assert dressed == plain
+
+
+def test_drawn_images_are_measured_as_though_they_were_all(monkeypatch):
+    captions = plant(80)
+    measured = []
+    monkeypatch.setattr(quality, "meteor", lambda words, wanted: measured.append((words, wanted)) or np.zeros(1))
+    texts = [f"{text} {image}" for image, text in enumerate(captions.predictions)]
+    references = [[f"{text} {image}" for text in row] for image, row in enumerate(captions.references)]
+    found = caption_quality(predictions=texts, references=references, images=20, seed=3)
+    (words, wanted) = measured[0]
+    rows = [int(text[-1]) for text in words]
+    assert len(rows) == 20
+    assert rows == sorted(set(rows))
+    assert rows == [int(row[0][-1]) for row in wanted], "captions stay with their images"
+    alone = caption_quality(predictions=[texts[row] for row in rows], references=[references[row] for row in rows])
+    assert scores(alone) == scores(found)
+    assert "|images:20|seed:3|" in found["signature"]
+
+
+def test_the_draw_goes_by_its_seed():
+    captions = {name: column for name, column in vars(plant(80)).items() if name in ("predictions", "references")}
+    first, again, other = (scores(caption_quality(**captions, images=20, seed=seed)) for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("images", [None, 30, 31])
+def test_all_images_are_measured_when_no_more_are_wanted(images):
+    captions = plant(30)
+    pair = {"predictions": captions.predictions, "references": captions.references}
+    assert caption_quality(**pair, images=images, seed=1) == caption_quality(**pair)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"images": 0}, "images must be a whole number of 1 or more, not 0"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_bad_numbers_are_named(option, message):
+    with pytest.raises(ValueError, match=message):
+        caption_quality(predictions=["a dog"], references=[["a dog"]], **option)
+
+
+def test_meteor_by_hand():
+    """Six of six words match in one chunk of the hypothesis; then in reverse, in six chunks (alpha 0.9, gamma 0.5)."""
+    reference = ["the", "cat", "sat", "on", "that", "mat"]
+    forwards, backwards = meteor([reference, reference[::-1]], [[reference], [reference]])
+    assert forwards == pytest.approx(1 - 0.5 * (1 / 6) ** 3)
+    assert backwards == pytest.approx(1 - 0.5)
+
+
+def test_meteor_takes_the_best_reference_and_stems():
+    one, best = meteor([["dogs", "running"]] * 2, [[["a", "cat"]], [["a", "cat"], ["dog", "runs"]]])
+    assert one == 0
+    assert best > 0.9
+
+
+@settings(deadline=None, max_examples=30)
+@given(captions=st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=6))
+def test_meteor_is_between_0_and_1(captions):
+    found = meteor([caption for caption, _ in captions], [references for _, references in captions])
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_without_wordnet_the_score_has_another_name_and_a_warning(monkeypatch):
+    monkeypatch.setattr(quality, "_wordnet", lambda: None)
+    with pytest.warns(CaptionBiasWarning, match="WordNet is not installed; get it with python -m nltk.downloader"):
+        result = caption_quality(predictions=["a dog"], references=[["a dog"]])
+    assert "meteor" not in result
+    assert result["signature"].startswith("metric:caption_quality|tok:words|meteor:meteor_without_synonyms|v:")
+
+
+class OneSynonym:
+    """Stands for WordNet, which is no package: "hound" is a word for "dog"."""
+
+    class Lemma:
+        def name(self):
+            return "hound"
+
+    def synsets(self, word):
+        return [self] if word == "dog" else []
+
+    def lemmas(self):
+        return [self.Lemma()]
+
+
+def test_with_wordnet_synonyms_match(monkeypatch):
+    without = meteor([["dog"]], [[["hound"]]])
+    monkeypatch.setattr(quality, "_wordnet", OneSynonym)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = caption_quality(predictions=["dog"], references=[["hound"]])
+    assert without == 0
+    assert result["meteor"] > 0
+
+
+def test_each_word_is_looked_up_in_wordnet_once(monkeypatch):
+    asked = []
+
+    class Asked(OneSynonym):
+        def synsets(self, word):
+            asked.append(word)
+            return super().synsets(word)
+
+    monkeypatch.setattr(quality, "_wordnet", Asked)
+    assert len(set(meteor([["dog"], ["dog"], ["cat"]], [[["hound"], ["cow"]]] * 3))) == 2
+    assert sorted(asked) == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "message"),
+    [
+        (None, [["a"]], "predictions is missing: give model captions and human captions"),
+        (["a"], None, "references is missing"),
+        (["a", "b"], [["a"]], "predictions has length 2 and references has length 1"),
+        (["a", ""], [["a"], ["b"]], r"predictions\[1\] is empty"),
+        (["a", "b"], [["a"], []], r"references\[1\] is empty"),
+    ],
+)
+def test_bad_captions_are_named(predictions, references, message):
+    with pytest.raises(ValueError, match=message):
+        caption_quality(predictions=predictions, references=references)

@@ -1,0 +1,297 @@
+"""Captioners on the same images: what is the same for all, what differs, and how sure that is."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from captionbias.analysis.compare import compare
+from captionbias.attackers import engine
+from captionbias.attackers.splits import stratified_split
+from captionbias.captions import CaptionBiasWarning
+from captionbias.io.formats import json_text
+from captionbias.metrics import dbac, lic
+from captionbias.metrics.measurement import kept_samples
+from captionbias.report import comparison_tables
+from captionbias.statistics.intervals import bootstrap_interval
+from captionbias.statistics.significance import holm, p_value, variance_parts
+from captionbias.synthetic import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
+
+IMAGES = 300
+DIALS = {"faithful": {}, "biased": {"a_to_t": 0.9}, "blind": {"naming": 0.4}}
+CHOSEN = {"preset": "fast", "trials": 3, "bootstrap": 400}
+
+
+@pytest.fixture(scope="module")
+def people():
+    given = vars(plant(IMAGES, captions=2))
+    return {name: given[name] for name in ("references", "attributes", "tasks")}
+
+
+@pytest.fixture(scope="module")
+def captioners():
+    return {name: plant(IMAGES, captions=2, **dials).predictions for name, dials in DIALS.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module", params=["lic", "dbac"])
+def comparison(request, captioners, people, folder):
+    return compare(captioners, **people, metric=request.param, **CHOSEN, cache=folder)
+
+
+METRICS = {"lic": lic, "dbac": dbac}
+
+
+def test_each_captioner_has_the_metric_s_own_result(comparison, captioners, people, folder):
+    for name, predictions in captioners.items():
+        alone = METRICS[comparison.metric](predictions=predictions, **people, **CHOSEN, cache=folder)
+        assert comparison.results[name] == alone
+        assert comparison.signature.endswith(alone["signature"])
+
+
+def test_every_pair_and_score_is_compared(comparison):
+    scores = (
+        ["lic"]
+        if comparison.metric == "lic"
+        else [f"dbac_{d}{m}" for d in ("a_to_t", "t_to_a") for m in ("", "_matched")]
+    )
+    assert comparison.scores == scores
+    found = [(one.first, one.second, one.score) for one in comparison.differences]
+    assert found == [(*pair, score) for pair in itertools.combinations(DIALS, 2) for score in scores]
+    assert f"paired:holm,{len(found)}|" in comparison.signature
+
+
+def test_differences_are_of_the_scores_and_of_the_replicates_that_make_their_intervals(
+    comparison, captioners, people, folder
+):
+    samples = {}
+    for name, predictions in captioners.items():
+        with kept_samples() as samples[name]:
+            METRICS[comparison.metric](predictions=predictions, **people, **CHOSEN, cache=folder)
+    for one in comparison.differences:
+        first, second = (samples[name][one.score] for name in (one.first, one.second))
+        assert one.difference == pytest.approx(first.values.mean() - second.values.mean())
+        drawn = first.replicates - second.replicates
+        interval = bootstrap_interval(one.difference, drawn, (-np.inf, np.inf))
+        assert (one.ci_low, one.ci_high) == pytest.approx(interval)
+        assert one.p == p_value(one.difference, drawn)
+    corrected = holm([one.p for one in comparison.differences])
+    assert [one.p_holm for one in comparison.differences] == corrected.tolist()
+    for name, of_captioner in comparison.parts.items():
+        for score, parts in of_captioner.items():
+            sample = samples[name][score]
+            assert parts == variance_parts(sample.values, sample.per_trial, sample.replicates)
+
+
+def test_p_values_against_0_agree_with_the_metric_s_intervals(comparison):
+    for name, result in comparison.results.items():
+        for score, p in comparison.p_values[name].items():
+            excluded = result[f"{score}_ci_low"] > 0 or result[f"{score}_ci_high"] < 0
+            assert (p < 0.05) == excluded
+
+
+def test_kept_samples_are_what_the_intervals_are_made_of(captioners, people, folder):
+    with kept_samples() as samples:
+        result = lic(predictions=captioners["biased"], **people, **CHOSEN, cache=folder)
+    for key, sample in samples.items():
+        assert sample.values.mean() == pytest.approx(result[key])
+        assert sample.per_trial.shape == (3, 400)
+        assert bootstrap_interval(result[key], sample.replicates, sample.bounds) == pytest.approx(
+            (result[f"{key}_ci_low"], result[f"{key}_ci_high"])
+        )
+    with kept_samples() as inner:
+        pass
+    assert inner == {}
+
+
+@pytest.mark.parametrize("metric", ["lic", "dbac"])
+def test_all_captioners_have_the_same_splits_and_seeds(metric, captioners, people, monkeypatch):
+    queues = []
+    attackers = engine._finished
+
+    def watched(jobs, *rest):
+        queues.append([(job.trial.seed, job.trial.train.tolist(), job.trial.test.tolist()) for job in jobs])
+        return attackers(jobs, *rest)
+
+    monkeypatch.setattr(engine, "_finished", watched)
+    compare(captioners, **people, metric=metric, preset="fast", trials=2, bootstrap=0, cache=False)
+    assert len(queues) == len(captioners)
+    assert queues[0] == queues[1] == queues[2]
+    assert len({seed for seed, _, _ in queues[0]}) == 2
+
+
+def test_a_captioner_does_not_differ_from_itself(captioners, people, folder):
+    found = compare(
+        {"one": captioners["biased"], "again": captioners["biased"]}, **people, metric="dbac", **CHOSEN, cache=folder
+    )
+    for one in found.differences:
+        assert (one.difference, one.ci_low, one.ci_high) == (0, 0, 0)
+        assert one.p == one.p_holm == 1
+
+
+def test_what_both_captioners_share_drops_out_of_their_difference(captioners, people, folder):
+    """A captioner and nearly the same: paired, the interval is far narrower than either's own."""
+    nearly = [*captioners["biased"][:-3], *captioners["faithful"][-3:]]
+    found = compare({"one": captioners["biased"], "nearly": nearly}, **people, metric="lic", **CHOSEN, cache=folder)
+    (one,) = found.differences
+    own = found.results["one"]
+    assert one.ci_high - one.ci_low < 0.5 * (own["lic_ci_high"] - own["lic_ci_low"])
+
+
+def test_the_planted_difference_is_found_and_survives_the_correction(captioners, people, folder):
+    found = compare(captioners, **people, metric="lic", **CHOSEN, cache=folder)
+    by_pair = {(one.first, one.second): one for one in found.differences}
+    biased = by_pair["faithful", "biased"]
+    assert biased.ci_high < 0
+    assert biased.p_holm < 0.05
+    assert by_pair["biased", "blind"].ci_low > 0
+
+
+def test_one_captioner_more_trains_its_own_only(captioners, people, tmp_path):
+    two = {name: captioners[name] for name in ("faithful", "biased")}
+    first = compare(two, **people, metric="lic", **CHOSEN, cache=tmp_path)
+    kept = len(list(tmp_path.glob("trial-*.npz")))
+    again = compare(two, **people, metric="lic", **CHOSEN, cache=tmp_path)
+    assert again.as_dict() == first.as_dict()
+    assert len(list(tmp_path.glob("trial-*.npz"))) == kept
+    compare(captioners, **people, metric="lic", **CHOSEN, cache=tmp_path)
+    assert len(list(tmp_path.glob("trial-*.npz"))) > kept
+
+
+def test_without_human_captions_the_captioners_captions_are_compared(captioners, people, folder):
+    alone = {name: people[name] for name in ("attributes", "tasks")}
+    found = compare(captioners, **alone, metric="lic", **CHOSEN, cache=folder)
+    assert found.scores == ["lic_m"]
+    assert found.p_values["biased"] == {}  # an attacker that learns nothing is right half the time, not never
+    assert found.differences[0].difference < 0
+    assert compare(captioners, **alone, metric="dbac", **CHOSEN, cache=folder).scores == [
+        "omega_m_a_to_t",
+        "omega_m_t_to_a",
+    ]
+
+
+def test_other_scores_can_be_compared(captioners, people, folder):
+    found = compare(captioners, **people, metric="lic", scores=["leakage", "lic_m"], **CHOSEN, cache=folder)
+    assert found.scores == ["leakage", "lic_m"]
+    assert set(found.p_values["biased"]) == {"leakage"}
+    assert len(found.differences) == 6
+
+
+def test_without_a_bootstrap_there_are_differences_and_no_p_values(captioners, people, folder):
+    chosen = CHOSEN | {"bootstrap": 0}
+    found = compare(captioners, **people, metric="lic", **chosen, cache=folder)
+    assert all(
+        np.isfinite(one.difference) and np.isnan([one.ci_low, one.p, one.p_holm]).all() for one in found.differences
+    )
+    assert "-" in shown(found)
+
+
+def test_too_few_replicates_for_so_many_differences_are_told_of(captioners, people, folder):
+    with pytest.warns(CaptionBiasWarning, match="bootstrap=100 is too few for 12 differences.*take 480 or more"):
+        compare(captioners, **people, metric="dbac", **CHOSEN | {"bootstrap": 100}, cache=folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"captioners": {"one": ["a"]}}, "captioners: 1 given"),
+        ({"metric": "cider"}, "metric must be one of lic, dbac"),
+        ({"scores": ["cider"]}, "scores names 'cider'.*: .*dbac_a_to_t"),
+        ({"scores": []}, "scores is empty"),
+        ({"captioners": {"one": ["a dog"] * IMAGES, "two": ["a dog"]}}, "two: predictions has length 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(changes, message, captioners, people, folder):
+    given = {"captioners": captioners, **people, **CHOSEN, "cache": folder} | {"bootstrap": 0} | changes
+    with pytest.raises(ValueError, match=message):
+        compare(**given)
+
+
+# What is told
+
+
+def shown(comparison):
+    console = Console(width=120)
+    with console.capture() as captured:
+        for table in comparison_tables(comparison):
+            console.print(table)
+    return captured.get()
+
+
+def test_the_tables_show_every_score_and_every_difference(comparison):
+    text = shown(comparison)
+    for name in DIALS:
+        assert name in text
+    for one in comparison.differences:
+        digits = 1 if comparison.metric == "lic" else 3
+        assert f"{one.difference:.{digits}f} [" in text.replace("-0.000", "0.000") or abs(one.difference) < 0.0005
+        assert f"{one.first} - {one.second}" in text
+
+
+def test_it_is_said_for_how_many_differences_p_is_corrected(captioners, people, folder):
+    two = {name: captioners[name] for name in ("faithful", "biased")}
+    one = shown(compare(two, **people, metric="lic", **CHOSEN, cache=folder))
+    assert "Holm's procedure for the one difference." in " ".join(one.split())
+    three = shown(compare(captioners, **people, metric="lic", **CHOSEN, cache=folder))
+    assert "Holm's procedure for all 3 differences." in " ".join(three.split())
+
+
+def test_a_score_that_a_captioner_has_in_no_trial_is_null_in_the_file_and_a_dash_in_the_tables():
+    """The captioners name nothing and people name a dog in every caption: nothing can be matched."""
+    labels = ["female", "male"] * 60
+    silent = {"one": ["a woman standing"] * 120, "two": ["a woman sitting"] * 120}
+    chosen = {"preset": "fast", "trials": 2, "bootstrap": 50, "cache": False}
+    found = compare(silent, references=[["a woman with a dog"]] * 120, attributes=labels, metric="dbac", **chosen)
+    assert found.parts["one"]["dbac_a_to_t_matched"].trials == 0
+    written = json.loads(json_text(found.as_dict()))
+    parts = written["variance"]["one"]["dbac_a_to_t_matched"]
+    assert (parts["standard_error"], parts["share_of_trials"]) == (None, None)
+    (line,) = [line for line in shown(found).splitlines() if "DBAC A to T, matched" in line and "one" not in line][:1]
+    assert line.split()[-2:] == ["-", "-"]
+
+
+def test_everything_goes_into_a_file(comparison):
+    written = json.loads(json.dumps(comparison.as_dict()))
+    assert len(written["differences"]) == len(comparison.differences)
+    assert written["differences"][0]["p_holm"] == comparison.differences[0].p_holm
+    parts = written["variance"]["biased"][comparison.scores[0]]
+    assert parts["standard_error"] == pytest.approx(np.sqrt(parts["images"] + parts["trial"] / parts["trials"]))
+    assert written["signature"] == comparison.signature
+
+
+# Captions that stand in both parts of a split
+
+
+def test_dbac_tells_for_each_side_and_direction_which_test_captions_were_trained_on(tmp_path):
+    images, trials = 100, 3
+    labels = ["female", "male"] * (images // 2)
+    twice = [f"a dog near w{image // 2}" for image in range(images)]
+    same = [["a dog near us"] for _ in range(images)]
+    found = dbac(
+        predictions=twice,
+        references=same,
+        attributes=labels,
+        preset="fast",
+        directions=["a_to_t"],
+        trials=trials,
+        bootstrap=0,
+        cache=tmp_path,
+        details=True,
+    )
+    classes = np.arange(images) % 2
+    shares = []
+    for seed in range(trials):
+        train, test = (set(part.tolist()) for part in stratified_split(classes, 0.2, seed))
+        shares.append(np.mean([image ^ 1 in train for image in test]))
+    assert 0 < np.mean(shares) < 1
+    assert found["details"]["a_to_t"]["seen"] == {"m": pytest.approx(100 * np.mean(shares)), "h": 100.0}

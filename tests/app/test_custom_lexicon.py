@@ -1,0 +1,91 @@
+"""A typed list of words is the lexicon it says, or is refused at the line that is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from captionbias.app.custom_lexicon import own_words
+from captionbias.text import find_mentions, named_labels, tokenize
+
+WORDS = st.text(st.characters(exclude_characters=",:", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=12).map(
+    lambda word: " ".join(word.lower().split())
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        (
+            "female: woman, Lady ,  young   girl\nmale: man",
+            {"female": ("woman", "lady", "young girl"), "male": ("man",)},
+        ),
+        ("\n a : x,,y, \r\n\r\na: z, x\n", {"a": ("x", "y", "z")}),
+        ("time: 10:30, noon", {"time": ("10:30", "noon")}),
+        ('\n{"a": ["X ", ""], "b": ["y, z"]}', {"a": ("x",), "b": ("y, z",)}),
+        ("extends: gender\nmask: x", {"extends": ("gender",), "mask": ("x",)}),
+        ("<b>: <script>alert(1)</script>", {"<b>": ("<script>alert(1)</script>",)}),
+    ],
+)
+def test_lines_and_json_give_the_words_of_each_value(text, groups):
+    assert own_words(text).groups == groups
+
+
+def test_blanks_are_no_list():
+    assert own_words(" \n\t") is None
+
+
+def test_the_words_are_found_in_captions():
+    lexicon = own_words("old: elderly man, pensioner\nyoung: kid")
+    tokens = tokenize(["An Elderly man.", "a man and a KID"])
+    assert named_labels(tokens, find_mentions(tokens, lexicon), 2).tolist() == [[True, False], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: x\n\nfemale woman", "line 3 has no colon: write one line for each value, such as 'female: woman, lady"),
+        ("a: x\n: y", "line 2 names no value before the colon: write one line"),
+        ("a: x\nb: ,", "line 2 has no words for 'b': write one line"),
+        ("a: x\nb: y\nb: X", "line 3: 'x' stands under 'a' and 'b': keep one"),
+        ("a: " + "x" * 201, "line 1 has a word of 201 characters ('xxxxx"),
+        ("a" * 201 + ": x", "line 1 has a word of 201 characters ('aaaaa"),
+        ("a: " + ",".join(map(str, range(2001))), "line 1 gives 'a' more than 2,000 words: leave some out"),
+        ("\n".join(f"a{n}: x{n}" for n in range(101)), "line 101 is one value more than the 100 that there may be"),
+        ("x" * 1_000_001, "the list has 1,000,001 characters, and none may have more than 1,000,000: shorten it"),
+        ('{"a":\n ["x"', "line 2 is broken JSON (Expecting ',' delimiter): mend it, or write one line"),
+        ('{"a": "x"}', "value 'a' has no list of words: write it as {\"female\""),
+        ('{"a": [1]}', "value 'a' has no list of words"),
+        ('{"a": {"b": ["x"]}}', "value 'a' has no list of words"),
+        ('{"a": []}', "value 'a' has no words for 'a'"),
+        ('{"": ["x"]}', "value '' names no value before the colon"),
+        ('{"a": ["x"], "b": ["X"]}', "value 'b': 'x' stands under 'a' and 'b': keep one"),
+        ('{"a": ' + "[" * 400_000, "the JSON is no {"),
+        ('{"a": ' + "9" * 10_000 + "}", "the JSON is no {"),
+        ("{}", "the list has no words"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text, message):
+    with pytest.raises(ValueError, match=r".") as raised:
+        own_words(text)
+    assert str(raised.value).startswith(message)
+
+
+@given(st.dictionaries(WORDS.filter(bool), st.lists(WORDS.filter(bool), min_size=1, max_size=4), min_size=1))
+def test_lines_and_json_of_the_same_words_are_the_same_lexicon(words):
+    words = {value: [f"{number} {word}" for word in listed] for number, (value, listed) in enumerate(words.items())}
+    lines = "\n".join(f"{value}: {', '.join(listed)}" for value, listed in words.items())
+    if not lines.startswith("{"):
+        assert own_words(lines) == own_words(json.dumps(words))
+
+
+@given(st.text())
+def test_any_text_is_a_lexicon_or_a_value_error(text):
+    try:
+        lexicon = own_words(text)
+    except ValueError:
+        return
+    assert lexicon is None or any(lexicon.groups.values())

@@ -1,0 +1,397 @@
+"""A user's own network: found, known by its source, trained as it asks to be, and told what is wrong with it."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from captionbias.attackers import batches
+from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.batches import PADDING_ROW
+from captionbias.attackers.neural import user_module
+from captionbias.attackers.recipes import Schedule
+
+CPU = torch.device("cpu")
+
+# What a user would write: the mean of a caption's words, with dropout and a random start from torch's own generator.
+SOURCE = """
+import torch
+from torch import nn
+
+
+class Mean(nn.Module):
+    learning_rate = 0.03
+    batch = 32
+    epochs = 4
+
+    def __init__(self, words, outputs):
+        super().__init__()
+        self.words = nn.Embedding(words, 16, padding_idx=1)
+        self.dropout = nn.Dropout(0.2)
+        self.output = nn.Linear(16, outputs)
+
+    def forward(self, tokens, lengths):
+        total = self.dropout(self.words(tokens)).sum(dim=1)
+        return self.output(total / lengths[:, None])
+
+
+class Outer:
+    class Inner(Mean):
+        pass
+
+
+def function(words, outputs):
+    return Mean(words, outputs)
+
+
+text = "Mean"
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch) -> Iterator[Callable[..., ModuleType]]:
+    """A module of a user, on the path while the test runs."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would hide a change within the same second
+    names = set()
+
+    def write(source: str = SOURCE, name: str = "users_own_attacker") -> ModuleType:
+        path = tmp_path.joinpath(*name.split(".")).with_suffix(".py")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source)
+        names.add(name)
+        sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    yield write
+    for name in names:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def mean(written) -> type[nn.Module]:
+    return written().Mean
+
+
+def train(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> TrialScores:
+    (scores,) = user_module.train([trial], module, precision, CPU)
+    return scores
+
+
+def bits(scores: TrialScores) -> tuple[bytes, bytes]:
+    return scores.log_probability.tobytes(), scores.correct.tobytes()
+
+
+# --- found ---
+
+
+def test_a_class_is_found_as_it_is_and_by_module_and_name(written):
+    module = written()
+    assert user_module.find(module.Mean) is module.Mean
+    assert user_module.find("users_own_attacker:Mean") is module.Mean
+    assert user_module.find("users_own_attacker:Outer.Inner") is module.Outer.Inner
+    packed = written(name="users_own_package.attacker")
+    assert user_module.find("users_own_package.attacker:Mean") is packed.Mean
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    ["no_such_module:Mean", "users_own_attacker:NoSuchClass", "users_own_attacker:", "users_own_attacker:Outer."],
+)
+def test_what_is_not_there_is_refused_with_how_to_write_it(written, encoder):
+    written()
+    with pytest.raises(
+        ValueError, match=rf"encoder '{encoder}' cannot be imported .*: write module:Class, of a module"
+    ):
+        user_module.find(encoder)
+
+
+@pytest.mark.parametrize("encoder", [":Mean", "./users_own_attacker:Mean", ".users_own_attacker:Mean"])
+def test_what_is_no_module_s_name_is_refused_with_how_to_write_it(written, encoder):
+    written()
+    with pytest.raises(ValueError, match=r"cannot be imported .*: write module:Class, of a module"):
+        user_module.find(encoder)
+
+
+@pytest.mark.parametrize("name", ["function", "text", "Outer"])
+def test_what_is_no_network_is_refused(written, name):
+    found = getattr(written(), name)
+    with pytest.raises(ValueError, match=rf"'users_own_attacker:{name}' is no class of torch.nn.Module"):
+        user_module.find(f"users_own_attacker:{name}")
+    if not isinstance(found, str):
+        with pytest.raises(ValueError, match=r"is no class of torch.nn.Module"):
+            user_module.find(found)
+
+
+def test_an_object_is_not_its_class(mean):
+    with pytest.raises(ValueError, match=r"is no class of torch.nn.Module: its objects turn captions into logits"):
+        user_module.find(mean(5, 1))
+
+
+# --- known by its source ---
+
+
+def test_the_name_is_the_class_and_its_source(written):
+    first, again = user_module.name(written().Mean), user_module.name(written().Mean)
+    assert first == again
+    assert first.startswith("Mean-")
+    assert user_module.name(written(name="users_other_file").Mean) == first, "where the file lies does not matter"
+    assert user_module.name(written(SOURCE.replace("Dropout(0.2)", "Dropout(0.3)")).Mean) != first
+    assert user_module.name(written().Outer.Inner).startswith("Outer.Inner-")
+
+
+def test_networks_that_one_source_makes_are_told_apart_or_refused(written):
+    # Under one name, a cache would give the scores of one for the other.
+    module = written(
+        SOURCE
+        + """
+
+def wide(width):
+    class Wide(Mean):
+        def __init__(self, words, outputs):
+            super().__init__(words, outputs)
+            self.words = nn.Embedding(words, width)
+            self.output = nn.Linear(width, outputs)
+
+    return Wide
+"""
+    )
+    names = set()
+    for width in (4, 64):
+        try:
+            names.add(user_module.name(module.wide(width)))
+        except ValueError:
+            names.add(width)
+    assert len(names) == 2
+
+
+def test_a_class_without_a_source_is_refused():
+    space: dict[str, object] = {"nn": nn, "__name__": "typed_in"}
+    exec("class Typed(nn.Module): pass", space)
+    with pytest.raises(ValueError, match=r"encoder Typed has no source .*: define it in a file or a notebook cell"):
+        user_module.name(space["Typed"])
+
+
+# --- trained as it asks ---
+
+
+def test_the_schedule_is_what_the_class_says_and_else_the_standard(mean):
+    assert user_module.schedule(mean) == Schedule(learning_rate=0.03, batch=32, epochs=4, bucketed=False)
+    assert user_module.schedule(nn.Linear) == user_module.STANDARD
+    assert user_module.schedule(type("Sorted", (mean,), {"bucketed": True})) == Schedule(0.03, 32, 4, bucketed=True)
+
+
+def noting(
+    mean: type[nn.Module], **attributes: object
+) -> tuple[type[nn.Module], list[tuple[nn.Module, Tensor, Tensor]]]:
+    """The class, which notes what it is given."""
+    calls = []
+
+    def forward(self: nn.Module, tokens: Tensor, lengths: Tensor) -> Tensor:
+        calls.append((self, tokens, lengths, self.training, torch.get_num_threads()))
+        return mean.forward(self, tokens, lengths)
+
+    return type("Noting", (mean,), {"forward": forward, **attributes}), calls
+
+
+@pytest.mark.parametrize(
+    ("attributes", "steps"), [({}, 4 * 7), ({"epochs": 2}, 2 * 7), ({"batch": 50}, 4 * 4), ({"epochs": 0}, 0)]
+)
+def test_the_schedule_is_followed(class_trial, mean, attributes, steps):
+    module, calls = noting(mean, **attributes)
+    train(class_trial(n=300), module)
+    assert [training for *_, training, _ in calls] == [True] * steps + [False]
+    largest = max((len(tokens) for _, tokens, _, training, _ in calls if training), default=0)
+    assert largest == (attributes.get("batch", 32) if steps else 0)
+
+
+def test_it_starts_by_the_trial_s_seed_and_a_learning_rate_of_0_learns_nothing(class_trial, mean):
+    trial = class_trial(n=300, seed=5)
+    module, calls = noting(mean, learning_rate=0.0)
+    train(trial, module)
+    torch.manual_seed(5)
+    start = mean(batches.vocabulary(trial)[1], 1)
+    assert all(map(torch.equal, calls[0][0].parameters(), start.parameters()))
+
+
+def test_bucketed_batches_hold_captions_of_like_length(class_trial, mean):
+    spans = {}
+    for bucketed in (False, True):
+        module, calls = noting(mean, bucketed=bucketed)
+        train(class_trial(n=300), module)
+        spans[bucketed] = np.mean([np.ptp(lengths.numpy()) for _, _, lengths, training, _ in calls if training])
+    assert spans[True] < 3 < spans[False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "outputs"), [("class_trial", 2, 1), ("class_trial", 3, 3), ("task_trial", 2, 2)]
+)
+def test_the_network_is_made_for_the_trial_s_words_and_outputs_and_given_its_captions(
+    request, mean, kind, count, outputs
+):
+    trial = request.getfixturevalue(kind)(300, count)
+    module, calls = noting(mean)
+    train(trial, module)
+    assert len({id(network) for network, *_ in calls}) == 1
+    (network, *_), rows = calls[0], batches.vocabulary(trial)[1]
+    assert network.words.weight.shape[0] == rows
+    assert network.output.weight.shape[0] == outputs
+    seen = []
+    for _, tokens, lengths, _, threads in calls:
+        assert tokens.dtype == lengths.dtype == torch.int64
+        assert tokens.shape == (len(lengths), lengths.max())
+        assert 0 <= tokens.min() <= tokens.max() < rows
+        assert torch.equal((tokens != PADDING_ROW).sum(dim=1), lengths)
+        assert threads == 1
+        seen.append(sorted(lengths.tolist()))
+    own_lengths = trial.examples.tokens.lengths
+    assert sorted(itertools.chain(*seen[:7])) == sorted(own_lengths[trial.train].tolist())
+    assert seen[-1] == sorted(own_lengths[trial.test].tolist())
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_it_learns_a_planted_class(class_trial, mean, precision, classes):
+    scores = train(class_trial(n=500, classes=classes), mean, precision)
+    assert scores.log_probability.dtype == np.float64
+    assert scores.correct.mean() > 0.9
+    assert scores.correct[scores.log_probability > np.log(0.5)].all()
+
+
+def test_it_learns_planted_tasks_and_without_a_signal_it_is_chance(class_trial, task_trial, mean):
+    assert train(task_trial(n=600, tasks=3), mean).correct.mean() > 0.75  # by chance, all are right in a third
+    noise = train(class_trial(n=700, signal=0.0, test=400), mean)
+    assert noise.correct.mean() == pytest.approx(0.5, abs=0.1)  # 4 standard errors
+
+
+def test_bfloat16_is_autocast_alone(class_trial, mean):
+    types = set()
+
+    def forward(self: nn.Module, tokens: Tensor, lengths: Tensor) -> Tensor:
+        logits = mean.forward(self, tokens, lengths)
+        types.add((self.output.weight.dtype, logits.dtype))
+        return logits
+
+    module, trial = type("Noting", (mean,), {"forward": forward}), class_trial(n=500, signal=0.6)
+    rough = np.exp(train(trial, module, "bf16").log_probability)
+    assert types == {(torch.float32, torch.bfloat16)}
+    exact = np.exp(train(trial, module).log_probability)
+    assert not np.array_equal(rough, exact)
+    assert np.abs(rough - exact).mean() < 0.02, "8 bits in one layer"
+
+
+# --- what is wrong is said ---
+
+
+@pytest.mark.parametrize(
+    ("wrong", "given"),
+    [
+        (lambda logits: logits[:, 0], r"\(32,\)"),
+        (lambda logits: torch.cat((logits, logits), dim=1), r"\(32, 2\)"),
+        (lambda logits: logits[None], r"\(1, 32, 1\)"),
+        (lambda logits: (logits, None), "tuple"),
+        (lambda logits: logits.detach().numpy(), "ndarray"),
+        (lambda logits: None, "NoneType"),
+    ],
+    ids=["flat", "too wide", "too deep", "tuple", "numpy", "nothing"],
+)
+def test_logits_of_another_shape_are_refused_with_the_shape_they_must_have(class_trial, mean, wrong, given):
+    module = type(
+        "Wrong", (mean,), {"forward": lambda self, tokens, lengths: wrong(mean.forward(self, tokens, lengths))}
+    )
+    with pytest.raises(
+        ValueError,
+        match=rf"encoder Wrong: forward\(tokens, lengths\) gives {given}; it must give logits of shape "
+        r"\(captions, outputs\), here \(32, 1\)",
+    ):
+        train(class_trial(), module)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_logits_that_are_no_numbers_are_refused(class_trial, mean, value):
+    # A training that has run away: its scores would be NaN, or as sure as can be.
+    module = type(
+        "Runaway", (mean,), {"forward": lambda self, tokens, lengths: mean.forward(self, tokens, lengths) + value}
+    )
+    with pytest.raises(ValueError, match=r"encoder Runaway: .*finite"):
+        train(class_trial(), module)
+
+
+# --- the same again ---
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_trial_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, mean, precision):
+    trial = class_trial(n=200)
+    first = train(trial, mean, precision)
+    torch.manual_seed(123)
+    torch.set_num_threads(2)
+    assert bits(train(trial, mean, precision)) == bits(first)
+    assert bits(train(replace(trial, seed=1), mean, precision)) != bits(first)
+
+
+def test_a_trial_depends_on_no_other_of_whatever_shape(class_trial, task_trial, mean):
+    trials = [class_trial(n=150), task_trial(n=220), class_trial(n=170, classes=3, test=30)]
+    together = user_module.train(trials, mean, "fp32", CPU)
+    assert list(map(bits, together)) == [bits(train(trial, mean)) for trial in trials]
+    assert list(map(bits, user_module.train(trials[::-1], mean, "fp32", CPU))) == list(map(bits, together[::-1]))
+
+
+def test_a_class_and_its_name_are_the_same_attacker(class_trial, written):
+    module = written()
+    found = user_module.find("users_own_attacker:Mean")
+    assert bits(train(class_trial(), found)) == bits(train(class_trial(), module.Mean))
+
+
+def test_the_user_s_generators_and_threads_are_left_as_they_were_even_by_an_error(class_trial, mean):
+    torch.set_num_threads(2)
+    states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    train(class_trial(), mean)
+
+    def forward(self: nn.Module, tokens: Tensor, lengths: Tensor) -> Tensor:
+        torch.rand(1)
+        raise KeyError("in the user's own code")
+
+    with pytest.raises(KeyError, match="in the user's own code"):
+        train(class_trial(), type("Broken", (mean,), {"forward": forward}))
+    assert torch.get_num_threads() == 2
+    assert torch.equal(torch.get_rng_state(), states[0])
+    assert np.random.get_state()[1].tolist() == states[1]
+    assert random.getstate() == states[2]
+
+
+def test_torch_s_own_recurrent_layers_work_in_it(class_trial, written):
+    # Packing needs lengths on the CPU and falling lengths or `enforce_sorted=False`: both are given.
+    module = written(
+        """
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+
+class Recurrent(nn.Module):
+    learning_rate, batch, epochs = 1e-2, 32, 3
+
+    def __init__(self, words, outputs):
+        super().__init__()
+        self.words = nn.Embedding(words, 16)
+        self.gru = nn.GRU(16, 16, batch_first=True)
+        self.output = nn.Linear(16, outputs)
+
+    def forward(self, tokens, lengths):
+        packed = pack_padded_sequence(self.words(tokens), lengths.cpu(), batch_first=True)
+        return self.output(self.gru(packed)[1][0])
+"""
+    )
+    for precision in ("fp32", "bf16"):
+        assert train(class_trial(n=500), module.Recurrent, precision).correct.mean() > 0.8

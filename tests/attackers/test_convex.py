@@ -1,0 +1,262 @@
+"""The convex attacker is the logistic regression it says it is: scikit-learn's own answers are the measure."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+from captionbias.attackers import convex as module
+from captionbias.attackers.base import Examples, Trial
+from captionbias.attackers.convex import L2, TASK_NGRAM_COUNT, bow, fit_tasks, ngrams
+from captionbias.text import tokenize
+
+
+def count_vectorizer(**options: object) -> CountVectorizer:
+    """Words and pairs of neighbours, 0/1, by another hand."""
+    return CountVectorizer(
+        tokenizer=str.split, token_pattern=None, lowercase=False, ngram_range=(1, 2), binary=True, **options
+    )
+
+
+def texts(trial: Trial, rows: np.ndarray) -> list[str]:
+    return trial.examples.tokens.select(rows).texts()
+
+
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-logits.astype(np.float64)))
+
+
+def test_ngrams_are_words_and_pairs_of_neighbours():
+    captions = ["a man a man", "", "man a", "dog", "a dog man", "a"]
+    found = ngrams(tokenize(captions)).toarray()
+    expected = count_vectorizer().fit_transform(captions).toarray()
+    assert found.shape == expected.shape
+    assert sorted(map(tuple, found.T)) == sorted(map(tuple, expected.T))
+    assert not found[1].any()
+
+
+def test_a_pair_never_crosses_captions():
+    assert ngrams(tokenize(["a", "b"])).shape == (2, 2)
+    assert ngrams(tokenize(["a b"])).shape == (1, 3)
+    assert ngrams(tokenize(["", ""])).shape == (2, 0)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_are_fitted_as_scikit_learn_fits_them(class_trial, classes):
+    trial = class_trial(classes=classes, signal=0.6)
+    vectorizer = count_vectorizer().fit(texts(trial, trial.train))
+    targets = trial.examples.targets
+    model = LogisticRegression(C=1 / L2, tol=1e-8, max_iter=10_000)
+    model.fit(vectorizer.transform(texts(trial, trial.train)).astype(float), targets[trial.train])
+    expected = model.predict_proba(vectorizer.transform(texts(trial, trial.test)).astype(float))
+
+    scores = bow(trial)
+    truth = targets[trial.test]
+    assert np.exp(scores.log_probability) == pytest.approx(expected[np.arange(len(truth)), truth], abs=5e-3)
+    clear = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, -2] > 1e-2
+    assert np.array_equal(scores.correct[clear], (expected.argmax(axis=1) == truth)[clear])
+
+
+def reference_tasks(features: csr_array, present: np.ndarray) -> OneVsRestClassifier:
+    model = OneVsRestClassifier(LogisticRegression(C=1 / L2, tol=1e-8, max_iter=10_000))
+    return model.fit(features.astype(np.float64), present)
+
+
+def objective(features: csr_array, present: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """What each task's regression minimises: the loss over captions and the penalty."""
+    logits = features @ weights.astype(np.float64) + bias.astype(np.float64)
+    return np.logaddexp(0, np.where(present, -logits, logits)).sum(axis=0) + L2 / 2 * (weights**2).sum(axis=0)
+
+
+@pytest.fixture(scope="module")
+def tasks(task_trial):
+    """Features and flags of training captions, and those of test captions; tasks of 10% to 50% of the captions."""
+    trial = task_trial(n=600, tasks=6, signal=0.7)
+    features, flags = ngrams(trial.examples.tokens), trial.examples.targets
+    return features[trial.train], flags[trial.train], features[trial.test]
+
+
+def test_a_few_steps_come_close_to_scikit_learn(tasks):
+    features, present, test = tasks
+    weights, bias = fit_tasks(features, present)
+    assert weights.shape == (features.shape[1], 6)
+    assert bias.shape == (6,)
+    model = reference_tasks(features, present)
+    assert sigmoid(test @ weights + bias) == pytest.approx(model.predict_proba(test), abs=0.1)
+    best = (
+        np.hstack([one.coef_.T for one in model.estimators_]),
+        np.hstack([one.intercept_ for one in model.estimators_]),
+    )
+    assert (objective(features, present, weights, bias) <= 1.05 * objective(features, present, *best)).all()
+
+
+def test_more_steps_reach_the_same_optimum(tasks, monkeypatch):
+    features, present, test = tasks
+    model = reference_tasks(features, present)
+    monkeypatch.setattr(module, "TASK_STEPS", 500)
+    weights, bias = fit_tasks(features, present)
+    assert sigmoid(test @ weights + bias) == pytest.approx(model.predict_proba(test), abs=5e-3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_beyond_the_optimum_stay_there(seed, monkeypatch):
+    """Where nothing moves any more, rounding must not be taken for curvature."""
+    generator = np.random.default_rng(seed)
+    features = csr_array((generator.random((40, 6)) < 0.4).astype(np.float32))
+    present = generator.random((40, 5)) < generator.random(5)
+    fits = []
+    for steps in (60, 300):
+        monkeypatch.setattr(module, "TASK_STEPS", steps)
+        fits.append(np.vstack(fit_tasks(features, present)))
+    assert fits[1] == pytest.approx(fits[0], abs=1e-3)
+
+
+def test_a_task_that_never_occurs_or_always_does_is_fitted_too(tasks):
+    features, present, test = tasks
+    always, never = np.ones((len(present), 1), bool), np.zeros((len(present), 1), bool)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights, bias = fit_tasks(features, np.hstack((present, always, never)))
+    probability = sigmoid(test @ weights + bias)
+    assert (probability[:, 6] > 0.99).all()
+    assert (probability[:, 7] < 0.01).all()
+
+
+def test_the_fit_of_a_task_does_not_depend_on_which_others_there_are(tasks):
+    features, present, _ = tasks
+    together = np.vstack(fit_tasks(features, present))
+    for task in range(present.shape[1]):
+        alone = np.vstack(fit_tasks(features, present[:, task : task + 1]))
+        assert alone[:, 0] == pytest.approx(together[:, task], abs=1e-4)
+
+
+def test_tasks_of_a_trial_are_scored_by_frequent_ngrams(task_trial):
+    trial = task_trial(n=600, signal=0.7)
+    vectorizer = count_vectorizer(min_df=TASK_NGRAM_COUNT).fit(texts(trial, trial.train))
+    train, test = (vectorizer.transform(texts(trial, rows)) for rows in (trial.train, trial.test))
+    p = reference_tasks(train, trial.examples.targets[trial.train]).predict_proba(test.astype(float))
+    truth = trial.examples.targets[trial.test]
+    product = np.where(truth, p, 1 - p).prod(axis=1)
+    assert np.exp(bow(trial).log_probability) == pytest.approx(product, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", ["class_trial", "task_trial"])
+def test_a_planted_signal_is_learned_and_no_signal_is_not(kind, request):
+    make = request.getfixturevalue(kind)
+    learned, nothing = bow(make(n=900, signal=1.0, test=300)), bow(make(n=900, signal=0.0, test=300))
+    assert learned.correct.mean() > 0.85
+    # Chance: half of two classes; for tasks, that all are as their own share has it more often than not.
+    chance = 0.5 if kind == "class_trial" else np.prod(1 - np.linspace(0.1, 0.5, 4))
+    assert nothing.correct.mean() == pytest.approx(chance, abs=0.1)
+    assert np.exp(nothing.log_probability).mean() < np.exp(learned.log_probability).mean() - 0.2
+
+
+@pytest.mark.parametrize("kind", ["class_trial", "task_trial"])
+def test_the_seed_changes_nothing_and_a_second_run_neither(kind, request):
+    trial = request.getfixturevalue(kind)()
+    first = bow(trial)
+    for again in (bow(trial), bow(replace(trial, seed=99)), bow(request.getfixturevalue(kind)())):
+        assert np.array_equal(again.log_probability, first.log_probability)
+        assert np.array_equal(again.correct, first.correct)
+
+
+@pytest.mark.parametrize("kind", ["class_trial", "task_trial"])
+def test_scores_follow_the_order_of_the_test_rows(kind, request):
+    trial = request.getfixturevalue(kind)()
+    backwards = bow(replace(trial, test=trial.test[::-1]))
+    assert np.array_equal(backwards.log_probability, bow(trial).log_probability[::-1])
+
+
+def by_words(train: list[str], targets: list[int], test: list[str], truth: list[int], outputs: int = 2) -> Trial:
+    examples = Examples(tokenize([*train, *test]), np.array([*targets, *truth]), outputs)
+    return Trial("by words", examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)
+
+
+def test_words_unseen_in_training_count_for_nothing():
+    train, targets = ["a man", "a woman"] * 20, [0, 1] * 20
+    scores = bow(by_words(train, targets, ["man", "man zebu", "zebu gnu", ""], [0, 0, 0, 0]))
+    known, with_unseen, unseen, empty = np.exp(scores.log_probability)
+    assert known == with_unseen > 0.6
+    assert unseen == empty == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_caption_without_words_is_scored_by_the_shares():
+    # The one word says nothing: each class has it in half of its captions.
+    train, targets = ["a", "", "a", "", "a", "", "a", ""] * 5, [0, 0, 1, 1, 1, 1, 1, 1] * 5
+    scores = bow(by_words(train, targets, ["", "zebu", "a"], [0, 1, 1]))
+    assert np.exp(scores.log_probability) == pytest.approx([0.25, 0.75, 0.75], abs=1e-3)
+
+
+def test_tasks_without_a_frequent_word_are_scored_by_their_shares():
+    flags = np.array([[True, False]] * 10 + [[False, False]] * 30 + [[True, False]])
+    examples = Examples(tokenize([*map(str, range(40)), "41"]), flags, 2)
+    (score,) = np.exp(bow(Trial("rare", examples, np.arange(40), np.array([40]), 0)).log_probability)
+    assert score == pytest.approx(0.25, abs=0.02)
+
+
+def test_a_class_absent_from_training_is_impossible():
+    train, targets = ["a man", "a woman"] * 20, [0, 2] * 20
+    scores = bow(by_words(train, targets, ["a man", "a woman", "a child"], [0, 2, 1], outputs=3))
+    assert scores.log_probability[2] == -np.inf
+    assert scores.correct.tolist() == [True, True, False]
+    assert (scores.log_probability[:2] > np.log(0.7)).all()
+
+
+def test_features_live_as_long_as_their_captions(class_trial):
+    trial = class_trial(n=40, test=10)
+    examples = trial.examples
+    bow(trial)
+    assert examples in module._features
+    features = module._features[examples]
+    bow(replace(trial, seed=1))
+    assert module._features[examples] is features
+    gc.collect()
+    before = len(module._features)
+    del trial, examples
+    gc.collect()
+    assert len(module._features) == before - 1
+
+
+# --- without pairs: for sets of labels ---
+
+
+def turned(trial: Trial) -> Trial:
+    """The same captions with their words in another order; the words keep their numbers."""
+    tokens = trial.examples.tokens
+    ids = tokens.ids[np.lexsort((np.random.default_rng(0).random(len(tokens.ids)), tokens.rows))]
+    assert not np.array_equal(ids, tokens.ids)
+    return replace(trial, examples=replace(trial.examples, tokens=replace(tokens, ids=ids)))
+
+
+def test_without_pairs_there_are_words_alone():
+    found = ngrams(tokenize(["a man a man", "", "man a"]), with_pairs=False).toarray()
+    assert found.tolist() == [[1, 1], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("kind", ["class_trial", "task_trial"])
+def test_without_pairs_the_order_of_words_plays_no_part(kind, request):
+    trial = request.getfixturevalue(kind)(signal=0.6)
+    first, again = bow(trial, pairs=False), bow(turned(trial), pairs=False)
+    assert np.array_equal(again.log_probability, first.log_probability)
+    assert np.array_equal(again.correct, first.correct)
+    assert not np.allclose(bow(turned(trial)).log_probability, bow(trial).log_probability)
+
+
+def test_with_and_without_pairs_are_kept_apart(class_trial):
+    """Whichever is asked for first, on the same captions."""
+    scores = [
+        {pairs: bow(trial, pairs).log_probability.tolist() for pairs in order}
+        for order in ((True, False), (False, True))
+        for trial in [class_trial(n=60, test=20)]
+    ]
+    assert scores[0] == scores[1]
+    assert scores[0][True] != scores[0][False]

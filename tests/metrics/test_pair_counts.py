@@ -1,0 +1,97 @@
+"""Counts of pairs, in groups of images: what a bootstrap draws instead of text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.metrics import pair_counts as counts
+from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
+from captionbias.statistics.intervals import multiplicities
+
+
+@settings(deadline=None)
+@given(st.integers(1, 200), st.integers(1, 50), st.integers(0, 9))
+def test_groups_are_of_equal_size_and_none_is_empty(images, most, seed):
+    groups = random_groups(images, seed, most)
+    sizes = np.bincount(groups)
+    assert len(groups) == images
+    assert len(sizes) == min(images, most)
+    assert sizes.max() - sizes.min() <= 1
+    if images <= most:
+        assert groups.tolist() == list(range(images))
+
+
+def test_groups_are_drawn_by_the_seed():
+    drawn = {tuple(random_groups(100, seed, most=7)) for seed in range(5)}
+    assert len(drawn) == 5
+    assert tuple(random_groups(100, 3, most=7)) in drawn
+    # Neighbours (the frames of a film, say) are not put together.
+    assert np.abs(np.corrcoef(random_groups(5000, 0, most=50), np.arange(5000))[0, 1]) < 0.05
+
+
+def test_with_few_images_each_is_its_own_group_and_with_many_the_memory_is_bounded():
+    assert len(set(random_groups(counts.GROUPS, seed=0))) == counts.GROUPS
+    assert len(set(random_groups(counts.GROUPS * 3 + 1, seed=0))) == counts.GROUPS
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 15), st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(0, 99))
+def test_counts_are_those_of_a_plain_loop(images, most, left, right, seed):
+    random = np.random.default_rng(seed)
+    image = random.integers(images, size=30)  # several rows an image, and in any order
+    one, other = random.random((30, left)) < 0.4, random.random((30, right)) < 0.4
+    groups = random_groups(images, seed, most)
+    table = PairCounts(groups, left, right)
+    for rows in np.array_split(np.arange(30), 3):
+        table.add(image[rows], one[rows], other[rows])
+
+    def counted(drawn):
+        found = np.zeros((left, right))
+        for row in range(30):
+            found += drawn[groups[image[row]]] * np.outer(one[row], other[row])
+        return found
+
+    assert np.array_equal(table.of(None)[:, :, 0], counted(np.ones(groups.max() + 1)))
+    multiplicity = np.concatenate(list(multiplicities(groups.max() + 1, 3, seed)), axis=1)
+    for number, drawn in enumerate(multiplicity.T):
+        assert np.array_equal(table.of(multiplicity)[:, :, number], counted(drawn))
+
+
+def test_nothing_in_a_block_adds_nothing():
+    table = PairCounts(np.arange(3), 2, 2)
+    table.add(np.zeros(0, np.int64), np.zeros((0, 2), bool), np.zeros((0, 2), bool))
+    table.add(np.arange(3), np.zeros((3, 2), bool), np.ones((3, 2), bool))
+    assert not table.of(None).any()
+
+
+def mean_of(values):
+    def quantities(multiplicity):
+        drawn = np.ones((len(values), 1)) if multiplicity is None else multiplicity
+        return {"mean": values @ drawn / len(values), "nothing": np.full(drawn.shape[1], np.nan)}
+
+    return quantities
+
+
+def test_intervals_are_those_of_a_mean_and_what_is_undefined_is_absent():
+    values = np.random.default_rng(0).normal(5, 2, 400)
+    result = with_intervals(mean_of(values), (-np.inf, np.inf), np.arange(400), 2000, 0)
+    assert set(result) == {"mean", "mean_ci_low", "mean_ci_high"}
+    half = 1.96 * values.std() / 20
+    assert result["mean"] == pytest.approx(values.mean())
+    assert result["mean_ci_low"] == pytest.approx(values.mean() - half, abs=half / 10)
+    assert result["mean_ci_high"] == pytest.approx(values.mean() + half, abs=half / 10)
+
+
+def test_bounds_are_those_of_all_or_of_each():
+    values = np.array([0.0, 1.0] * 3)
+    low, high = 0.4, 0.6
+    for bounds in ((low, high), {"mean": (low, high), "nothing": (0.0, 0.0)}):
+        result = with_intervals(mean_of(values), bounds, np.arange(6), 200, 0)
+        assert (result["mean_ci_low"], result["mean_ci_high"]) == (low, high)
+
+
+def test_without_replicates_there_is_no_interval():
+    assert with_intervals(mean_of(np.arange(4.0)), (0, 9), np.arange(4), 0, 0) == {"mean": 1.5}

@@ -1,0 +1,187 @@
+"""Intervals: they cover what they promise, and are drawn from numbers that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from captionbias.statistics.intervals import (
+    bootstrap_interval,
+    coefficient_of_variation,
+    conflict_score,
+    multiplicities,
+    ranking_consistency,
+    resamples,
+    standard_deviation,
+    trial_interval,
+    trial_weights,
+)
+from captionbias.statistics.intervals import intervals as statistics
+
+UNBOUNDED = (-np.inf, np.inf)
+
+
+def test_the_trial_interval_covers_the_truth_in_95_of_100_runs():
+    random = np.random.default_rng(0)
+    runs = 1500
+    covered = 0
+    for values in random.normal(7.0, 2.0, size=(runs, 4)):
+        low, high = trial_interval(values)
+        covered += low <= 7.0 <= high
+    # A normal quantile in place of Student's would cover 0.86 with four trials; chance moves this by 0.006.
+    assert covered / runs == pytest.approx(0.95, abs=0.02)
+
+
+def test_the_trial_interval_is_that_of_the_table():
+    # Student's 0.975 quantile with 4 degrees of freedom is 2.776; the deviation of 1 to 5 is 1.5811.
+    low, high = trial_interval(np.arange(1.0, 6.0))
+    half = 2.776445105 * 1.58113883 / np.sqrt(5)
+    assert (low, high) == pytest.approx((3 - half, 3 + half), rel=1e-8)
+    assert trial_interval(np.full(3, 0.25)) == (0.25, 0.25)
+
+
+def test_a_single_trial_says_nothing_of_others():
+    assert np.isnan(trial_interval(np.array([1.0]))).all()
+    assert np.isnan(standard_deviation(np.array([1.0])))
+    assert standard_deviation(np.array([1.0, 3.0])) == pytest.approx(np.sqrt(2))
+
+
+@settings(deadline=None, max_examples=40)
+@given(images=st.integers(1, 40), replicates=st.integers(0, 30), seed=st.integers(0, 2**31), block=st.integers(1, 500))
+def test_each_replicate_draws_as_many_images_as_there_are(images, replicates, seed, block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
+        blocks = list(multiplicities(images, replicates, seed))
+    assert sum(part.shape[1] for part in blocks) == replicates
+    for part in blocks:
+        assert part.shape[0] == images
+        assert part.dtype == np.float64
+        assert part.size <= max(block, 32 * images)
+        assert (part >= 0).all()
+        assert np.array_equal(part, part.round())
+        assert (part.sum(axis=0) == images).all()
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 1999, 10**7])
+def test_the_draws_do_not_depend_on_the_size_of_the_blocks(monkeypatch, block):
+    whole = np.concatenate(list(multiplicities(30, 50, seed=4)), axis=1)
+    monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
+    assert np.array_equal(np.concatenate(list(multiplicities(30, 50, seed=4)), axis=1), whole)
+
+
+def test_more_replicates_begin_with_the_same_ones():
+    few, many = (np.concatenate(list(multiplicities(30, count, seed=4)), axis=1) for count in (20, 50))
+    assert np.array_equal(many[:, :20], few)
+    assert not np.array_equal(few, next(iter(multiplicities(30, 20, seed=5))))
+
+
+def test_every_image_is_as_likely_as_another():
+    (drawn,) = multiplicities(50, 4000, seed=0)
+    assert drawn.mean(axis=1) == pytest.approx(1, abs=0.08)  # five standard errors
+    assert drawn.var() == pytest.approx(1 - 1 / 50, abs=0.02)
+    assert np.corrcoef(drawn[0], drawn[1])[0, 1] == pytest.approx(-1 / 49, abs=0.08)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 10])
+def test_trials_are_drawn_with_repetition(trials):
+    weights = trial_weights(trials, 3000, seed=0)
+    assert weights.shape == (trials, 3000)
+    assert np.allclose(weights.sum(axis=0), 1)
+    assert np.array_equal((weights * trials).round(), np.round(weights * trials, 9))
+    assert weights.mean(axis=1) == pytest.approx(1 / trials, abs=0.03)
+    assert np.array_equal(weights, trial_weights(trials, 3000, seed=0))
+    assert trials == 1 or weights.std() > 0
+
+
+@pytest.mark.parametrize("block", [1, 100, 10**7])
+def test_resamples_pair_images_with_trials_whatever_the_blocks(monkeypatch, block):
+    monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
+    images, weights = (np.concatenate(parts, axis=1) for parts in zip(*resamples(30, 4, 25, seed=6), strict=True))
+    assert np.array_equal(images, np.concatenate(list(multiplicities(30, 25, seed=6)), axis=1))
+    assert np.array_equal(weights, trial_weights(4, 25, seed=6))
+
+
+def test_the_bootstrap_of_a_mean_gives_the_textbook_interval():
+    values = np.random.default_rng(1).normal(3.0, 2.0, size=400)
+    (drawn,) = multiplicities(400, 4000, seed=0)
+    low, high = bootstrap_interval(values.mean(), values @ drawn / 400, UNBOUNDED)
+    half = 1.96 * values.std() / 20
+    assert low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert high == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_the_bootstrap_interval_covers_the_truth():
+    random = np.random.default_rng(2)
+    (drawn,) = multiplicities(60, 500, seed=0)
+    covered = 0
+    for values in random.exponential(1.0, size=(600, 60)):
+        low, high = bootstrap_interval(values.mean(), values @ drawn / 60, UNBOUNDED)
+        covered += low <= 1.0 <= high
+    assert covered / 600 == pytest.approx(0.93, abs=0.03)  # skewed values at n = 60: a little under 0.95
+
+
+REPLICATES = np.random.default_rng(3).normal(0.2, 0.05, size=1000)
+
+
+def test_the_bootstrap_interval_is_the_middle_95_percent_around_the_estimate():
+    low, high = bootstrap_interval(0.1, REPLICATES, UNBOUNDED)
+    assert (
+        np.mean((low <= REPLICATES - REPLICATES.mean() + 0.1) & (REPLICATES - REPLICATES.mean() + 0.1 <= high)) == 0.95
+    )
+    # A shift that all replicates share has no meaning.
+    assert bootstrap_interval(0.1, REPLICATES + 5, UNBOUNDED) == pytest.approx((low, high))
+    assert bootstrap_interval(0.3, REPLICATES, UNBOUNDED) == pytest.approx((low + 0.2, high + 0.2))
+
+
+def test_undefined_replicates_are_left_out():
+    holes = np.insert(REPLICATES, [0, 10, 1000], np.nan)
+    assert bootstrap_interval(0.1, holes, UNBOUNDED) == bootstrap_interval(0.1, REPLICATES, UNBOUNDED)
+    assert np.isnan(bootstrap_interval(0.1, np.full(5, np.nan), (-1, 1))).all()
+    assert np.isnan(bootstrap_interval(0.1, np.zeros(0), (-1, 1))).all()
+
+
+@pytest.mark.parametrize(
+    ("estimate", "bounds", "clipped"),
+    [(0.98, (-1, 1), "high"), (-0.98, (-1, 1), "low"), (0.01, (0, np.inf), "low")],
+)
+def test_an_interval_stays_inside_the_bounds(estimate, bounds, clipped):
+    free = dict(zip(("low", "high"), bootstrap_interval(estimate, REPLICATES, UNBOUNDED), strict=True))
+    kept = dict(zip(("low", "high"), bootstrap_interval(estimate, REPLICATES, bounds), strict=True))
+    other = {"low": "high", "high": "low"}[clipped]
+    assert kept[other] == free[other]
+    assert not bounds[0] <= free[clipped] <= bounds[1]
+    assert kept[clipped] == bounds[clipped == "high"]
+
+
+# How far attackers agree
+
+
+@given(
+    scores=arrays(
+        np.float64, st.tuples(st.integers(3, 6), st.integers(2, 4)), elements=st.floats(-1, 1, allow_subnormal=False)
+    )
+)
+def test_conflicts_are_counted_pair_by_pair(scores):
+    pairs = [(i, j) for i in range(scores.shape[1]) for j in range(i)]
+    conflicts = [np.mean((scores[:, i] > 0) != (scores[:, j] > 0)) for i, j in pairs]
+    assert conflict_score(scores) == pytest.approx(np.mean(conflicts))
+
+
+def test_the_coefficients_of_the_papers_come_out():
+    # Nair et al. 2026, Tables 10 and 11, of Att2In; 0.78 and 2.23 in its Table 5.
+    published = np.array(
+        [[0.0590, 0.0778, 0.0540, 0.0620, 0.1109, 0.2669], [0.0001, 0.0064, -0.0119, -0.0294, -0.0005, 0.0004]]
+    )
+    assert coefficient_of_variation(published).round(2).tolist() == [0.78, 2.23]
+
+
+def test_equal_attackers_agree_wholly_and_opposite_ones_not_at_all():
+    scores = np.array([0.1, -0.2, 0.3])
+    assert ranking_consistency(np.column_stack((scores, 2 * scores))) == pytest.approx(1)
+    assert conflict_score(np.column_stack((scores, 2 * scores))) == 0
+    assert ranking_consistency(np.column_stack((scores, -scores))) == pytest.approx(-1)
+    assert conflict_score(np.column_stack((scores, -scores))) == 1
+    assert np.isnan(coefficient_of_variation(np.array([[0.5, -0.5]]))[0])

@@ -1,0 +1,265 @@
+"""Parts of a variance come out as they were put in, p-values agree with intervals, and corrections with the books."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import kstest
+
+from captionbias.metrics import lic
+from captionbias.metrics.measurement import kept_samples, mean_over_trials
+from captionbias.statistics.intervals import bootstrap_interval, resamples
+from captionbias.statistics.significance import (
+    VarianceParts,
+    holm,
+    images_needed,
+    least_p_value,
+    p_value,
+    variance_parts,
+)
+from captionbias.synthetic import plant
+
+UNBOUNDED = (-np.inf, np.inf)
+
+
+# The parts of the variance
+
+
+def test_of_a_score_that_no_trial_has_nothing_is_known():
+    nothing = np.full(3, np.nan)
+    parts = variance_parts(nothing, np.full((3, 50), np.nan), np.full(50, np.nan))
+    assert parts.trials == 0
+    assert math.isnan(parts.standard_error)
+    assert math.isnan(parts.share_of_trials)
+
+
+def measured(scores, tested, of_training, replicates, seed):
+    """What a metric would keep: trial `t` is the mean of the images it tests, and something of its own."""
+    images, trials = len(scores), len(tested)
+
+    def in_trials(multiplicity):
+        counts = tested @ multiplicity
+        return (tested * scores) @ multiplicity / counts + of_training[:, None]
+
+    blocks = [(in_trials(images), weights) for images, weights in resamples(images, trials, replicates, seed)]
+    return (
+        in_trials(np.ones((images, 1)))[:, 0],
+        np.concatenate([values for values, _ in blocks], axis=1),
+        np.concatenate([mean_over_trials(*block) for block in blocks]),
+    )
+
+
+def simulated(runs, images, trials, share, spread, of_training, seed=0):
+    """Many studies, each with images, splits and attackers of its own: their reported means and their parts."""
+    random = np.random.default_rng(seed)
+    means, parts = [], []
+    for run in range(runs):
+        tested = np.zeros((trials, images))
+        for row in tested:
+            row[random.choice(images, size=round(share * images), replace=False)] = 1
+        noise = random.normal(0, of_training, size=trials)
+        study = measured(random.normal(0, spread, size=images), tested, noise, 200, seed=run)
+        means.append(study[0].mean())
+        parts.append(variance_parts(*study))
+    return np.array(means), parts
+
+
+@pytest.mark.parametrize(("share", "of_training"), [(0.1, 0.0), (0.2, 0.3), (0.5, 0.1)])
+def test_each_part_is_as_large_as_it_was_made(share, of_training):
+    images, trials, spread = 200, 5, 2.0
+    means, parts = simulated(400, images, trials, share, spread, of_training)
+
+    def mean(name):
+        return np.mean([getattr(part, name) for part in parts])
+
+    of_images = spread**2 / images
+    of_split = of_images * (1 - share) / share  # a sample without repetition from these images
+    assert mean("images") == pytest.approx(of_images, rel=0.12)
+    assert mean("split") == pytest.approx(of_split, rel=0.05)
+    assert mean("trial") == pytest.approx(of_split + of_training**2, rel=0.1)
+    assert mean("images_at_fixed_trials") == pytest.approx(of_images + of_split / trials, rel=0.05)
+    true_variance = of_images + (of_split + of_training**2) / trials
+    assert np.mean([part.standard_error**2 for part in parts]) == pytest.approx(true_variance, rel=0.1)
+    assert means.var() == pytest.approx(true_variance, rel=0.2)  # what the formula says is what happens
+    # The bootstrap counts the split more than once.
+    assert mean("bootstrap") > 0.95 * true_variance
+
+
+def test_training_is_what_the_split_does_not_explain():
+    _, parts = simulated(100, 200, 10, 0.2, 0.5, 1.0)
+    assert np.mean([part.training for part in parts]) == pytest.approx(1.0, rel=0.12)
+    assert np.mean([part.share_of_trials for part in parts]) > 0.95
+    _, parts = simulated(100, 200, 10, 0.5, 2.0, 0.0)
+    assert np.mean([part.share_of_trials for part in parts]) == pytest.approx(0.1 / 1.1, abs=0.03)
+
+
+def test_what_cannot_be_told_apart_is_nan():
+    drawn = np.random.default_rng(0).normal(size=(1, 50))
+    alone = variance_parts(np.array([1.0]), drawn, drawn[0])
+    assert math.isnan(alone.trial)
+    assert math.isnan(alone.images)
+    assert alone.images_at_fixed_trials == pytest.approx(drawn[0].var(ddof=1))
+    without = variance_parts(np.array([1.0, 2.0]), np.zeros((2, 0)), np.zeros(0))
+    assert without.trial == 0.5
+    assert math.isnan(without.images)
+    assert math.isnan(without.standard_error)
+    nothing = variance_parts(np.array([np.nan]), drawn, np.full(50, np.nan))
+    assert nothing.trials == 0
+
+
+def test_undefined_trials_and_replicates_are_left_out():
+    drawn = np.random.default_rng(0).normal(size=(3, 60))
+    holes = np.insert(drawn, 1, np.nan, axis=0)
+    holes = np.insert(holes, 7, np.nan, axis=1)
+    whole = variance_parts(np.array([1.0, 2.0, 4.0]), drawn, drawn.mean(axis=0))
+    partly = variance_parts(np.array([1.0, np.nan, 2.0, 4.0]), holes, np.append(drawn.mean(axis=0), np.nan))
+    assert partly == whole
+
+
+# p-values
+
+estimates = st.floats(-3, 3)
+replicate_arrays = arrays(np.float64, st.integers(40, 400), elements=st.floats(-2, 2, width=32))
+
+
+@settings(deadline=None, max_examples=200)
+@given(estimate=estimates, replicates=replicate_arrays)
+def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(estimate, replicates):
+    low, high = bootstrap_interval(estimate, replicates, UNBOUNDED)
+    assume(min(abs(low), abs(high)) > 1e-9)  # 0 on the very end: a tie, decided by rounding
+    assert (p_value(estimate, replicates) < 0.05) == (low > 0 or high < 0)
+
+
+@pytest.mark.parametrize("shift", np.linspace(-0.15, 0.15, 61))
+def test_p_and_the_interval_agree_close_to_the_border(shift):
+    replicates = np.random.default_rng(5).normal(size=1000)
+    estimate = 1.96 + shift
+    low, high = bootstrap_interval(estimate, replicates, UNBOUNDED)
+    assert (p_value(estimate, replicates) < 0.05) == (low > 0 or high < 0)
+
+
+@settings(deadline=None)
+@given(estimate=estimates, replicates=replicate_arrays)
+def test_p_is_never_0_and_has_no_side(estimate, replicates):
+    p = p_value(estimate, replicates)
+    assert least_p_value(len(replicates)) <= p <= 1
+    assert p == pytest.approx(p_value(-estimate, -replicates))
+
+
+def test_p_at_its_ends():
+    replicates = np.random.default_rng(0).normal(size=999)
+    assert p_value(100.0, replicates) == 0.002
+    assert p_value(-100.0, replicates) == 0.002
+    assert p_value(0.0, np.zeros(100)) == 1
+    assert p_value(0.5, np.append(replicates, np.nan)) == p_value(0.5, replicates)
+    assert math.isnan(p_value(1.0, np.array([1.0])))
+    assert math.isnan(p_value(1.0, np.full(9, np.nan)))
+
+
+def test_p_is_that_of_the_normal_distribution():
+    replicates = np.random.default_rng(0).normal(3, 1, size=200_000)
+    assert p_value(1.0, replicates) == pytest.approx(0.3173, abs=0.005)
+    assert p_value(-2.5758, replicates) == pytest.approx(0.01, abs=0.001)
+
+
+def test_without_an_effect_p_is_uniform():
+    random = np.random.default_rng(3)
+    (drawn, _), *_ = resamples(100, 1, 500, seed=0)
+    found = []
+    for values in random.normal(0, 1, size=(600, 100)):
+        found.append(p_value(values.mean(), values @ drawn / 100))
+    assert kstest(found, "uniform").pvalue > 0.01
+    shifted = [p_value(v.mean(), v @ drawn / 100) for v in random.normal(0.1, 1, size=(600, 100))]
+    assert kstest(shifted, "uniform").pvalue < 1e-6  # the test of this test
+
+
+# Holm
+
+
+def test_the_example_of_the_encyclopedia():
+    # Wikipedia, "Holm-Bonferroni method": at 0.05 the first and the last are rejected, the others are not.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_the_numbers_that_r_prints():
+    # p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm") of R.
+    assert holm([0.01, 0.02, 0.03, 0.04, 0.05]) == pytest.approx([0.05, 0.08, 0.09, 0.09, 0.09])
+
+
+@given(arrays(np.float64, st.integers(0, 12), elements=st.floats(0, 1)))
+def test_holm_rejects_what_the_step_down_procedure_does(p_values):
+    """Holm's own words: while the smallest that is left is at most alpha over how many are left, reject it."""
+    corrected = holm(p_values)
+    for alpha in (0.01, 0.05, 0.2):
+        rejected = np.zeros(len(p_values), bool)
+        for left, number in zip(range(len(p_values), 0, -1), np.argsort(p_values, kind="stable"), strict=True):
+            if p_values[number] * left > alpha:
+                break
+            rejected[number] = True
+        assert np.array_equal(corrected <= alpha, rejected)
+    assert (corrected >= p_values).all()
+    assert (corrected <= 1).all()
+
+
+def test_what_is_undefined_is_no_test():
+    corrected = holm([0.01, np.nan, 0.04])
+    assert corrected[[0, 2]].tolist() == [0.02, 0.04]
+    assert np.isnan(corrected[1])
+
+
+# How many images
+
+
+def width(sample):
+    estimate = sample.values.mean()
+    low, high = bootstrap_interval(estimate, sample.replicates, UNBOUNDED)
+    return high - low
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+def test_with_as_many_images_as_foretold_the_interval_is_that_wide(tmp_path):
+    widths, foretold = [], []
+    for seed in range(4):
+        samples = []
+        for images in (500, 2000):
+            planted = plant(images, captions=1, a_to_t=0.6, seed=seed)
+            with kept_samples() as kept:
+                lic(**vars(planted), preset="fast", trials=6, bootstrap=300, cache=tmp_path)
+            samples.append(kept["confidence"])
+        small, large = samples
+        parts = variance_parts(small.values, small.per_trial, small.replicates)
+        widths.append(width(large))
+        foretold.append(images_needed(parts, 500, width(large)))
+    assert np.mean(foretold) == pytest.approx(2000, rel=0.25)
+
+
+def test_it_takes_four_times_the_images_for_half_the_width():
+    parts = VarianceParts(10, 2.0, 2.0, 0.0, 0.3, 0.5, 0.8)
+    now = 2 * 1.959964 * math.sqrt(0.8)
+    assert images_needed(parts, 1000, now) == pytest.approx(1000, abs=1)
+    assert images_needed(parts, 1000, now / 2) == pytest.approx(4000, abs=1)
+
+
+def test_what_training_spreads_images_do_not_mend():
+    parts = VarianceParts(10, 2.0, 1.0, 1.0, 0.3, 0.5, 0.8)
+    now = 2 * 1.959964 * math.sqrt(0.8)
+    assert images_needed(parts, 1000, now / 2) > 4000
+    with pytest.raises(ValueError, match=r"training alone makes the interval .* with more trials"):
+        images_needed(parts, 1000, now / 10)
+
+
+@pytest.mark.parametrize("wanted", [0.0, -1.0, math.nan])
+def test_a_width_must_be_above_0(wanted):
+    with pytest.raises(ValueError, match="width is"):
+        images_needed(VarianceParts(10, 2.0, 2.0, 0.0, 0.3, 0.5, 0.8), 1000, wanted)
+
+
+def test_unknown_parts_are_refused():
+    nan = math.nan
+    with pytest.raises(ValueError, match="two trials and two replicates"):
+        images_needed(VarianceParts(1, nan, nan, nan, nan, 0.5, 0.8), 1000, 1.0)

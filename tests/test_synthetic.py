@@ -1,0 +1,205 @@
+"""Planted captions: each dial turns what it stands for, by as much as it says, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from captionbias.synthetic import (
+    ATTRIBUTES,
+    LEAN,
+    NAMES_PERSON,
+    NAMES_TASK,
+    PEOPLE,
+    TASKS,
+    VERBS,
+    Planted,
+    plant,
+    plant_verbs,
+)
+
+DIALS = [{"a_to_t": 0.5}, {"a_to_t": -0.5}, {"t_to_a": 0.5}, {"t_to_a": -0.5}, {"naming": 0.4}]
+LEANS = {task: np.sign(lean - 0.5) for task, lean in zip(TASKS, LEAN, strict=True)}  # 1 to women, -1 to men
+NOBODY = len(ATTRIBUTES)
+
+
+def parts(caption: str) -> tuple[int, str | None, str]:
+    """Who and what a caption names, and the rest of it."""
+    person = next(number for number, names in enumerate(PEOPLE) if caption.startswith(names))
+    task = next((name for name in TASKS if f" with a {name} " in caption), None)
+    told = next(name for name in PEOPLE[person] if caption.startswith(name))
+    return person, task, caption.removeprefix(told).replace(f" with a {task} ", " ")
+
+
+def told(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]:
+    people, tasks, rests = zip(*map(parts, captions), strict=True)
+    return np.array(people), list(tasks), list(rests)
+
+
+def attributes(planted: Planted) -> np.ndarray:
+    return np.array([ATTRIBUTES.index(value) for value in planted.attributes])
+
+
+def test_the_shape_is_that_of_a_metric_s_arguments():
+    planted = plant(images=50, captions=3)
+    assert set(vars(planted)) == {"predictions", "references", "attributes", "tasks"}
+    assert all(len(column) == 50 for column in vars(planted).values())
+    assert {len(row) for row in planted.references} == {3}
+    assert planted.attributes.count("female") == planted.attributes.count("male") == 25
+    assert {len(row) for row in planted.tasks} == {1}
+    assert {task for row in planted.tasks for task in row} <= set(TASKS)
+
+
+@pytest.mark.parametrize("dials", DIALS)
+def test_the_dials_leave_images_and_human_captions_alone(dials):
+    still, turned = plant(300, seed=3), plant(300, seed=3, **dials)
+    assert turned.references == still.references
+    assert turned.attributes == still.attributes
+    assert turned.tasks == still.tasks
+    assert turned.predictions != still.predictions
+
+
+@pytest.mark.parametrize("dials", DIALS)
+def test_a_dial_turns_what_it_stands_for_and_nothing_else(dials):
+    people, tasks, rests = told(plant(1000, seed=3).predictions)
+    turned_people, turned_tasks, turned_rests = told(plant(1000, seed=3, **dials).predictions)
+    assert turned_rests == rests
+    if "a_to_t" in dials:  # other tasks, but in the same captions
+        assert np.array_equal(turned_people, people)
+        assert [task is None for task in turned_tasks] == [task is None for task in tasks]
+        assert turned_tasks != tasks
+    elif "t_to_a" in dials:  # other people, but in the same captions
+        assert turned_tasks == tasks
+        assert np.array_equal(turned_people == NOBODY, people == NOBODY)
+        assert not np.array_equal(turned_people, people)
+    else:  # some captions lose their task
+        assert np.array_equal(turned_people, people)
+        assert all(turned in (task, None) for turned, task in zip(turned_tasks, tasks, strict=True))
+        assert turned_tasks.count(None) > tasks.count(None)
+
+
+def test_the_seed_makes_everything():
+    assert vars(plant(100, seed=1, a_to_t=0.3)) == vars(plant(100, seed=1, a_to_t=0.3))
+    first, second = plant(100, seed=1), plant(100, seed=2)
+    assert first.predictions != second.predictions
+    assert first.references != second.references
+    assert first.tasks != second.tasks
+
+
+def test_without_a_dial_the_captions_tell_what_the_image_shows():
+    planted = plant(2000, seed=5, captions=2)
+    references = [caption for row in planted.references for caption in row]
+    for captions, repeats in ((planted.predictions, 1), (references, 2)):
+        people, tasks, _ = told(captions)
+        shown = np.repeat(attributes(planted), repeats)
+        assert ((people == shown) | (people == NOBODY)).all()
+        assert np.mean(people != NOBODY) == pytest.approx(NAMES_PERSON, abs=0.04)
+        assert np.mean([task is not None for task in tasks]) == pytest.approx(NAMES_TASK, abs=0.04)
+        truth = [task for (task,) in planted.tasks for _ in range(repeats)]
+        assert all(task in (None, true) for task, true in zip(tasks, truth, strict=True))
+
+
+def test_tasks_lean_as_published():
+    planted = plant(20_000, seed=0, captions=1)
+    women = attributes(planted) == 0
+    shown = np.array([task for (task,) in planted.tasks])
+    for task, lean in zip(TASKS, LEAN, strict=True):
+        assert women[shown == task].mean() == pytest.approx(lean, abs=0.04), task
+
+
+@pytest.mark.parametrize("naming", [0.0, 0.5, 0.8, 1.0])
+def test_naming_is_the_share_of_the_human_rate(naming):
+    _, tasks, _ = told(plant(4000, naming=naming, captions=1).predictions)
+    assert np.mean([task is not None for task in tasks]) == pytest.approx(NAMES_TASK * naming, abs=0.025)
+
+
+def leaning(planted: Planted) -> float:
+    """How much more often a named task leans to the attribute shown than against it."""
+    _, tasks, _ = told(planted.predictions)
+    towards = np.where(attributes(planted) == 0, 1, -1)
+    return float(np.mean([LEANS[task] * side for task, side in zip(tasks, towards, strict=True) if task is not None]))
+
+
+def agreement(planted: Planted) -> float:
+    """How often the person told is of the attribute that the image's task leans to, where it leans."""
+    people, _, _ = told(planted.predictions)
+    lean = np.array([LEANS[task] for (task,) in planted.tasks])
+    counted = (people != NOBODY) & (lean != 0)
+    return float(np.mean(np.where(people == 0, 1, -1)[counted] * lean[counted]))
+
+
+@pytest.mark.parametrize(("dial", "measure"), [("a_to_t", leaning), ("t_to_a", agreement)])
+def test_a_dial_moves_its_association_by_as_much_as_it_says(dial, measure):
+    at = {value: measure(plant(6000, captions=1, seed=2, **{dial: value})) for value in (-1, -0.5, 0, 0.5, 1)}
+    assert at[-1] < at[-0.5] < at[0] < at[0.5] < at[1]
+    # At one end nothing is left of the association, at the other nothing else.
+    assert at[-1] == pytest.approx(0, abs=0.04)
+    assert at[1] == 1
+    assert at[-0.5] == pytest.approx(at[0] / 2, abs=0.04)
+    assert at[0.5] == pytest.approx((at[0] + 1) / 2, abs=0.04)
+
+
+def test_one_direction_leaves_the_other_s_association():
+    still = plant(4000, captions=1, seed=2)
+    assert leaning(plant(4000, captions=1, seed=2, t_to_a=1)) == leaning(still)
+    assert agreement(plant(4000, captions=1, seed=2, a_to_t=1)) == agreement(still)
+
+
+@pytest.mark.parametrize(
+    ("dial", "bad", "low"),
+    [
+        ("a_to_t", 1.01, -1),
+        ("a_to_t", -1.01, -1),
+        ("t_to_a", 2, -1),
+        ("t_to_a", float("nan"), -1),
+        ("naming", -0.1, 0),
+        ("naming", 1.1, 0),
+    ],
+)
+def test_a_dial_beyond_its_range_is_refused(dial, bad, low):
+    with pytest.raises(ValueError, match=f"{dial} must be between {low} and 1, not {bad}"):
+        plant(10, **{dial: bad})
+
+
+# Verbs
+
+
+def verb_shares(captions: list[str], planted: Planted) -> dict[tuple[str, str], float]:
+    """How many of the captions of a task and an attribute use the verb that leans to men."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    for caption, label, (task,) in zip(captions, planted.attributes, planted.tasks, strict=True):
+        assert f" the {task} " in caption
+        found.setdefault((task, label), []).append(any(f" {verb} the " in caption for verb in VERBS[task][0]))
+    return {cell: float(np.mean(uses)) for cell, uses in found.items()}
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9, 0.5, 0.0])
+def test_verbs_lean_by_exactly_their_share_and_tasks_not_at_all(share):
+    planted = plant_verbs(human=share, model=1 - share, images=300, captions=2)
+    columns = [[row[column] for row in planted.references] for column in range(2)]
+    for captions, expected in ((columns[0], share), (columns[1], share), (planted.predictions, 1 - share)):
+        shares = verb_shares(captions, planted)
+        assert len(shares) == 2 * len(VERBS)
+        for (_, label), found in shares.items():
+            assert found == pytest.approx(expected if label == "male" else 1 - expected)
+    pairs = list(zip(planted.attributes, (task for (task,) in planted.tasks), strict=True))
+    assert {pairs.count(pair) for pair in pairs} == {50}
+
+
+def test_the_captions_of_people_stay_when_the_captioner_s_lean_changes():
+    assert plant_verbs(model=0.5, seed=2).references == plant_verbs(model=0.9, seed=2).references
+    assert plant_verbs(model=0.5, seed=2).references != plant_verbs(model=0.5, seed=3).references
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"images": 7}, "multiple of 6"),
+        ({"captions": 0}, "captions"),
+        ({"human": 1.1}, "human"),
+        ({"model": -0.1}, "model"),
+    ],
+)
+def test_verbs_refuse_what_cannot_be_planted(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plant_verbs(**arguments)
