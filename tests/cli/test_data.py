@@ -10,7 +10,7 @@ from typing import Any
 import datasets
 import pytest
 from rich.text import Text
-from tests.data.conftest import ALL, artemis, coco, state, write
+from tests.datasets.conftest import ALL, artemis, coco, state, write
 from typer.testing import CliRunner
 
 from captionbias.cli import app

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.data.conftest import ALL, artemis, coco, lic, state, verbs, write
+from tests.datasets.conftest import ALL, artemis, coco, lic, state, verbs, write
 
 from captionbias import metrics
 from captionbias.datasets import build, build_dataset, dataset_names

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.data.conftest import ALL, builder_class, coco, write
+from tests.datasets.conftest import ALL, builder_class, coco, write
 
 from captionbias.datasets import builder
 

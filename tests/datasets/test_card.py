@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
-from tests.data.conftest import ALL, SCRIPTS, coco, lic, write
+from tests.datasets.conftest import ALL, SCRIPTS, coco, lic, write
 
 from captionbias.datasets import build_dataset
 from captionbias.datasets.card import CONTENTS

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.data.conftest import HEIGHT, WIDTH, coco, records_of, write
+from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
 
 from captionbias.datasets import coco_caption_bias, records
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias

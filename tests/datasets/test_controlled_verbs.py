@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.data.conftest import records_of, verbs, write
+from tests.datasets.conftest import records_of, verbs, write
 
 from captionbias.datasets.controlled_verbs import COUNTS, FORMS, SUBSETS, ControlledVerbs
 from captionbias.metrics import dbac

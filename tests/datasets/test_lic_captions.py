@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.data.conftest import lic, records_of, write
+from tests.datasets.conftest import lic, records_of, write
 
 from captionbias.datasets.lic_captions import LicCaptions
 

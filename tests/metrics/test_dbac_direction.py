@@ -22,7 +22,7 @@ from captionbias.metrics.dbac_direction import (
     unseen_means,
 )
 from captionbias.metrics.inputs import mentions_of, number_classes, split_into_words
-from captionbias.statistics.intervals import intervals as statistics
+from captionbias.statistics import intervals as statistics
 from captionbias.synthetic import TASKS, plant
 from captionbias.text import load_lexicon, named_labels
 

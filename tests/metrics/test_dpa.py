@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from captionbias.attackers import convex
-from captionbias.attackers import placement
+from captionbias.attackers import convex, placement
 from captionbias.metrics.dpa import dpa
 
 DIRECTIONS = ("a_to_t", "t_to_a")

@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from captionbias.attackers import convex
-from captionbias.attackers import placement
+from captionbias.attackers import convex, placement
 from captionbias.metrics.label_leakage import label_leakage
 
 IMAGES, LEAN = 2000, np.array([0.7, 0.65, 0.35, 0.3])  # share of women among the images of each task

@@ -19,7 +19,7 @@ from captionbias.statistics.intervals import (
     trial_interval,
     trial_weights,
 )
-from captionbias.statistics.intervals import intervals as statistics
+from captionbias.statistics import intervals as statistics
 
 UNBOUNDED = (-np.inf, np.inf)
 

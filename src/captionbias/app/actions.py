@@ -12,8 +12,7 @@ from typing import Any
 import gradio as gr
 
 from captionbias.analysis.audit import audit
-from captionbias.app import reproduce
-from captionbias.app import results
+from captionbias.app import reproduce, results
 from captionbias.app.components import OWN
 from captionbias.app.custom_lexicon import own_words
 from captionbias.app.heard_warnings import heard
@@ -34,8 +33,7 @@ from captionbias.app.upload_state import (
 )
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
-from captionbias.report import plots
-from captionbias.report import views
+from captionbias.report import plots, views
 from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped

@@ -12,8 +12,7 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.io.formats import csv_text
-from captionbias.report import views
-from captionbias.report import write_json, write_text
+from captionbias.report import views, write_json, write_text
 from captionbias.report.html import write_report
 from captionbias.report.markdown import markdown_report
 from captionbias.report.terminal import DIRECTION_NAMES

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.attackers import batches
-from captionbias.attackers import convex
+from captionbias.attackers import batches, convex
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import open_cache
 from captionbias.attackers.pretrained.models import KNOWN, Model, find_model, is_model

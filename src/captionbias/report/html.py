@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias import __version__
 from captionbias.io.formats import csv_text, json_text, write_text
-from captionbias.report import plots
-from captionbias.report import views
+from captionbias.report import plots, views
 from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Grid, shown
 from captionbias.report.wording import verdicts

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_sequence
 
-from captionbias.attackers import batches
-from captionbias.attackers import convex
+from captionbias.attackers import batches, convex
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, NOTHING, PADDING_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural import training
