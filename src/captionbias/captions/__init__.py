@@ -6,6 +6,7 @@ from captionbias.captions.captioners import Captioners, on_the_same_images
 from captionbias.captions.check import MAX_CHARACTERS, CaptionBiasWarning, Captions, check_captions, check_sides
 from captionbias.captions.labels import Labels, check_labels, join_labels
 from captionbias.captions.reader import captions_from_table, read_captions
+from captionbias.captions.words import Words
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -13,6 +14,7 @@ __all__ = [
     "Captioners",
     "Captions",
     "Labels",
+    "Words",
     "captions_from_table",
     "check_captions",
     "check_labels",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+from captionbias.captions.words import Words, human_words, with_model_words
 
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 
@@ -34,6 +35,57 @@ class Captions:
     attributes: tuple[str, ...]
     tasks: tuple[tuple[str, ...], ...] | None
     image_ids: tuple[str, ...] | None
+    # What was split into words, by tokenizer: of both sides, and of the human side for every captioner.
+    _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
+    _human_words: dict[str, Words] = field(default_factory=dict, compare=False, kw_only=True)
+
+    def with_predictions(self, predictions: Collection[Any]) -> Captions:
+        """The same images and human captions with the captions of another captioner, which alone are checked.
+
+        Args:
+            predictions: `n` strings.
+
+        Raises:
+            ValueError: as `check_captions`.
+
+        Example:
+            >>> nic = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
+            >>> nic.with_predictions(["a guy", "a woman"]).predictions
+            ('a guy', 'a woman')
+        """
+        column = as_list("predictions", predictions)
+        _check_lengths({"predictions": column, "attributes": list(self.attributes)})
+        return Captions(
+            _checked_predictions(column, self.image_ids),
+            self.references,
+            self.attributes,
+            self.tasks,
+            self.image_ids,
+            _human_words=self._human_words,
+        )
+
+    def words(self, tokenizer: str = "words") -> Words:
+        """The captions of both sides split into words, over one vocabulary.
+
+        They are split once: the human captions for all captioners made by `with_predictions`, the predictions once for
+        each.
+
+        Args:
+            tokenizer: `words` or `whitespace`.
+
+        Example:
+            >>> captions = check_captions(references=[["A man."], ["a girl"]], attributes=["male", "female"])
+            >>> captions.words().human.texts()
+            ['a man .', 'a girl']
+        """
+        if tokenizer not in self._human_words:
+            self._human_words[tokenizer] = human_words(self.references or (), tokenizer)
+        if tokenizer not in self._words:
+            self._words[tokenizer] = with_model_words(self._human_words[tokenizer], self.predictions or (), tokenizer)
+        return self._words[tokenizer]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
+        return Captions, (self.predictions, self.references, self.attributes, self.tasks, self.image_ids)
 
     def __len__(self) -> int:
         return len(self.attributes)

@@ -94,6 +94,22 @@ class Tokens:
         first, last = self.offsets[start], self.offsets[end]
         return replace(self, ids=self.ids[first:last], offsets=self.offsets[start : end + 1] - first)
 
+    @classmethod
+    def joined(cls, tables: Sequence[Tokens]) -> Tokens:
+        """The captions of all tables, one table after the other, over one vocabulary.
+
+        Words keep their numbers in the first table; the new words of a later one follow in their order. So tables that
+        `tokenize` made give exactly what it makes of all their captions at once.
+        """
+        numbers: dict[str, int] = {}
+        for word in itertools.chain.from_iterable(table.words for table in tables):
+            numbers.setdefault(word, len(numbers))
+        ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+        for table in tables:
+            ids.append(np.array([numbers[word] for word in table.words], np.int32)[table.ids])
+            lengths.append(table.lengths)
+        return cls(np.concatenate(ids), np.cumsum(np.concatenate(lengths)), tuple(numbers))
+
     def present(self) -> Flags:
         """Which words occur at all: flags of shape `(len(words),)`."""
         return np.bincount(self.ids, minlength=len(self.words)) > 0
