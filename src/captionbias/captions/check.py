@@ -160,6 +160,26 @@ def check_captions(
     )
 
 
+def as_captions(captions: Captions | None, predictions: Any, references: Any, attributes: Any, tasks: Any) -> Captions:
+    """The captions that a metric was called with: checked ones, or the columns of `check_captions`.
+
+    Raises:
+        ValueError: as `check_captions`; both were given, or the first argument is not Captions.
+    """
+    columns = {"predictions": predictions, "references": references, "attributes": attributes, "tasks": tasks}
+    if captions is None:
+        return check_captions(**columns)
+    if not isinstance(captions, Captions):
+        raise ValueError(
+            f"captions is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
+            "predictions=, references= and attributes="
+        )
+    for name, column in columns.items():
+        if column is not None:
+            raise ValueError(f"{name}: captions were given already; give one or the other")
+    return captions
+
+
 def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`.
 

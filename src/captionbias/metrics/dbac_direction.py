@@ -40,33 +40,44 @@ INVERSE = "inverse_cross_entropy"
 class Direction:
     """A to T or T to A on both sides.
 
-    `name`: `a_to_t` or `t_to_a`. `classes`: the names of what the attacker predicts. `targets`: what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`.
-    `shown`: the number of what each image shows, `(images,)`. `captions`: each present side's captions. `shown_sets`,
-    `named_sets`: which labels the numbers of what is shown and named stand for, `(numbers, labels)`.
+    `name`: `a_to_t` or `t_to_a`. `targets`: what the attacker predicts of each image: classes `(images,)` or task flags
+    `(images, tasks)`; `classes`: what these are called. `shown`: the number of what each image shows, `(images,)`.
+    `captions`: each present side's captions. `shown_sets`, `named_sets`: which of the labels `shown_labels` and
+    `named_labels` the numbers of what is shown and named stand for, `(numbers, labels)`.
     """
 
     name: str
-    classes: tuple[str, ...]
     targets: Array
+    classes: tuple[str, ...]
     shown: Integers
     captions: dict[str, Side]
     shown_sets: Flags
+    shown_labels: tuple[str, ...]
     named_sets: Flags
+    named_labels: tuple[str, ...]
 
 
-def a_to_t(words: Words, classes: Integers, values: tuple[str, ...], named_tasks: Flags) -> Direction:
-    """The attacker predicts the attribute; captions name tasks, given by flags for every caption of both sides."""
-    captions, named_sets = _captions(words, named_tasks)
-    return Direction("a_to_t", values, classes, classes, captions, np.eye(len(values), dtype=bool), named_sets)
+def a_to_t(
+    words: Words, classes: Integers, values: tuple[str, ...], named: Flags, tasks: tuple[str, ...]
+) -> Direction:
+    """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
+    captions, named_sets = _captions(words, named)
+    return Direction(
+        "a_to_t", classes, values, classes, captions, np.eye(len(values), dtype=bool), values, named_sets, tasks
+    )
 
 
-def t_to_a(words: Words, shown_tasks: Flags, tasks: tuple[str, ...], named_attributes: Flags) -> Direction:
-    """The attacker predicts the tasks that occur; captions name attribute values."""
-    occurring = np.flatnonzero(shown_tasks.any(axis=0))
-    (shown,) = number_sets([shown_tasks])
-    captions, named_sets = _captions(words, named_attributes)
-    names = tuple(tasks[task] for task in occurring)
-    return Direction("t_to_a", names, shown_tasks[:, occurring], shown, captions, _sets(shown_tasks, shown), named_sets)
+def t_to_a(
+    words: Words, shown: Flags, tasks: tuple[str, ...], named: Flags, values: tuple[str, ...]
+) -> Direction:
+    """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise."""
+    (numbers,) = number_sets([shown])
+    captions, named_sets = _captions(words, named)
+    occurring = np.flatnonzero(shown.any(axis=0))
+    classes = tuple(tasks[task] for task in occurring)
+    return Direction(
+        "t_to_a", shown[:, occurring], classes, numbers, captions, _sets(shown, numbers), tasks, named_sets, values
+    )
 
 
 def _captions(words: Words, named: Flags) -> tuple[dict[str, Side], Flags]:

@@ -187,7 +187,7 @@ def lic(
         ),
         notes,
         tables,
-        plan,
+        {"lic": plan},
     )
 
 

@@ -88,7 +88,7 @@ class Measurement:
         signature: everything that changes the scores.
         notes: what to know before the numbers are believed.
         details: nested tables, or None if they were not requested.
-        plan: what the attackers were trained on, of metrics that attack captions.
+        plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
 
     In a notebook it shows as a table with intervals.
     """
@@ -99,7 +99,7 @@ class Measurement:
     signature: str
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] | None = None
-    plan: AttackPlan | None = None
+    plans: dict[str, AttackPlan] = field(default_factory=dict)
 
     def flat(self) -> dict[str, Any]:
         """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
