@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.metrics.inputs import note
 from captionbias.metrics.label_inputs import Labelled, Named
 from captionbias.metrics.pair_counts import PairCounts
 from captionbias.scores.cooccurrence import association, directional
-from captionbias.statistics.intervals import Floats
-from captionbias.text.tokens import Flags, Integers
 
 Expand = Callable[[Flags], Flags]
 

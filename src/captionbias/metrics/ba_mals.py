@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import check_captions
 from captionbias.metrics.frequent_words import frequent_words
 from captionbias.metrics.label_inputs import Labelled, read_labels
 from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mals, shares
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource, load_lexicon
-from captionbias.text.tokens import Flags, Integers
 
 Counts = Callable[[Floats | None], Floats]
 

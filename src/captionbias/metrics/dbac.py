@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Flags
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import check_captions
@@ -37,7 +38,6 @@ from captionbias.metrics.protocol import DBAC_PRESETS, alignment_name, lexicon_n
 from captionbias.metrics.tasks import shown_tasks
 from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, load_lexicon, named_labels
-from captionbias.text.tokens import Flags
 
 if TYPE_CHECKING:
     from torch import nn

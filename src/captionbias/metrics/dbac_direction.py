@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Array, Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.splits import stratified_split
 from captionbias.metrics.inputs import Sides
@@ -29,9 +29,8 @@ from captionbias.scores import (
     weighted,
 )
 from captionbias.scores.omega import Weighted
-from captionbias.statistics.intervals import Floats, resamples
+from captionbias.statistics.intervals import resamples
 from captionbias.text import Tokens
-from captionbias.text.tokens import Flags, Integers
 
 SIDES = ("m", "h")
 FORMS = ("", "_matched")
@@ -48,7 +47,7 @@ class Direction:
     `named_sets`: which labels the numbers of what is shown and named stand for, `(numbers, labels)`.
     """
 
-    targets: npt.NDArray[Any]
+    targets: Array
     outputs: int
     shown: Integers
     captions: dict[str, Side]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Floats, Integers
 from captionbias.metrics.dbac_direction import FORMS, INVERSE, SIDES, UNBOUNDED, Answers, PartMeans, PartsOf, Replicates
 from captionbias.scores import Omega, amplification_part, normalized_difference, occurrences
-from captionbias.statistics.intervals import Floats, bootstrap_interval
-from captionbias.text.tokens import Integers
+from captionbias.statistics.intervals import bootstrap_interval
 
 MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.captions import check_captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
 from captionbias.metrics.label_inputs import read_labels
@@ -14,7 +15,6 @@ from captionbias.metrics.pair_counts import random_groups, with_intervals
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.text import LexiconSource
-from captionbias.text.tokens import Integers
 
 BOUNDS = (-1.0, 1.0)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
@@ -16,9 +17,7 @@ from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.predictability import Predictability, Sets, as_tokens, as_wrong_as, over_trials
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores import QUALITIES, normalized_difference
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource
-from captionbias.text.tokens import Flags, Integers
 
 if TYPE_CHECKING:
     from torch import nn

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Floats
 from captionbias.captions import check_captions
 from captionbias.metrics.inputs import note
 from captionbias.metrics.label_inputs import IMAGES_AT_ONCE, values_of_lexicon
 from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
 from captionbias.metrics.protocol import lexicon_name, signature, whole_number
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_labels, tokenize
 
 

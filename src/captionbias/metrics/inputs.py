@@ -12,10 +12,10 @@ import numpy as np
 
 from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import load_vectors
+from captionbias.arrays import Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, mask_mentions, tokenize
-from captionbias.text.tokens import Integers
 
 FEW_IMAGES = 100
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Integers
 from captionbias.captions import Captions, Labels, check_captions, check_labels, join_labels
 from captionbias.metrics.inputs import note
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_labels, tokenize
-from captionbias.text.tokens import Flags, Integers
 
 # Captions are split into words for this many images at a time: what is kept grows with labels, not with text.
 IMAGES_AT_ONCE = 10_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
@@ -13,7 +14,6 @@ from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.predictability import Predictability, Sets, as_tokens, as_wrong_as, over_trials
 from captionbias.metrics.protocol import signature, whole_number
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.metrics.inputs import note
 from captionbias.metrics.measurement import Sample, defined, difference, mean_over_trials, summarize_sample
 from captionbias.scores import CAPTION_SCORES
-from captionbias.statistics.intervals import Floats, resamples
-from captionbias.text.tokens import Flags, Integers
+from captionbias.statistics.intervals import resamples
 
 
 @dataclass(frozen=True, eq=False)

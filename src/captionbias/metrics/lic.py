@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
@@ -24,7 +25,6 @@ from captionbias.metrics.inputs import (
 from captionbias.metrics.leakage_scores import Measured, check_unseen, compare, means, note_without_unseen
 from captionbias.metrics.protocol import LIC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
 from captionbias.text import LexiconSource, Tokens, load_lexicon
-from captionbias.text.tokens import Integers
 
 if TYPE_CHECKING:
     from torch import nn

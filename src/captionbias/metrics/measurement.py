@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionbias.statistics.intervals import Floats, bootstrap_interval, standard_deviation, trial_interval
+from captionbias.arrays import Floats
+from captionbias.statistics.intervals import bootstrap_interval, standard_deviation, trial_interval
 
 _kept: ContextVar[dict[str, Sample] | None] = ContextVar("kept", default=None)
 

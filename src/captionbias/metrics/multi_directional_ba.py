@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from captionbias.arrays import Flags, Floats
 from captionbias.metrics.amplified_pairs import NO_TASKS, Pairs, data_source
 from captionbias.metrics.label_inputs import Labelled, read_labels
 from captionbias.metrics.pair_counts import GROUPS, random_groups, with_intervals
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource
-from captionbias.text.tokens import Flags
 
 MOST_COMBINATIONS = 5000
 # Counts of all combinations in all groups, in each of four tables.

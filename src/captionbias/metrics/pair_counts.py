@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.metrics.measurement import summarize
-from captionbias.statistics.intervals import Floats, multiplicities
-from captionbias.text.tokens import Flags, Integers
+from captionbias.statistics.intervals import multiplicities
 
 # With more images than groups, a replicate draws groups of images. The spread that it finds is as right on average, and
 # varies by 1 / sqrt(2 groups) of itself.

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.metrics.amplified_pairs import NO_TASKS
 from captionbias.metrics.label_inputs import Labelled
 from captionbias.metrics.measurement import mean_over_trials, summarize
 from captionbias.scores import QUALITIES, number_sets
-from captionbias.statistics.intervals import Floats, resamples
+from captionbias.statistics.intervals import resamples
 from captionbias.text import Tokens
-from captionbias.text.tokens import Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)

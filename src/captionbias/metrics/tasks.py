@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from captionbias.arrays import Flags
 from captionbias.captions import Captions
 from captionbias.metrics.inputs import Sides, note
 from captionbias.text import Lexicon
-from captionbias.text.tokens import Flags
 
 
 @dataclass(frozen=True, eq=False)
