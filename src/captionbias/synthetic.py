@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.text.tokens import Integers
+from captionbias.arrays import Floats, Integers
 
 ATTRIBUTES = ("female", "male")
 TASKS = ("handbag", "teddy bear", "cake", "dog", "pizza", "surfboard", "skateboard", "tie")
@@ -40,8 +40,6 @@ VERBS = {
     "umbrella": (("holds", "is holding", "held"), ("walks with", "is walking with", "walked with")),
 }
 PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
-
-Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +154,7 @@ def _with_verbs(attribute: Integers, task: Integers, share: float, generator: np
     ]
 
 
-def _draw(probabilities: Numbers, generator: np.random.Generator) -> Integers:
+def _draw(probabilities: Floats, generator: np.random.Generator) -> Integers:
     """One number a row, drawn from the row's probabilities."""
     above = generator.random((len(probabilities), 1)) > probabilities.cumsum(axis=1)[:, :-1]
     return np.asarray(above.sum(axis=1))

@@ -21,7 +21,8 @@ from urllib.request import urlopen
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.text.tokens import Flags, Tokens
+from captionbias.arrays import Array, Flags, Floats32
+from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
@@ -124,7 +125,7 @@ def train_vectors(tokens: Tokens, seed: int = 0) -> KeyedVectors:
     return vectors
 
 
-def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], Flags]:
+def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats32, Flags]:
     """Unit vectors of `words`, float32 of shape `(len(words), dimensions)`, and flags of which words have one.
 
     A word without a vector, or whose vector is zero, is a row of zeros. FastText vectors that came with their n-grams
@@ -229,7 +230,7 @@ def _open(path: Path) -> BinaryIO:
 def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> KeyedVectors:
     from gensim.models import KeyedVectors
 
-    rows: dict[str, npt.NDArray[np.float32]] = {}
+    rows: dict[str, Floats32] = {}
     with _open(path) as lines:
         count, width = map(int, lines.readline().split()) if header else (None, 0)
         found = 0
@@ -254,7 +255,7 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
     return vectors
 
 
-def _numbers(values: list[str]) -> npt.NDArray[np.float32] | None:
+def _numbers(values: list[str]) -> Floats32 | None:
     try:
         return np.array(values, np.float32) if values else None
     except ValueError:
@@ -368,7 +369,7 @@ def _saved_matrix(state: dict[str, Any], name: str, path: Path) -> npt.NDArray[n
     return matrix
 
 
-def _saved_array(saved: Any) -> npt.NDArray[Any] | None:
+def _saved_array(saved: Any) -> Array | None:
     """The array of floats that numpy pickled, put together from its bytes."""
     try:
         _, shape, kind, by_columns, content = saved.state

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from captionbias.alignment.align import DELTAS, AlignmentReport, align, elbow
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
+from captionbias.arrays import Floats
 from captionbias.captions import check_sides
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import Tokens, tokenize
-
-Floats = npt.NDArray[np.float64]
 
 DELTA = 0.4  # of DBAC, for GloVe
 

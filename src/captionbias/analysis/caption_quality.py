@@ -8,13 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Floats
 from captionbias.captions import CaptionBiasWarning, check_sides
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text.tokens import tokenizer as find_tokenizer
-
-Floats = npt.NDArray[np.float64]
 
 
 def caption_quality(

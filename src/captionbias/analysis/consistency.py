@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
 from captionbias.metrics import dbac, lic
-from captionbias.statistics.intervals import Floats, coefficient_of_variation, conflict_score, ranking_consistency
+from captionbias.statistics.intervals import coefficient_of_variation, conflict_score, ranking_consistency
 
 METRICS: dict[str, Callable[..., dict[str, Any]]] = {"lic": lic, "dbac": dbac}
 SCORES = {

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
 from captionbias.captions.values import as_list, image_keys
 from captionbias.io.files import replacing
 from captionbias.scores import number_sets
-from captionbias.statistics.intervals import Floats
-from captionbias.text.tokens import Flags, Integers
 
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
 SMALL_SHARE = 0.2

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from captionbias.text.tokens import Flags, Integers, Tokens
-
-Floats = npt.NDArray[np.float64]
+from captionbias.arrays import Array, Flags, Floats, Integers
+from captionbias.text.tokens import Tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +20,7 @@ class Examples:
     """
 
     tokens: Tokens
-    targets: npt.NDArray[Any]
+    targets: Array
     outputs: int
     mask: str = ""
 
@@ -58,13 +55,13 @@ class TrialScores:
 Attacker = Callable[[Trial], TrialScores]
 
 
-def score_classes(log_probabilities: npt.NDArray[Any], classes: Integers) -> TrialScores:
+def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:
     """Scores from log-probabilities of shape `(n, classes)` and the true classes of shape `(n,)`."""
     truth = np.take_along_axis(log_probabilities, classes[:, None], axis=1)[:, 0]
     return TrialScores(truth.astype(np.float64), log_probabilities.argmax(axis=1) == classes)
 
 
-def score_tasks(logits: npt.NDArray[Any], present: Flags) -> TrialScores:
+def score_tasks(logits: Array, present: Flags) -> TrialScores:
     """Scores from logits of shape `(n, tasks)` and true flags of the same shape: the tasks are independent."""
     signed = np.where(present, logits, -logits).astype(np.float64)
     right: Flags = np.all(signed > 0, axis=1)

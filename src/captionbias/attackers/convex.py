@@ -15,14 +15,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from captionbias.arrays import Flags, Floats32, Ids, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
-from captionbias.text.tokens import Flags, Ids, Integers, Tokens
+from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from sklearn.linear_model import LogisticRegression
 
-Matrix = npt.NDArray[np.float32]
 
 # A stronger penalty holds back the side with fewer captions: at 10, faithful planted captioners read below 0.
 L2 = 1.0
@@ -113,7 +113,7 @@ def fit_classes(features: csr_array, classes: Integers) -> LogisticRegression:
     return LogisticRegression(C=1 / L2, solver=SOLVER, max_iter=1000).fit(features, classes)
 
 
-def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
+def fit_tasks(features: csr_array, present: Flags) -> tuple[Floats32, Floats32]:
     """Weights of shape `(n-grams, tasks)` and biases of shape `(tasks,)`: one logistic regression a task.
 
     L-BFGS from zero (Nocedal and Wright 2006, algorithm 7.4), each weight scaled by the curvature it has there, so that
@@ -128,11 +128,11 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
     scale = (1 / np.sqrt(counts * share * (1 - share) + penalty)).astype(np.float32)
     sides = np.where(present, half, -half)
 
-    def gradient(scaled: Matrix, tasks: slice | npt.NDArray[np.intp] = ALL) -> Matrix:
-        weights: Matrix = scaled * scale[:, tasks]
+    def gradient(scaled: Floats32, tasks: slice | npt.NDArray[np.intp] = ALL) -> Floats32:
+        weights: Floats32 = scaled * scale[:, tasks]
         # What is wrong with the probabilities. numpy has the tangent, unlike exp, in vector instructions for float32.
         halves = weights * half
-        error: Matrix = features @ halves[:-1]
+        error: Floats32 = features @ halves[:-1]
         error += halves[-1]
         np.tanh(error, out=error)
         error *= half
@@ -165,16 +165,16 @@ class _Steps:
     """The last steps of each task, `(weights, tasks)`, and how they changed its slope."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[Matrix, Matrix, Matrix, Matrix]] = deque(maxlen=TASK_MEMORY)
+        self._kept: deque[tuple[Floats32, Floats32, Floats32, Floats32]] = deque(maxlen=TASK_MEMORY)
 
-    def add(self, step: Matrix, change: Matrix) -> None:
+    def add(self, step: Floats32, change: Floats32) -> None:
         curvature, length = _dot(step, change), _dot(change, change)
         # Where a task stands still, rounding is all that is left of them: its step is passed over.
         moved = (curvature > SMALLEST) & (length > SMALLEST)
         weight = np.where(moved, 1 / np.where(moved, curvature, 1), 0)
         self._kept.append((step, change, weight, np.where(moved, curvature / np.where(moved, length, 1), 1)))
 
-    def direction(self, slope: Matrix) -> Matrix:
+    def direction(self, slope: Floats32) -> Floats32:
         """Where to go from a slope."""
         way, shares = -slope, []
         for step, change, weight, _ in reversed(self._kept):
@@ -186,7 +186,7 @@ class _Steps:
         return way
 
 
-def _dot(left: Matrix, right: Matrix) -> Matrix:
+def _dot(left: Floats32, right: Floats32) -> Floats32:
     """The product of each task's column with its other one."""
-    product: Matrix = np.einsum("ij,ij->j", left, right)
+    product: Floats32 = np.einsum("ij,ij->j", left, right)
     return product

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import Cache
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.shared_examples import open_table, write_table
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
-from captionbias.text.tokens import Integers
 
 LARGEST_STACK = 128
 

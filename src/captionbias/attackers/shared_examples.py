@@ -10,12 +10,10 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Array, Arrays
 from captionbias.attackers.base import Examples
 from captionbias.text.tokens import Tokens
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 def write_table(examples: Examples, folder: Path) -> Path:
@@ -73,12 +71,12 @@ def open_table(path: Path) -> Examples:
     return Examples(Tokens(ids, offsets, words), targets, outputs, table.column("mask")[0].as_py())
 
 
-def _view(column: Any) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = column.chunk(0).values.to_numpy(zero_copy_only=True)
+def _view(column: Any) -> Array:
+    array: Array = column.chunk(0).values.to_numpy(zero_copy_only=True)
     return array
 
 
-def _flat(targets: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _flat(targets: Array) -> Array:
     """Classes as they are; flags row after row as bytes, because Arrow packs its own booleans eight to a byte."""
     if targets.ndim == 1:
         return np.ascontiguousarray(targets, np.int64)

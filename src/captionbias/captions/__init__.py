@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from captionbias.captions.captioners import Captioners, on_the_same_images
-from captionbias.captions.check import MAX_CHARACTERS, CaptionBiasWarning, Captions, as_captions, check_captions, check_sides
+from captionbias.captions.check import (
+    MAX_CHARACTERS,
+    CaptionBiasWarning,
+    Captions,
+    as_captions,
+    check_captions,
+    check_sides,
+)
 from captionbias.captions.labels import Labels, check_labels, join_labels
 from captionbias.captions.reader import captions_from_table, read_captions
 from captionbias.captions.words import Words

@@ -11,11 +11,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Array, Flags
 from captionbias.captions.values import as_list, is_column, is_missing
-
-Flags = npt.NDArray[np.bool_]
 
 SHOWN_NAMES = 5
 
@@ -143,10 +141,14 @@ def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) 
     return Labels(_flags(argument, array), names, columns is None and (known is None or known.numbered), False)
 
 
-def _flags(argument: str, array: npt.NDArray[Any]) -> Flags:
+def _flags(argument: str, array: Array) -> Flags:
     if array.dtype == bool:
         return array
-    bad = ~np.frompyfunc(_is_flag, 1, 1)(array).astype(bool) if array.dtype == object else (array != 0) & (array != 1)
+    bad = (
+        ~np.asarray(np.frompyfunc(_is_flag, 1, 1)(array), bool)
+        if array.dtype == object
+        else (array != 0) & (array != 1)
+    )
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         raise ValueError(

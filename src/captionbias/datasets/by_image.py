@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+
+from captionbias.arrays import Array, Integers
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Integers = npt.NDArray[np.int64]
 
 
 class ByImage:
@@ -56,7 +55,7 @@ class ByImage:
         self._batches = self._table.to_batches()
         self._ends = np.cumsum([0, *map(len, self._batches)])
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Array:
         """A column of numbers, in the order of the file."""
         return np.asarray(self._table[name])
 

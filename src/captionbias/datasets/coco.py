@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.captions.check import MAX_CHARACTERS
-from captionbias.datasets.by_image import ByImage, Integers
+from captionbias.datasets.by_image import ByImage
 from captionbias.datasets.records import (
     USUAL,
     box,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.captions.tables import table_from_file
-from captionbias.datasets.by_image import Integers, as_lists
+from captionbias.datasets.by_image import as_lists
 from captionbias.datasets.coco import PERSON, read_captions, read_images, read_objects, read_results
 from captionbias.datasets.labels import GENDERS, SKINS, ages, labels_of, read_labels
 from captionbias.datasets.original_files import BLOCK, attribute_rows, find_file, need_file, results_files

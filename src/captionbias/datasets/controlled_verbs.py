@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from captionbias.arrays import Flags
 from captionbias.datasets.coco import read_captions, read_images
 from captionbias.datasets.coco_caption_bias import COCO
 from captionbias.datasets.labels import has_word
 from captionbias.datasets.original_files import BLOCK, find_file
 from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
-from captionbias.text.tokens import Flags
 
 if TYPE_CHECKING:
     import pyarrow as pa

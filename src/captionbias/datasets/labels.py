@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Integers
 from captionbias.captions.tables import table_from_file
 from captionbias.captions.values import is_missing
-from captionbias.datasets.by_image import Integers
 from captionbias.datasets.records import check_known, check_unique, image, short
 from captionbias.text import load_lexicon
-from captionbias.text.tokens import Flags
 
 if TYPE_CHECKING:
     import pyarrow as pa

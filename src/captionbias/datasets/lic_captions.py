@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from captionbias.datasets.by_image import Integers
+from captionbias.arrays import Integers
 from captionbias.datasets.coco import PERSON, caption
 from captionbias.datasets.labels import GENDERS, SKINS, spelled
 from captionbias.datasets.original_files import BLOCK, CAPTIONER, attribute_rows

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from captionbias.arrays import Array, Integers
 
 Columns: TypeAlias = dict[str, list[Any]]
 Check: TypeAlias = Callable[[Any], str | None]  # what is wrong with a value, or None
@@ -133,7 +134,7 @@ def _all_pass(check: Check, values: Sequence[Any]) -> bool:
     return set(map(type, values)) == {kinds} and usual(values)
 
 
-def check_unique(where: str, field: str, values: npt.NDArray[Any]) -> None:
+def check_unique(where: str, field: str, values: Array) -> None:
     """Raise for the first value that stands twice."""
     _, firsts = np.unique(values, return_index=True)
     if len(firsts) < len(values):
@@ -142,9 +143,7 @@ def check_unique(where: str, field: str, values: npt.NDArray[Any]) -> None:
         raise ValueError(f'{where}[{row}]: "{field}" {values[row]} stands at [{earlier}] already: drop one of the two')
 
 
-def check_known(
-    where: str, field: str, values: npt.NDArray[np.int64], known: npt.NDArray[np.int64], first: int = 0
-) -> None:
+def check_known(where: str, field: str, values: Integers, known: Integers, first: int = 0) -> None:
     """Raise for the first value that is none of the ascending `known` ones."""
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
     strange = np.flatnonzero(known[place] != values)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.splits import balanced_split, stratified_split
 from captionbias.captions import check_captions
@@ -16,7 +17,6 @@ from captionbias.metrics.lic import ENCODERS
 from captionbias.metrics.protocol import DBAC_PRESETS, LIC_PRESETS, lexicon_name, settings, whole_number
 from captionbias.metrics.tasks import shown_tasks
 from captionbias.text import load_lexicon, named_labels
-from captionbias.text.tokens import Integers
 
 # What is given for one direction alone.
 ONE_WAY = {"a_to_t": ("attribute_lexicon",), "t_to_a": ("tasks", "references", "task_lexicon", "classes")}

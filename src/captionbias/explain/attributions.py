@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.registry import find_attacker
 from captionbias.explain.attack_plan import question
-from captionbias.explain.contributions import TOLERANCE, Values, check_captum, contributions
+from captionbias.explain.contributions import TOLERANCE, check_captum, contributions
 from captionbias.explain.models import Explainable, check_explained, fit_each, is_pretrained, log_probabilities
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import LexiconSource, Tokens
-from captionbias.text.tokens import Flags, Integers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,8 +42,8 @@ class Attributions:
     """
 
     tokens: Tokens
-    values: Values
-    scores: Values
+    values: Floats
+    scores: Floats
     rows: Integers
     truth: Integers | Flags
     trials: Integers
@@ -94,7 +94,7 @@ class Attributions:
         sums = np.bincount(self.tokens.rows, toward, minlength=captions).astype(np.float64)
         length = np.sqrt(np.bincount(self.tokens.rows, toward**2, minlength=captions))
         right = self.answered[:, number] & (length > 0)
-        quantities: dict[str, tuple[Values, Flags]] = {
+        quantities: dict[str, tuple[Floats, Flags]] = {
             "score": (self.scores[:, number], members),
             "sum": (sums, members),
             "normalized": (sums / np.where(length > 0, length, 1), members & right),

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers import convex
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain.embedded import NO_WORD, Reader, of_equal_length
 from captionbias.explain.models import Explainable, LinearAttacker
-from captionbias.text.tokens import Flags, Integers, Tokens
-
-Values = npt.NDArray[np.float64]
+from captionbias.text.tokens import Tokens
 
 # Of the difference between an answer and that to no words; in log-odds where the difference is less than 1.
 TOLERANCE = 0.01
@@ -29,7 +27,7 @@ class Contributions:
     `largest_delta`: how far any caption's sum is from what it should be, its logit less that of no words at all.
     """
 
-    values: Values
+    values: Floats
     largest_delta: float
 
 
@@ -52,7 +50,7 @@ def contributions(attacker: Explainable, rows: Integers, outputs: Integers | Non
     )
 
 
-def shares(attacker: LinearAttacker, rows: Integers, outputs: Integers) -> Values:
+def shares(attacker: LinearAttacker, rows: Integers, outputs: Integers) -> Floats:
     """The exact values of some outputs: a word's own weight, and half of that of each pair that it is part of.
 
     An n-gram counts once however often it stands in a caption; its weight is divided among the places it stands at.
@@ -99,7 +97,7 @@ def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) ->
     return Contributions(values[_positions(distinct, copy.reshape(-1))], largest)
 
 
-def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Values, Values, Flags]:
+def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Floats, Floats, Flags]:
     """Of captions of as many pieces: values `(captions, pieces, outputs)`, their gaps, and whether these are fine.
 
     Steps are doubled for the captions whose values do not add up.
@@ -137,7 +135,7 @@ def _positions(tokens: Tokens, rows: Integers) -> Integers:
     return numbered.select(rows).ids.astype(np.int64)
 
 
-def _sums(values: Values, tokens: Tokens) -> Values:
+def _sums(values: Floats, tokens: Tokens) -> Floats:
     """`(captions, outputs)` of `(words, outputs)`."""
     totals = np.concatenate((np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)))
     return totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Floats, Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
-from captionbias.text.tokens import Integers
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Logits = npt.NDArray[np.float64]
 
 CAPTIONS_AT_ONCE = 512
 NO_WORD = -1
@@ -59,7 +57,7 @@ class Reader(ABC):
     def read(self, embedded: Tensor) -> Tensor:
         """Logits `(captions, outputs)` of captions that are given as embeddings."""
 
-    def logits(self, rows: Integers) -> Logits:
+    def logits(self, rows: Integers) -> Floats:
         """`(captions, outputs)` of the captions `rows` of the trial's examples."""
         import torch
 
@@ -79,7 +77,7 @@ class Reader(ABC):
 class WordReader(Reader):
     """A reader with an embedding of each word; `words`: the embedding row of each."""
 
-    words: batches.Numbers
+    words: Ids
 
     @abstractmethod
     def look_up(self, tokens: Integers) -> Tensor:

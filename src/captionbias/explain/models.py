@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Array, Floats, Integers
 from captionbias.attackers import convex
 from captionbias.attackers.base import Trial
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import CONVEX, find_attacker
-from captionbias.explain.embedded import Logits, Reader, WordReader
+from captionbias.explain.embedded import Reader, WordReader
 from captionbias.explain.pretrained import fit_frozen
 from captionbias.explain.user_module import fit_own
-from captionbias.text.tokens import Integers
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -35,13 +34,13 @@ class LinearAttacker:
     """
 
     trial: Trial
-    weights: Logits
-    bias: Logits
+    weights: Floats
+    bias: Floats
     pairs: bool
 
-    def logits(self, rows: Integers) -> Logits:
+    def logits(self, rows: Integers) -> Floats:
         """`(captions, outputs)` of the captions `rows` of the trial's examples."""
-        found: Logits = convex.features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
+        found: Floats = convex.features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
         return found
 
 
@@ -152,7 +151,7 @@ def _linear(trial: Trial, pairs: bool) -> LinearAttacker:
     table = convex.features(examples, pairs)
     train, known = table[trial.train], examples.targets[trial.train]
     columns = convex.learnt_from(train, examples.multilabel)
-    found: tuple[npt.NDArray[Any], npt.NDArray[Any]]
+    found: tuple[Array, Array]
     with threadpool_limits(1):  # as the engine has it
         if examples.multilabel:
             found = convex.fit_tasks(train[:, columns], known)
@@ -181,8 +180,8 @@ def _neural(trial: Trial, encoder: str, precision: str) -> NeuralAttacker:
     return NeuralAttacker(trial, outputs(trial), words, network)
 
 
-def log_probabilities(logits: Logits) -> Logits:
+def log_probabilities(logits: Floats) -> Floats:
     """`(captions, classes)` of an attacker's logits `(captions, outputs)` of classes."""
     both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
-    found: Logits = both - np.logaddexp.reduce(both, axis=1, keepdims=True)
+    found: Floats = both - np.logaddexp.reduce(both, axis=1, keepdims=True)
     return found

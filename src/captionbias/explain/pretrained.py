@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.batches import FIRST_WORD_ROW
 from captionbias.attackers.cache import open_cache
@@ -21,7 +22,7 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import BERT_FROZEN, SENTENCES
 from captionbias.attackers.registry import BERTS
 from captionbias.explain.embedded import NO_WORD, Reader, of_equal_length
-from captionbias.text.tokens import Integers, Tokens
+from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     import torch

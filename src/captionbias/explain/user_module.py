@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
 from captionbias.explain.embedded import WordReader
-from captionbias.text.tokens import Integers
 
 if TYPE_CHECKING:
     import torch

@@ -7,27 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
+from captionbias.captions import Captions
+from captionbias.metrics.attack_scores import AttackScores
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as
 from captionbias.metrics.label_inputs import read_labels
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
-from captionbias.metrics.predictability import Predictability, Sets, as_tokens, as_wrong_as, over_trials
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores import QUALITIES, normalized_difference
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource
-from captionbias.text.tokens import Flags, Integers
 
 if TYPE_CHECKING:
     from torch import nn
 
-TEST_SHARE = 0.2
 SIDES = ("m", "d")
 
 
+@Metric
 def dpa(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -49,7 +53,7 @@ def dpa(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
@@ -57,6 +61,7 @@ def dpa(
     are, at random, so that it is bias that is compared and not accuracy.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
         attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
@@ -105,6 +110,7 @@ def dpa(
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
     attacker = find_attacker(encoder, precision)
     labels = read_labels(
+        captions,
         predictions=predictions,
         references=references,
         attributes=attributes,
@@ -114,52 +120,52 @@ def dpa(
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
         tokenizer=tokenizer,
-    )
-    sets, seeds = Sets.of(labels), range(seed, seed + trials)
-    classes = sets.classes()
-    splits = [stratified_split(classes, TEST_SHARE, number) for number in seeds]
+    ).occurring()
+    seeds = range(seed, seed + trials)
+    classes = labels.classes()
+    splits = {number: stratified_split(classes, TEST_SHARE, number) for number in seeds}
+    values, shown = labels.shown.attributes, labels.shown.tasks
     plans: dict[str, dict[str, list[Trial]]] = {}
-    if sets.predicted_tasks is not None:
-        plans["a_to_t"] = _plan("a_to_t", sets.attributes, sets.tasks, sets.predicted_tasks, splits, seeds, equalize)
-    if sets.predicted_attributes is not None:
-        plans["t_to_a"] = _plan(
-            "t_to_a", sets.tasks, sets.attributes, sets.predicted_attributes, splits, seeds, equalize
-        )
+    if labels.predicted_tasks is not None:
+        plans["a_to_t"] = _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
+    if labels.predicted_attributes is not None:
+        plans["t_to_a"] = _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
     queue = [trial for plan in plans.values() for side in SIDES for trial in plan[side]]
-    answers = dict(
-        zip(queue, run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress), strict=True)
-    )
-    groups = random_groups(labels.images, seed)
-    read = {
-        (name, side): Predictability.of(plan[side], answers, quality, groups)
+    trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
+    answers = dict(zip(queue, trained, strict=True))
+    groups = random_groups(len(labels), seed)
+    scored = {
+        (name, side): AttackScores.of([plan[side]], answers, {quality: QUALITIES[quality]}, groups)
         for name, plan in plans.items()
         for side in SIDES
     }
 
-    def quantities(multiplicity: Floats) -> dict[str, Floats]:
-        values = {key: side.of_trials(multiplicity) for key, side in read.items()}
-        scores = {f"dpa_{name}": normalized_difference(values[name, "m"], values[name, "d"]) for name in plans}
-        return scores | {f"predictability_{side}_{name}": of_side for (name, side), of_side in values.items()}
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        means = {key: of_side.means(quality, multiplicity) for key, of_side in scored.items()}
+        if quality == "inverse_cross_entropy":
+            with np.errstate(divide="ignore"):
+                means = {key: np.asarray(1 / mean) for key, mean in means.items()}
+        scores = {f"dpa_{name}": normalized_difference(means[name, "m"], means[name, "d"]) for name in plans}
+        return scores | {f"predictability_{side}_{name}": of_side for (name, side), of_side in means.items()}
 
-    bounds = {f"dpa_{name}": (-1.0, 1.0) for name in plans}
-    bounds |= {f"predictability_{side}_{name}": (0.0, np.inf) for name, side in read}
-    result: dict[str, Any] = over_trials(quantities, bounds, groups, trials, bootstrap, seed)
-    result["signature"] = signature(
-        {
-            "metric": "dpa",
+    return Measurement(
+        "dpa",
+        bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
+        {},
+        signature(
+            metric="dpa",
             **attacker.signature(),
-            "quality": quality,
-            "equalized": equalize,
+            quality=quality,
+            equalized=equalize,
             **labels.sources,
-            "trials": trials,
-            "split": f"{TEST_SHARE:g}",
-            "seed": seed,
-            "bootstrap": bootstrap,
-        }
+            trials=trials,
+            split=f"{TEST_SHARE:g}",
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        labels.notes,
+        {"images": len(labels), "attribute_counts": labels.attribute_counts()} if details else None,
     )
-    if details:
-        result["details"] = {"images": labels.images, "attribute_counts": sets.counts(), "warnings": labels.notes}
-    return result
 
 
 def _plan(
@@ -167,8 +173,7 @@ def _plan(
     known: Flags,
     truth: Flags,
     predicted: Flags,
-    splits: list[tuple[Integers, Integers]],
-    seeds: range,
+    splits: dict[int, tuple[Integers, Integers]],
     equalize: bool,
 ) -> dict[str, list[Trial]]:
     """Attackers that read the predicted labels from what is known, and attackers that read the data's."""
@@ -177,10 +182,11 @@ def _plan(
             f"{name}: nothing is predicted for any image; give the words that these captions use as lexicons"
         )
     tokens, outputs = as_tokens(known), truth.shape[1]
-    told, as_is = Examples(tokens, predicted, outputs), Examples(tokens, truth, outputs)
+    model, data = Examples(tokens, predicted, outputs), Examples(tokens, truth, outputs)
     plan: dict[str, list[Trial]] = {side: [] for side in SIDES}
-    for (train, test), seed in zip(splits, seeds, strict=True):
-        data = Examples(tokens, as_wrong_as(truth, predicted, seed), outputs) if equalize else as_is
-        plan["m"].append(Trial(f"{name} m seed {seed}", told, train, test, seed))
+    for seed, (train, test) in splits.items():
+        if equalize:
+            data = Examples(tokens, as_wrong_as(truth, predicted, seed), outputs)
+        plan["m"].append(Trial(f"{name} m seed {seed}", model, train, test, seed))
         plan["d"].append(Trial(f"{name} d seed {seed}", data, train, test, seed))
     return plan

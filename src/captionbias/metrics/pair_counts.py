@@ -11,7 +11,7 @@ from captionbias.arrays import Flags, Floats, Integers
 # With more images than groups, a replicate draws groups of images. The spread that it finds is as right on average, and
 # varies by 1 / sqrt(2 groups) of itself.
 GROUPS = 4096
-ROWS_AT_ONCE = 50_000
+ROWS_AT_ONCE = 10_000
 
 
 def random_groups(images: int, seed: int, most: int = GROUPS) -> Integers:

@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from captionbias.arrays import Floats
 
 LEVEL = 0.95
 _NUMBERS_AT_ONCE = 2_000_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.statistics.intervals import Floats
+from captionbias.arrays import Floats
 
 Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: intervals are of 95%
 

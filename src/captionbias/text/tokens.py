@@ -9,15 +9,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import regex
 
-Ids = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from captionbias.arrays import Array, Flags, Ids, Integers
 
 UNKNOWN = "<unk>"
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
@@ -81,7 +78,7 @@ class Tokens:
         """The caption that each token stands in."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def select(self, rows: npt.NDArray[Any]) -> Tokens:
+    def select(self, rows: Array) -> Tokens:
         """The captions `rows` (numbers or flags), in that order."""
         chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
         lengths = self.lengths[chosen]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from captionbias.arrays import Integers
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.layers import Embedding, Generators
 from captionbias.attackers.recipes import Bag
-from captionbias.text.tokens import Integers
 
 
 class BagEncoder(nn.Module):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.checkpoint import checkpoint as computed_twice
 
+from captionbias.arrays import Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.cache import trial_key
@@ -30,7 +31,6 @@ from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers, reading, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned
-from captionbias.text.tokens import Integers
 
 # With padding. A step of 64 captions is one part as long as none of them is longer than 64 tokens.
 TOKENS_AT_ONCE = 4096

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.arrays import Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.batches import Numbers
 from captionbias.attackers.neural.dropout import Drop, Dropout, Keep
 from captionbias.attackers.recipes import Schedule
-from captionbias.text.tokens import Integers
 
 MOST_DROPOUTS = 8
 TEST_BATCH = 512
@@ -52,7 +51,7 @@ def outputs(trial: Trial) -> int:
 
 def fit_and_score(
     trials: Sequence[Trial],
-    words: Sequence[Numbers],
+    words: Sequence[Ids],
     model: nn.Module,
     schedule: Schedule,
     dropout: float,

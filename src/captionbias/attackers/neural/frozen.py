@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural.dropout import Drop
@@ -21,7 +22,6 @@ from captionbias.attackers.pretrained.embeddings import EmbeddingStore
 from captionbias.attackers.pretrained.encoding import encoder, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import Frozen
-from captionbias.text.tokens import Integers
 
 MOMENTUM, EPSILON = 0.1, 1e-5  # torch's own
 

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from captionbias.arrays import Integers
 from captionbias.attackers.neural.bag import BagEncoder
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.layers import MLP, Embedding, Generators
 from captionbias.attackers.neural.recurrent import RecurrentEncoder
 from captionbias.attackers.neural.transformer import TransformerEncoder
 from captionbias.attackers.recipes import Bag, Recipe, Recurrent, Transformer
-from captionbias.text.tokens import Integers
 
 ENCODERS: dict[type, Any] = {Recurrent: RecurrentEncoder, Transformer: TransformerEncoder, Bag: BagEncoder}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from captionbias.arrays import Integers
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.layers import Embedding, Generators, uniform
 from captionbias.attackers.neural.lstm import LSTM
 from captionbias.attackers.neural.rnn import RNN
 from captionbias.attackers.neural.time_steps import Steps, mirrored, pick
 from captionbias.attackers.recipes import Recurrent
-from captionbias.text.tokens import Integers
 
 CELLS = {"lstm": (LSTM, 4), "rnn": (RNN, 1)}
 

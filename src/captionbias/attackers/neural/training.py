@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from captionbias.arrays import Ids
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.batches import Numbers
 from captionbias.attackers.neural.fitting import PRECISIONS, fit_and_score, one_thread, outputs
 from captionbias.attackers.neural.network import Network
 from captionbias.attackers.recipes import Recipe
@@ -26,7 +26,7 @@ def train(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch
         return fit_and_score(trials, words, model, recipe.schedule, recipe.dropout, device)
 
 
-def untrained(trials: Sequence[Trial], recipe: Recipe, precision: str) -> tuple[Network, tuple[Numbers, ...]]:
+def untrained(trials: Sequence[Trial], recipe: Recipe, precision: str) -> tuple[Network, tuple[Ids, ...]]:
     """The network that these trials' training starts from, and each trial's embedding row of each word."""
     words, rows = zip(*map(batches.vocabulary, trials), strict=True)
     generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]

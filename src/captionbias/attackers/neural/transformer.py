@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.arrays import Integers
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.layers import MLP, Embedding, Generators, Linear
 from captionbias.attackers.recipes import Transformer
-from captionbias.text.tokens import Integers
 
 
 class TransformerEncoder(nn.Module):

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from captionbias.arrays import Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.fitting import PRECISIONS, fit_and_score, one_thread, outputs, own_random_numbers
 from captionbias.attackers.recipes import Schedule
-from captionbias.text.tokens import Integers
 
 STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
 

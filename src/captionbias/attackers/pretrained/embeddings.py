@@ -18,9 +18,9 @@ from secrets import token_hex
 import numpy as np
 import numpy.typing as npt
 
+from captionbias.arrays import Flags
 from captionbias.attackers.cache import warn_unkept
 from captionbias.captions import CaptionBiasWarning
-from captionbias.text.tokens import Flags
 
 Embeddings = npt.NDArray[np.float16]
 Encode = Callable[[list[str]], Embeddings]
