@@ -125,4 +125,4 @@ def alignment_quality(
             kept(aligned), report.share_contextual, DELTAS, shares, elbow(DELTAS, shares), report
         )
     parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
-    return AlignmentStudy(kept(constant), name, len(drawn), found, signature({**parts, "seed": seed}))
+    return AlignmentStudy(kept(constant), name, len(drawn), found, signature(**parts, seed=seed))

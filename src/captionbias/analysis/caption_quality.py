@@ -77,7 +77,7 @@ def caption_quality(
     }
     name = meteor_name()
     found[name] = float(meteor(words, wanted).mean())
-    return {**found, "signature": signature({**measured, "meteor": name})}
+    return {**found, "signature": signature(**measured, meteor=name)}
 
 
 def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
-from captionbias.text.tokens import Integers
+from captionbias.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)

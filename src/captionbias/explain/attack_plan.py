@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.splits import balanced_split, stratified_split
+from captionbias.attackers.base import Trial
 from captionbias.captions import check_captions
-from captionbias.metrics.inputs import mentions_of, note_nothing_masked, number_classes, split_into_words
-from captionbias.metrics.lic import ENCODERS
-from captionbias.metrics.protocol import DBAC_PRESETS, LIC_PRESETS, lexicon_name, settings, whole_number
-from captionbias.metrics.tasks import shown_tasks
-from captionbias.text import load_lexicon, named_labels
+from captionbias.metrics.dbac import plan_dbac
+from captionbias.metrics.inputs import number_classes
+from captionbias.metrics.lic import ENCODERS, plan_lic
+from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.text import load_lexicon
 
 # What is given for one direction alone.
 ONE_WAY = {"a_to_t": ("attribute_lexicon",), "t_to_a": ("tasks", "references", "task_lexicon", "classes")}
@@ -55,19 +54,14 @@ def question(direction: str, captions: Any, attributes: Any, preset: str | None,
 
 
 def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, given: Mapping[str, Any]) -> Question:
-    preset = "lic-2022" if preset is None else preset
     checked = check_captions(predictions=captions, attributes=attributes)
-    chosen = _settings(LIC_PRESETS, preset, given)
-    lexicon = load_lexicon(chosen["attribute_lexicon"])
+    preset, chosen = _settings("lic", preset or "lic-2022", given)
     notes: list[str] = []
     names, classes = number_classes(checked, notes)
-    sides = split_into_words(checked, chosen["tokenizer"])
-    mentions = mentions_of(sides, lexicon, chosen["tokenizer"])
-    note_nothing_masked(mentions, lexicon, notes)
-    examples = Examples(sides.mask(mentions, lexicon.mask).model, classes, len(names), lexicon.mask)
+    plan, _ = plan_lic(checked, chosen, names, classes, seed, notes)
     return Question(
-        trials=_trials("m0", examples, balanced_split, classes, chosen, seed),
-        classes=tuple(names),
+        trials=plan.trials["m"][0],
+        classes=plan.classes,
         explained=np.arange(1 if len(names) == 2 else len(names)),
         preset=preset,
         encoder=ENCODERS.get(chosen["encoder"], chosen["encoder"]),
@@ -76,13 +70,12 @@ def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, given
             "split": f"balanced,{chosen['test_share']:g}",
             "seed": seed,
             "tok": chosen["tokenizer"],
-            "attribute": lexicon_name(lexicon, chosen["attribute_lexicon"]),
+            "attribute": lexicon_name(load_lexicon(chosen["attribute_lexicon"]), chosen["attribute_lexicon"]),
         },
     )
 
 
 def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, given: Mapping[str, Any]) -> Question:
-    preset = "dbac-2026" if preset is None else preset
     tasks, references = given["tasks"], given["references"]
     if tasks is None and references is None:
         raise ValueError(
@@ -90,24 +83,15 @@ def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, given
             "(human captions), which name them"
         )
     checked = check_captions(predictions=captions, references=references, attributes=attributes, tasks=tasks)
-    chosen = _settings(DBAC_PRESETS, preset, given)
-    lexicon = load_lexicon(chosen["task_lexicon"])
+    preset, chosen = _settings("dbac", preset or "dbac-2026", given)
     notes: list[str] = []
-    _, classes = number_classes(checked, notes)
-    sides = split_into_words(checked, chosen["tokenizer"])
-    mentions = mentions_of(sides, lexicon, chosen["tokenizer"])
-    note_nothing_masked(mentions, lexicon, notes)
-    named = named_labels(sides.tokens, mentions, len(lexicon.labels))
-    # Without the captioner, there is no comparison to warn of.
-    shown = shown_tasks(replace(checked, predictions=None), sides, named, lexicon, notes)
-    occurring = np.flatnonzero(shown.flags.any(axis=0))
-    names = tuple(shown.names[task] for task in occurring)
-    masked = sides.mask(mentions, lexicon.mask).model
-    examples = Examples(masked, shown.flags[:, occurring], len(names), lexicon.mask)
+    values, classes = number_classes(checked, notes)
+    _, plans, _ = plan_dbac(checked, chosen | {"alignment": "constant"}, ["t_to_a"], values, classes, seed, notes)
+    plan = plans["t_to_a"]
     return Question(
-        trials=_trials("t_to_a m", examples, stratified_split, classes, chosen, seed),
-        classes=names,
-        explained=_numbers_of(given["classes"], names),
+        trials=plan.trials["m"][0],
+        classes=plan.classes,
+        explained=_numbers_of(given["classes"], plan.classes),
         preset=preset,
         encoder=chosen["encoder"],
         signature={
@@ -116,7 +100,7 @@ def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, given
             "split": f"{chosen['test_share']:g}",
             "seed": seed,
             "tok": chosen["tokenizer"],
-            "task": lexicon_name(lexicon, chosen["task_lexicon"]),
+            "task": lexicon_name(load_lexicon(chosen["task_lexicon"]), chosen["task_lexicon"]),
             "tasks": "named" if tasks is None else "given",
         },
     )
@@ -128,23 +112,9 @@ QUESTIONS: dict[str, Callable[[Any, Any, str | None, int, Mapping[str, Any]], Qu
 }
 
 
-def _settings(presets: Mapping[str, dict[str, Any]], preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(metric: str, preset: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     names = ("encoder", "trials", "tokenizer", "attribute_lexicon", "task_lexicon")
-    return settings(presets, preset, {name: given[name] for name in names})
-
-
-def _trials(
-    name: str,
-    examples: Examples,
-    split: Callable[[Integers, float, int], tuple[Integers, Integers]],
-    classes: Integers,
-    chosen: Mapping[str, Any],
-    seed: int,
-) -> list[Trial]:
-    return [
-        Trial(f"{name} seed {trial_seed}", examples, *split(classes, chosen["test_share"], trial_seed), trial_seed)
-        for trial_seed in range(seed, seed + chosen["trials"])
-    ]
+    return preset_settings(metric, preset, **{name: given[name] for name in names})
 
 
 def _numbers_of(wanted: Sequence[str] | None, names: tuple[str, ...]) -> Integers:

@@ -254,7 +254,7 @@ def attribute_captions(
         method = f"integrated_gradients,{'mask' if is_pretrained(asked.encoder) else 'padding'},{TOLERANCE:g}"
     parts = {"preset": asked.preset, **attacker.signature(), "method": method, **asked.signature}
     trained = fit_each(asked.trials, asked.encoder, precision, model, cache)
-    return explain_tests(trained, asked.classes, signature({"metric": "attributions", **parts}), asked.explained)
+    return explain_tests(trained, asked.classes, signature(metric="attributions", **parts), asked.explained)
 
 
 def explain_tests(

@@ -85,13 +85,13 @@ def dbac(
         references: `n` lists of human captions, every one of which counts; None to measure the captioner alone.
         attributes: `n` labels of the protected attribute, two or more values.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
-        preset: `dbac-2026` (or `papers`), the paper's protocol; `dbac-2026-published`, with its tokenizer and task words, for
-            comparison with published numbers only; `fast`, the convex attacker.
+        preset: `dbac-2026` (or `papers`), the paper's protocol; `dbac-2026-published`, with its tokenizer and task
+            words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        encoder: `lstm-dbac` (`lstm` for short), `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with a 3-layer MLP), `bow`,
-            `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other name on the Hub, or a
-            folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own `torch.nn.Module`, as a class or as
-            `module:Class`; the preset's when None, as for the arguments below.
+        encoder: `lstm-dbac` (`lstm` for short), `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
+            a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
+            name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
+            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
             None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
@@ -229,9 +229,7 @@ def plan_dbac(
     """Mask, align, split: of each direction its question, what attackers are trained on, and alignment's report."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     words = captions.words(settings["tokenizer"])
-    mentions = {
-        kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()
-    }
+    mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
     named = {kind: named_labels(words.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
     by_direction: dict[str, Direction] = {}
     if "a_to_t" in directions:

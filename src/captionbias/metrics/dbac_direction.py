@@ -57,9 +57,7 @@ class Direction:
     named_labels: tuple[str, ...]
 
 
-def a_to_t(
-    words: Words, classes: Integers, values: tuple[str, ...], named: Flags, tasks: tuple[str, ...]
-) -> Direction:
+def a_to_t(words: Words, classes: Integers, values: tuple[str, ...], named: Flags, tasks: tuple[str, ...]) -> Direction:
     """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
     captions, named_sets = _captions(words, named)
     return Direction(
@@ -67,9 +65,7 @@ def a_to_t(
     )
 
 
-def t_to_a(
-    words: Words, shown: Flags, tasks: tuple[str, ...], named: Flags, values: tuple[str, ...]
-) -> Direction:
+def t_to_a(words: Words, shown: Flags, tasks: tuple[str, ...], named: Flags, values: tuple[str, ...]) -> Direction:
     """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise."""
     (numbers,) = number_sets([shown])
     captions, named_sets = _captions(words, named)
@@ -197,7 +193,6 @@ class Answers:
         names = len(self.direction.named_sets)
         present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
         return named_frequencies(captions["h"], multiplicity, names), present[0] & present[1]
-
 
     def quantities(
         self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None

@@ -115,9 +115,7 @@ class Sources:
 def direction_sources(answers: Answers, notes: list[str]) -> Sources | None:
     """The sources of one direction; None, and a note that says so, where the quality has no parts."""
     if answers.kind == INVERSE:
-        notes.append(
-            f"{answers.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources"
-        )
+        notes.append(f"{answers.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
         return None
     return Sources.of(answers)
 

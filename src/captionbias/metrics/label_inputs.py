@@ -63,10 +63,10 @@ class ImageLabels:
             ValueError: no image shows a task.
         """
         shown = self.shown
-        if self.from_captions:
-            values, tasks = shown.attributes.any(axis=0), shown.tasks.any(axis=0)
-        else:
-            values, tasks = (np.ones(flags.shape[1], bool) for flags in (shown.attributes, shown.tasks))
+        values, tasks = (
+            np.asarray(flags.any(axis=0)) if self.from_captions else np.ones(flags.shape[1], bool)
+            for flags in (shown.attributes, shown.tasks)
+        )
         if not tasks.any():
             raise ValueError(NO_TASKS)
         return ImageLabels(
@@ -133,14 +133,7 @@ def read_labels(
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
-    lexicons = {"attribute": load_lexicon(attribute_lexicon), "task": load_lexicon(task_lexicon)}
-    sources = {
-        "tok": tokenizer,
-        "attribute": lexicon_name(lexicons["attribute"], attribute_lexicon),
-        "task": lexicon_name(lexicons["task"], task_lexicon),
-        "tasks": "named" if captions.tasks is None else "given",
-    }
-    return _from_captions(captions, lexicons, tokenizer, sources)
+    return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
 
 
 # Labels as they are given
@@ -208,33 +201,51 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
 # Labels that captions name
 
 
-def _from_captions(
-    captions: Captions, lexicons: Mapping[str, Lexicon], tokenizer: str, sources: dict[str, str]
+def labels_of_captions(
+    captions: Captions, attribute_lexicon: LexiconSource, task_lexicon: LexiconSource, tokenizer: str
 ) -> ImageLabels:
+    """What images show, what the captioner names and what people name.
+
+    Without predictions, people's captions are the predicted ones, a row each, compared with the labels of their images.
+    """
+    sources = {"attribute": attribute_lexicon, "task": task_lexicon}
+    lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []
     shown_values = values_of_lexicon(captions.attributes, lexicons["attribute"])
+    if captions.tasks is None and captions.predictions is None:
+        raise ValueError(
+            "tasks is missing: without predictions human captions are compared with what images show; give tasks"
+        )
     if captions.tasks is None and captions.references is None:
         raise ValueError(
             "tasks is missing: what images show is given, or found in human captions; give tasks or references"
         )
     words = captions.words(tokenizer)
-    values, tasks = (named_in(words.tokens, lexicons[kind], tokenizer) for kind in ("attribute", "task"))
+    values, tasks = (named_in(words.tokens, lexicon, tokenizer) for lexicon in lexicons.values())
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     if captions.tasks is not None:
         shown_tasks = _tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
     else:
         shown_tasks = np.zeros((len(captions), len(lexicons["task"].labels)), bool)
         np.logical_or.at(shown_tasks, words.human_image, tasks[people])
+    human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
+    shown = Named(np.arange(len(captions)), shown_values, shown_tasks)
+    if captions.predictions is None:
+        rows = np.arange(len(words.human_image))
+        shown = Named(rows, shown_values[words.human_image], shown_tasks[words.human_image])
+        model, human = people, None
     return ImageLabels(
         lexicons["attribute"].labels,
         lexicons["task"].labels,
-        Named(np.arange(len(captions)), shown_values, shown_tasks),
+        shown,
         values[model],
         tasks[model],
-        Named(words.human_image, values[people], tasks[people]) if captions.references else None,
+        human,
         None,
         True,
-        sources,
+        {"tok": tokenizer}
+        | {kind: lexicon_name(lexicons[kind], source) for kind, source in sources.items()}
+        | {"tasks": "named" if captions.tasks is None else "given"},
         notes,
     )
 

@@ -80,9 +80,9 @@ def lic(
         tasks: not used; taken so that all metrics have the same arguments.
         preset: `lic-2022` (or `papers`), the paper's protocol, or `fast`, the convex attacker.
         encoder: `lstm-lic` (LIC's own; `lstm` for short), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
-            `transformer-1h`, `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other name on the
-            Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own `torch.nn.Module`, as a
-            class or as `module:Class`; the preset's when None, as for the arguments below.
+            `transformer-1h`, `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any
+            other name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
+            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
             None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
@@ -159,15 +159,19 @@ def lic(
                 f"{share:.0%} of the {NAMES[side]} test captions are also in the training split, which raises their "
                 "score; unseen_only=True scores the others",
             )
-    tables = {
-        "images": len(captions),
-        "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-        "human_columns": len(plan.trials.get("h", [])),
-        "alignment": report.as_dict() if report else None,
-        "trials": {KEYS[side]: _trial_table(of_side, seed) for side, of_side in scored.items()},
-        "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
-        "unseen": _unseen_means(_scores(plan, answers, len(captions), unseen), notes),
-    } if details else None
+    tables = (
+        {
+            "images": len(captions),
+            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
+            "human_columns": len(plan.trials.get("h", [])),
+            "alignment": report.as_dict() if report else None,
+            "trials": {KEYS[side]: _trial_table(of_side, seed) for side, of_side in scored.items()},
+            "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
+            "unseen": _unseen_means(_scores(plan, answers, len(captions), unseen), notes),
+        }
+        if details
+        else None
+    )
     return Measurement(
         "lic",
         _samples(scored, settings["trials"], bootstrap, seed),
@@ -199,7 +203,7 @@ def plan_lic(
     seed: int,
     notes: list[str],
 ) -> tuple[AttackPlan, Any]:
-    """Mask attribute words, align human captions, split: what LIC's attackers are trained on, and alignment's report."""
+    """Mask attribute words, align human captions, split: the plan, and alignment's report."""
     lexicon = load_lexicon(settings["attribute_lexicon"])
     words = captions.words(settings["tokenizer"])
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import html
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 
 import numpy as np
 
+from captionbias.arrays import Floats
 from captionbias.metrics import catalogue
-from captionbias.statistics.intervals import Floats, bootstrap_interval, resamples, standard_deviation, trial_interval
+from captionbias.statistics.intervals import bootstrap_interval, resamples, standard_deviation, trial_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -136,12 +138,17 @@ class Metric(Generic[P]):
     def __init__(self, measure: Callable[P, Measurement]) -> None:
         functools.update_wrapper(self, measure)
         self.measure = measure
+        self.name = measure.__name__
+
+    def options(self) -> frozenset[str]:
+        """The names of its keyword arguments."""
+        return frozenset(inspect.signature(self.measure).parameters) - {"captions"}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         return self.measure(*args, **kwargs).flat()
 
     def __reduce__(self) -> str:
-        return str(self.measure.__qualname__)  # pickled by its name, as functions are
+        return self.name  # pickled by its name, as functions are
 
 
 # Each quantity in each trial, `(trials, replicates)` or `(1, replicates)`, from how often each unit counts, `(units,
@@ -149,9 +156,7 @@ class Metric(Generic[P]):
 Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
 
 
-def bootstrap_samples(
-    quantities: Quantities, units: int, trials: int, replicates: int, seed: int
-) -> dict[str, Sample]:
+def bootstrap_samples(quantities: Quantities, units: int, trials: int, replicates: int, seed: int) -> dict[str, Sample]:
     """The sample of every quantity, over units (images, or groups of them) and trials.
 
     >>> samples = bootstrap_samples(lambda counts, _: {"lic": counts[:1] * 2.0}, 3, trials=1, replicates=4, seed=0)

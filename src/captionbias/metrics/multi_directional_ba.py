@@ -122,7 +122,7 @@ def multi_directional_ba(
             found[f"multi_directional_ba_{name}_variance"] = mean_of_defined((change - mean) ** 2)[None]
         return found
 
-    facts = {"combinations": len(pairs.tasks)}
+    facts: dict[str, float] = {"combinations": len(pairs.tasks)}
     for name, values in pairs.amplification().items():
         if np.isnan(values).all():
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The papers' protocols as presets, the settings of one measurement, and the signature that a score is published with."""
+"""The presets that papers define, the settings of one measurement, and the signature that a score carries."""
 
 from __future__ import annotations
 

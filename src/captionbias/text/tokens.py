@@ -91,6 +91,13 @@ class Tokens:
         first, last = self.offsets[start], self.offsets[end]
         return replace(self, ids=self.ids[first:last], offsets=self.offsets[start : end + 1] - first)
 
+    def used(self) -> Tokens:
+        """The same captions over the words that occur in them, numbered in the same order."""
+        present = self.present()
+        numbers = (np.cumsum(present) - 1).astype(np.int32)
+        words = tuple(itertools.compress(self.words, present.tolist()))
+        return replace(self, ids=numbers[self.ids], words=words)
+
     @classmethod
     def joined(cls, tables: Sequence[Tokens]) -> Tokens:
         """The captions of all tables, one table after the other, over one vocabulary.

@@ -15,7 +15,7 @@ from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.values import as_list
 from captionbias.metrics import dbac, lic
-from captionbias.metrics.protocol import DBAC_PRESETS, whole_number
+from captionbias.metrics.protocol import PRESETS, whole_number
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def measure_against(
     What depends on the human captions alone is done here, once a training; errors as `check_human`.
     """
     human = check_human(references, attributes, tasks=tasks, metrics=metrics, preset=preset, **options)
-    trains = "dbac" in metrics and DBAC_PRESETS[preset]["vectors"] == CAPTIONS
+    trains = "dbac" in metrics and PRESETS["dbac"][preset]["vectors"] == CAPTIONS
     measure = partial(
         bias_scores,
         references=human.references or (),
