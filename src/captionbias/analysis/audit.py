@@ -19,7 +19,7 @@ from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, check_captioners, measure_together
 from captionbias.captions import Captions
 from captionbias.explain import Attributions, attribute_captions
-from captionbias.metrics import catalogue, find_metric
+from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import whole_number
 from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, Tokens, load_lexicon
@@ -68,9 +68,13 @@ class Audit:
     settings: dict[str, Any]
     signatures: dict[str, str]
 
-    def result(self, metric: str, captioner: str) -> dict[str, Any]:
-        """What the metric returns for the captioner, details included."""
-        return self.comparisons[metric].results[captioner]
+    def measurement(self, metric: str, captioner: str) -> Measurement:
+        """What the metric computed for the captioner, details included."""
+        return self.comparisons[metric].measurements[captioner]
+
+    def details(self, metric: str, captioner: str) -> dict[str, Any]:
+        """Its nested tables."""
+        return self.measurement(metric, captioner).details or {}
 
     def notes(self, captioner: str) -> list[str]:
         """What to know before the captioner's numbers are believed."""
@@ -320,9 +324,9 @@ def _undefined(comparison: Comparison) -> list[str]:
     matched = "in no trial do test captions of the captioner and of people name the same, so there is nothing to match"
     return [
         f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
-        for captioner, result in comparison.results.items()
+        for captioner, measured in comparison.measurements.items()
         for score in comparison.scores
-        if score not in result
+        if score not in measured.estimates
     ]
 
 
@@ -360,10 +364,11 @@ def _told(found: Attributions, mask: str) -> dict[str, Any]:
 def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | None]]:
     needed: dict[str, dict[str, int | None]] = {}
     for captioner, parts in comparison.parts.items():
-        result = comparison.results[captioner]
+        estimates = comparison.measurements[captioner].estimates
         needed[captioner] = {}
         for score, of_score in parts.items():
-            width = result.get(f"{score}_ci_high", math.nan) - result.get(f"{score}_ci_low", math.nan)
+            found = estimates.get(score)
+            width = math.nan if found is None or found.low is None or found.high is None else found.high - found.low
             try:
                 needed[captioner][score] = images_needed(of_score, images, width / 2)
             except ValueError:  # no interval, one trial, or an attacker whose training spreads further than that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.measurement import Sample
+from captionbias.metrics.measurement import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
 
@@ -28,6 +29,12 @@ class Difference:
     ci_high: float
     p: float
     p_holm: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """The difference with its interval."""
+        ends = (None if math.isnan(end) else end for end in (self.ci_low, self.ci_high))
+        return Estimate(self.difference, *ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +54,13 @@ class Comparison:
     differences: list[Difference]
 
     @cached_property
-    def results(self) -> dict[str, dict[str, Any]]:
-        """Each captioner's flat result."""
-        return {name: measured.flat() for name, measured in self.measurements.items()}
-
-    @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
         """For each captioner and score that can be on either side of 0, its p-value against 0, uncorrected."""
         return {
             name: {
-                score: p_value(self.results[name][score], measured.samples[score].replicates)
+                score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
                 for score in self.scores
-                if score in self.results[name] and measured.samples[score].bounds[0] < 0
+                if score in measured.estimates and measured.samples[score].bounds[0] < 0
             }
             for name, measured in self.measurements.items()
         }
@@ -86,7 +88,7 @@ class Comparison:
         return {
             "metric": self.metric,
             "scores": self.scores,
-            "results": self.results,
+            "results": {name: measured.flat() for name, measured in self.measurements.items()},
             "p_values": self.p_values,
             "variance": {
                 captioner: {
@@ -239,9 +241,9 @@ def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """None where the score is undefined in every trial of one of them."""
     between = measured[first].samples[score] - measured[second].samples[score]
-    flat = between.flat("d")
-    if not flat:
+    estimate = between.estimate()
+    if estimate is None:
         return None
-    nan = float("nan")
-    p = p_value(flat["d"], between.replicates)
-    return Difference(first, second, score, flat["d"], flat.get("d_ci_low", nan), flat.get("d_ci_high", nan), p, p)
+    low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
+    p = p_value(estimate.value, between.replicates)
+    return Difference(first, second, score, estimate.value, low, high, p, p)

@@ -140,8 +140,7 @@ def consistency(
         accepted = {name: value for name, value in wanted.items() if name in chosen[cell.metric].options()}
         measurements[cell] = chosen[cell.metric].measure(checked[cell.captioner], **accepted)
         place = list(captioners).index(cell.captioner), list(named).index(cell.encoder)
-        flat = measurements[cell].flat()
-        for key in keys:
-            if catalogue.SCORES[key].metric == cell.metric:
-                scores[key][place] = flat.get(key, np.nan)
+        for key, estimate in measurements[cell].estimates.items():
+            if key in scores:
+                scores[key][place] = estimate.value
     return Study(list(captioners), list(named), scores, measurements)

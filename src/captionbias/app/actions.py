@@ -260,7 +260,7 @@ def sources(run: Run | None, captioner: str | None, direction: str) -> tuple[Any
         return None, gr.skip(), gr.skip()
     with plain_errors():
         name = _known(run, captioner)
-        rows = run.audit.result("dbac", name)["details"]["sources"].get(direction, [])
+        rows = run.audit.details("dbac", name)["sources"].get(direction, [])
         return (
             plots.sources_plot(rows) if rows else None,
             _frame(views.sources(run.audit, name, direction)),

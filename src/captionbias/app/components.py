@@ -9,14 +9,13 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app.results import CONTRIBUTIONS
-from captionbias.report.terminal import DIRECTION_NAMES
+from captionbias.metrics import catalogue
 
 OWN = "my own words"
 ATTRIBUTES = ("gender", "race", "age", "emotion", OWN)
 TASKS = ("coco_objects", "coco_names", OWN)
 KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
-QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
-DIRECTIONS = [(f"{DIRECTION_NAMES[key]}: {question}", key) for key, question in QUESTIONS.items()]
+DIRECTIONS = [(f"{name}: {catalogue.QUESTIONS[key]}", key) for key, name in catalogue.DIRECTIONS.items()]
 METRICS = [("DBAC: in which direction?", "dbac"), ("LIC: does it give the attribute away?", "lic")]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch

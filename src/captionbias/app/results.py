@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.io.formats import csv_text
-from captionbias.report import views, write_json, write_text
+from captionbias.io.formats import csv_text, write_json, write_text
+from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.report import views
 from captionbias.report.html import write_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Cell, Grid
 from captionbias.report.wording import verdicts
 from captionbias.text.markdown import escaped
@@ -125,7 +125,7 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     if len(audit.captioners) > 1:
         yield "differences.csv", views.differences(audit)
     if "dbac" in audit.comparisons:
-        for direction in DIRECTION_NAMES:
+        for direction in DIRECTIONS:
             found = {name: views.sources(audit, name, direction) for name in audit.captioners}
             if any(grid.rows for grid in found.values()):
                 yield f"sources-{direction.replace('_', '-')}.csv", _joined(found)

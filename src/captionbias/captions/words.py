@@ -8,8 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
 from captionbias.arrays import Integers
+from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,117 +1,229 @@
-"""The options that several commands share."""
+"""The options of the commands that measure, each described once, and commands made of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from captionbias.cli.terminal import plain_errors
+
 INPUT, COLUMNS, ATTACK, RESULT = "Input files", "Columns", "Attackers", "Result"
 OF_PRESET = "the preset's"
-FAST = "fast: a convex attacker, no torch, seconds to minutes."
-
-Predictions = Annotated[
-    Path | None,
-    typer.Option(help="The captioner's captions. Leave out to measure human captions alone.", rich_help_panel=INPUT),
-]
-Captioners = Annotated[
-    list[str],
-    typer.Option(
-        metavar="<file|name=file>",
-        help="A captioner's captions; say it once for each captioner.",
-        rich_help_panel=INPUT,
-    ),
-]
-References = Annotated[
-    Path | None,
-    typer.Option(help="Human captions. Leave out to measure the captioner alone.", rich_help_panel=INPUT),
-]
-Attributes = Annotated[
-    Path | None,
-    typer.Option(
-        help="The attribute's label of each image, if it is in neither of these files.", rich_help_panel=INPUT
-    ),
-]
-Tasks = Annotated[
-    Path | None,
-    typer.Option(help="The tasks of each image; else those that human captions name.", rich_help_panel=INPUT),
-]
-Attribute = Annotated[
-    str,
-    typer.Option(
-        help="What is measured: gender, race, age, emotion, or a JSON file with your own words.", rich_help_panel=INPUT
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="<label>", help="Only images with this label; say it once for each label.", rich_help_panel=INPUT
-    ),
-]
-IdColumn = Annotated[str, typer.Option(help="Image ids; files are joined by them.", rich_help_panel=COLUMNS)]
-PredictionColumn = Annotated[str, typer.Option(help="The captioner's captions.", rich_help_panel=COLUMNS)]
-ReferenceColumn = Annotated[str, typer.Option(help="Human captions.", rich_help_panel=COLUMNS)]
-AttributeColumn = Annotated[
-    str | None, typer.Option(help="Labels; by default the column named like --attribute.", rich_help_panel=COLUMNS)
-]
-TaskColumn = Annotated[str, typer.Option(help="Tasks.", rich_help_panel=COLUMNS)]
 PRETRAINED = (
     "all-MiniLM-L6-v2, all-mpnet-base-v2, all-distilroberta-v1, distilbert-base-uncased, any other owner/name on the "
     "Hub, or a folder (frozen, under an MLP)"
 )
-Model = Annotated[
-    str | None,
-    typer.Option(
-        help="What bert-frozen and bert-finetuned stand on: a name on the Hub, or a folder.",
-        show_default="bert-base-uncased",
-        rich_help_panel=ATTACK,
-    ),
-]
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        help="fp32 or bf16, of neural attackers.", show_default="bf16 where it is native", rich_help_panel=ATTACK
-    ),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(metavar="<lic|dbac>", help="One metric only.", rich_help_panel=ATTACK),
-]
-Vectors = Annotated[
-    str | None,
-    typer.Option(help="Word vectors of DBAC's alignment.", show_default=OF_PRESET, rich_help_panel=ATTACK),
-]
-Trials = Annotated[
-    int | None,
-    typer.Option(help="Attackers trained for each set of captions.", show_default=OF_PRESET, rich_help_panel=ATTACK),
-]
-Seed = Annotated[int, typer.Option(help="Seed of the first trial.", rich_help_panel=ATTACK)]
-Bootstrap = Annotated[int, typer.Option(help="Bootstrap replicates over images; 0 for none.", rich_help_panel=ATTACK)]
-KeepTrials = Annotated[
-    bool,
-    typer.Option(
-        "--cache/--no-cache",
-        help="Keep finished trials, and train none twice; see captionbias cache.",
-        rich_help_panel=ATTACK,
-    ),
-]
-Output = Annotated[
-    Path | None, typer.Option(help="Write everything to this JSON file, trials included.", rich_help_panel=RESULT)
-]
-
-
-TaskLexicon = Annotated[
-    str | None,
-    typer.Option(
-        help="Task words: coco_objects, coco_names, or a JSON file of yours.",
-        show_default=OF_PRESET,
-        rich_help_panel=INPUT,
-    ),
-]
 
 
 class DirectionName(str, Enum):
     a_to_t = "a_to_t"
     t_to_a = "t_to_a"
+
+
+def _option(kind: Any, *names: str, panel: str = ATTACK, **about: Any) -> Any:
+    return Annotated[kind, typer.Option(*names, rich_help_panel=panel, **about)]
+
+
+Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
+
+PREDICTIONS: Options = {
+    "predictions": (
+        _option(
+            Path | None,
+            panel=INPUT,
+            help="The captioner's captions. Leave out to measure human captions alone.",
+        ),
+        None,
+    )
+}
+CAPTIONERS: Options = {
+    "predictions": (
+        _option(
+            list[str],
+            panel=INPUT,
+            metavar="<file|name=file>",
+            help="A captioner's captions; repeat it for each captioner.",
+        ),
+        Parameter.empty,
+    )
+}
+FILES: Options = {
+    "references": (
+        _option(Path | None, panel=INPUT, help="Human captions. Leave out to measure the captioner alone."),
+        None,
+    ),
+    "attributes": (
+        _option(Path | None, panel=INPUT, help="The attribute's label of each image, if it is in neither file."),
+        None,
+    ),
+    "tasks": (
+        _option(Path | None, panel=INPUT, help="The tasks of each image; else those that human captions name."),
+        None,
+    ),
+    "id_column": (_option(str, panel=COLUMNS, help="Image ids; files are joined by them."), "image_id"),
+    "prediction_column": (_option(str, panel=COLUMNS, help="The captioner's captions."), "caption"),
+    "reference_column": (_option(str, panel=COLUMNS, help="Human captions."), "references"),
+    "attribute_column": (
+        _option(str | None, panel=COLUMNS, help="Labels; by default the column named like --attribute."),
+        None,
+    ),
+    "task_column": (_option(str, panel=COLUMNS, help="Tasks."), "tasks"),
+    "keep": (
+        _option(
+            list[str] | None,
+            panel=INPUT,
+            metavar="<label>",
+            help="Only images with this label; repeat it for each label.",
+        ),
+        None,
+    ),
+}
+# Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
+METRIC: Options = {
+    "attribute_lexicon": (
+        _option(
+            str,
+            "--attribute",
+            panel=INPUT,
+            help="What is measured: gender, race, age, emotion, or a JSON file with your own words.",
+        ),
+        "gender",
+    ),
+    "task_lexicon": (
+        _option(
+            str | None,
+            panel=INPUT,
+            help="Task words: coco_objects, coco_names, or a JSON file of yours.",
+            show_default=OF_PRESET,
+        ),
+        None,
+    ),
+    "preset": (
+        _option(
+            str | None,
+            help="papers: the protocol of the metric's paper (lic-2022, dbac-2026), with LSTMs; needs torch, and hours "
+            "without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its tables only. "
+            "fast: a convex attacker, no torch, seconds to minutes.",
+            show_default="papers",
+        ),
+        None,
+    ),
+    "directions": (
+        _option(list[DirectionName] | None, "--direction", metavar="<a_to_t|t_to_a>", help="One direction of DBAC."),
+        None,
+    ),
+    "encoder": (
+        _option(
+            str | None,
+            help="The attacker: lstm-lic, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow; "
+            f"{PRETRAINED}; bert-frozen, bert-finetuned; on labels linear or dense; or your own torch module as "
+            "module:Class.",
+            show_default=OF_PRESET,
+        ),
+        None,
+    ),
+    "model": (
+        _option(
+            str | None,
+            help="The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
+            show_default="bert-base-uncased",
+        ),
+        None,
+    ),
+    "precision": (
+        _option(str | None, help="fp32 or bf16, of neural attackers.", show_default="bf16 where it is native"),
+        None,
+    ),
+    "trials": (
+        _option(int | None, help="Attackers trained for each set of captions.", show_default=OF_PRESET),
+        None,
+    ),
+    "quality": (
+        _option(
+            str | None,
+            help="The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
+            show_default=OF_PRESET,
+        ),
+        None,
+    ),
+    "equalize": (
+        _option(
+            bool,
+            "--equalize/--no-equalize",
+            help="Make the images' labels wrong as often as the captioner's are: accuracy plays no part.",
+        ),
+        True,
+    ),
+    "vectors": (
+        _option(
+            str | None,
+            help="Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
+            "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
+            show_default=OF_PRESET,
+        ),
+        None,
+    ),
+    "words": (
+        _option(bool, "--words", help="Take the frequent words of human captions for tasks, as LIC's paper does."),
+        False,
+    ),
+    "at_least": (
+        _option(
+            int | None,
+            min=1,
+            help="How many images (with --words: human captions a value) a combination or word must be of.",
+            show_default="1, with --words 100",
+        ),
+        None,
+    ),
+    "unseen_only": (_option(bool, "--unseen-only", help="Score only captions not seen in training."), False),
+    "seed": (_option(int, help="Seed of the first trial."), 0),
+    "bootstrap": (_option(int, help="Bootstrap replicates over images; 0 for none."), 1000),
+    "cache": (
+        _option(bool, "--cache/--no-cache", help="Keep finished trials, and train none twice; see captionbias cache."),
+        True,
+    ),
+}
+METRICS: Options = {
+    "metrics": (_option(list[str] | None, "--metric", metavar="<metric>", help="Repeat it for each metric."), None)
+}
+OUTPUT: Options = {
+    "output": (_option(Path | None, panel=RESULT, help="Write everything to this JSON file, trials included."), None)
+}
+
+
+def metric_options(*names: str, **defaults: Any) -> Options:
+    """These options of metrics, some with another default."""
+    return {name: (METRIC[name][0], defaults.get(name, METRIC[name][1])) for name in names}
+
+
+def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
+    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line."""
+
+    def called(**given: Any) -> None:
+        with plain_errors():
+            run(**given)
+
+    called.__doc__ = about or run.__doc__
+    parameters = [
+        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for option, (annotation, default) in options.items()
+    ]
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {option: annotation for option, (annotation, _) in options.items()}
+    app.command(name)(called)
+
+
+def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that name files and columns, and those of metrics that were given."""
+    files = {option: given[option] for option in ("predictions", *FILES) if option in given}
+    files["attribute_column"] = files["attribute_column"] or Path(given["attribute_lexicon"]).stem
+    chosen = {option: given[option] for option in METRIC if option in given and given[option] is not None}
+    if "directions" in chosen:
+        chosen["directions"] = [direction.value for direction in chosen["directions"]]
+    return files, chosen

@@ -25,10 +25,15 @@ def read_files(**files: Any) -> Any:
 
 
 def read_captioners(predictions: Sequence[str], **files: Any) -> dict[str, Any]:
-    """Each captioner's captions with what `files` say of its images, checked and joined."""
-    return {
+    """Each captioner's captions of the images that all of them have, with what `files` say of these."""
+    from captionbias.analysis.compare import check_captioners
+    from captionbias.captions import on_the_same_images
+
+    read = {
         name: read_files(predictions=Path(file), **files) for name, file in named(predictions, "predictions").items()
     }
+    together = on_the_same_images(read)
+    return check_captioners(together.predictions, **together.people)
 
 
 def named(given: Sequence[str], option: str) -> dict[str, str]:
@@ -44,30 +49,31 @@ def named(given: Sequence[str], option: str) -> dict[str, str]:
     return named
 
 
-def scored(
-    metric: Callable[..., dict[str, Any]], captions: Any, chosen: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The metric's flat result, and its details."""
-    result = metric(
-        predictions=captions.predictions,
-        references=captions.references,
-        attributes=captions.attributes,
-        details=True,
-        **chosen,
-    )
-    return result, result.pop("details")
+def say(text: str) -> None:
+    """A line on standard output, as it is."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def tell_rest(name: str, result: dict[str, Any], details: dict[str, Any], output: Path | None) -> None:
-    """What every metric has below its table: the images, the signature, the file with everything."""
-    from captionbias.report import write_json
+def write_result(content: dict[str, Any], output: Path | None) -> None:
+    """Write everything that was measured to the file with --output."""
+    from captionbias.io.formats import write_json
 
-    counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
-    console.print(f"\n{details['images']:,} images: {counts}", highlight=False, markup=False)
-    console.print(f"signature {result['signature']}", highlight=False, markup=False, soft_wrap=True)
     if output and not console.quiet:
-        write_json({"metric": name, "version": __version__, "scores": result, "details": details}, output)
-        console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
+        write_json({"version": __version__, **content}, output)
+        say(f"everything is in {output}")
+
+
+def check_outputs(**paths: Path | None) -> None:
+    """Refuse what cannot be written before the work, and two options that name one file."""
+    from captionbias.io.files import check_writable
+
+    named: dict[Path, str] = {}
+    for option, path in paths.items():
+        if path is not None:
+            other = named.setdefault(path.resolve(), option)
+            if other != option:
+                raise ValueError(f"--{other} and --{option} name the same file; name each its own")
+            check_writable(path)
 
 
 @contextmanager

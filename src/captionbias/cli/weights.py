@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from captionbias.cli.options import COLUMNS, INPUT, RESULT, DirectionName, IdColumn, Keep, TaskColumn
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options
+from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,36 +26,66 @@ LABELS = ("direction", "attribute", "task")
 SHOWN_NAMES = 5
 
 
-def weights(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")],
-    attributes: Annotated[
-        Path, typer.Option(help="The attribute's label of each training image.", rich_help_panel=INPUT)
-    ],
-    tasks: Annotated[
-        Path | None,
-        typer.Option(
-            help="The tasks of each training image, under the names that the results have.",
-            show_default="the file of --attributes",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    captioner: Annotated[
-        str | None, typer.Option(help="Whose results, if there are several captioners.", rich_help_panel=INPUT)
-    ] = None,
-    keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    attribute_column: Annotated[str, typer.Option(help="Labels.", rich_help_panel=COLUMNS)] = "gender",
-    task_column: TaskColumn = "tasks",
-    direction: Annotated[
-        DirectionName | None,
-        typer.Option(metavar="<a_to_t|t_to_a>", help="Pairs of one direction only.", rich_help_panel=RESULT),
-    ] = None,
-    top: Annotated[
-        int, typer.Option(help="Pairs to take: those that add most to matched DBAC.", min=1, rich_help_panel=RESULT)
-    ] = 10,
-    output: Annotated[Path, typer.Option(help="The weights, as .csv or .parquet.", rich_help_panel=RESULT)] = Path(
-        "weights.csv"
+OPTIONS: Options = {
+    "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
+    "attributes": (
+        Annotated[Path, typer.Option(help="The attribute's label of each training image.", rich_help_panel=INPUT)],
+        Parameter.empty,
     ),
+    "tasks": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                help="The tasks of each training image, under the names that the results have.",
+                show_default="the file of --attributes",
+                rich_help_panel=INPUT,
+            ),
+        ],
+        None,
+    ),
+    "captioner": (
+        Annotated[
+            str | None, typer.Option(help="Whose results, if there are several captioners.", rich_help_panel=INPUT)
+        ],
+        None,
+    ),
+    "keep": FILES["keep"],
+    "id_column": FILES["id_column"],
+    "attribute_column": (Annotated[str, typer.Option(help="Labels.", rich_help_panel=COLUMNS)], "gender"),
+    "task_column": FILES["task_column"],
+    "direction": (
+        Annotated[
+            DirectionName | None,
+            typer.Option(metavar="<a_to_t|t_to_a>", help="Pairs of one direction only.", rich_help_panel=RESULT),
+        ],
+        None,
+    ),
+    "top": (
+        Annotated[
+            int,
+            typer.Option(help="Pairs to take: those that add most to matched DBAC.", min=1, rich_help_panel=RESULT),
+        ],
+        10,
+    ),
+    "output": (
+        Annotated[Path, typer.Option(help="The weights, as .csv or .parquet.", rich_help_panel=RESULT)],
+        Path("weights.csv"),
+    ),
+}
+
+
+def weights(
+    results: Path,
+    attributes: Path,
+    tasks: Path | None,
+    captioner: str | None,
+    keep: list[str] | None,
+    id_column: str,
+    attribute_column: str,
+    task_column: str,
+    direction: DirectionName | None,
+    top: int,
+    output: Path,
 ) -> None:
     """Which training images to draw more often, so that the attribute says nothing about the tasks that are amplified.
 
@@ -63,29 +94,24 @@ def weights(
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
-    with plain_errors():
-        from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
+    from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
 
-        taken = _taken(_read_rows(results, captioner, direction), top, results)
-        images = _read_images(attributes, tasks or attributes, id_column, attribute_column, task_column, keep)
-        shown = _checked_tasks(images, taken, tasks or attributes, results)
-        found = resampling_weights(images.attributes, shown, taken, top=len(taken))
-        effect = predicted_effect(images.attributes, shown, found)
-        write_weights(output, images.image_ids, found)
+    taken = _taken(_read_rows(results, captioner, direction), top, results)
+    images = _read_images(attributes, tasks or attributes, id_column, attribute_column, task_column, keep)
+    shown = _checked_tasks(images, taken, tasks or attributes, results)
+    found = resampling_weights(images.attributes, shown, taken, top=len(taken))
+    effect = predicted_effect(images.attributes, shown, found)
+    write_weights(output, images.image_ids, found)
 
-        console.print(
-            f"Pairs that add most to the score ({_forms(taken)}):", highlight=False, markup=False, soft_wrap=True
-        )
-        for row in taken:
-            console.print(in_words(row), highlight=False, markup=False, soft_wrap=True)
-        console.print()
-        console.print(_effect_table(effect, taken), markup=False)
-        span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
-        console.print(
-            f"\n{len(images):,} images, {span}, are in {output}", highlight=False, markup=False, soft_wrap=True
-        )
-        for line in _uses(output):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(f"Pairs that add most to the score ({_forms(taken)}):")
+    for row in taken:
+        say(in_words(row))
+    console.print()
+    console.print(_effect_table(effect, taken), markup=False)
+    span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
+    console.print(f"\n{len(images):,} images, {span}, are in {output}")
+    for line in _uses(output):
+        say(line)
 
 
 def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:

@@ -7,7 +7,8 @@ import html
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -21,6 +22,29 @@ if TYPE_CHECKING:
     from captionbias.metrics.attack_plan import AttackPlan
 
 P = ParamSpec("P")
+
+
+class Estimate(NamedTuple):
+    """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
+    its standard deviation and 95% interval over trials alone (two trials or more)."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    std: float | None = None
+    trial_low: float | None = None
+    trial_high: float | None = None
+
+    def flat(self, key: str) -> dict[str, float]:
+        """The entries of a flat result: what is undefined is left out, never 0 and never nan.
+
+        >>> Estimate(1.5, 1.0, 2.0).flat("lic")
+        {'lic': 1.5, 'lic_ci_low': 1.0, 'lic_ci_high': 2.0}
+        """
+        return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
+
+
+ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high")  # of an Estimate's keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,31 +76,22 @@ class Sample:
             (low - other_high, high - other_low),
         )
 
-    def flat(self, key: str) -> dict[str, float]:
-        """The mean over trials under `key`, with its spread and its intervals.
+    def estimate(self) -> Estimate | None:
+        """The mean over trials with its spread and its intervals; None where it is undefined in every trial.
 
-        Returns:
-            `key`; with two trials or more `key_std`, `key_trial_ci_low`, `key_trial_ci_high`; with two replicates or
-            more `key_ci_low`, `key_ci_high`. What is undefined is left out, never 0 and never nan.
-
-        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0), (-100.0, 100.0)).flat("lic")
-        {'lic': 1.0}
+        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0), (-100.0, 100.0)).estimate()
+        Estimate(value=1.0, low=None, high=None, std=None, trial_low=None, trial_high=None)
         """
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
-            return {}
-        result = {key: float(known.mean())}
+            return None
+        value, low, high, std, trial_low, trial_high = float(known.mean()), None, None, None, None, None
         if len(known) > 1:
-            low, high = np.clip(trial_interval(known), *self.bounds).tolist()
-            result |= {
-                f"{key}_std": standard_deviation(known),
-                f"{key}_trial_ci_low": low,
-                f"{key}_trial_ci_high": high,
-            }
+            std = standard_deviation(known)
+            trial_low, trial_high = np.clip(trial_interval(known), *self.bounds).tolist()
         if len(drawn) > 1:
-            low, high = bootstrap_interval(result[key], drawn, self.bounds)
-            result |= {f"{key}_ci_low": low, f"{key}_ci_high": high}
-        return result
+            low, high = bootstrap_interval(value, drawn, self.bounds)
+        return Estimate(value, low, high, std, trial_low, trial_high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +118,17 @@ class Measurement:
     details: dict[str, Any] | None = None
     plans: dict[str, AttackPlan] = field(default_factory=dict)
 
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """Each quantity that is defined, with its intervals."""
+        found = {key: sample.estimate() for key, sample in self.samples.items()}
+        return {key: estimate for key, estimate in found.items() if estimate is not None}
+
     def flat(self) -> dict[str, Any]:
         """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
         result: dict[str, Any] = {}
-        for key, sample in self.samples.items():
-            result |= sample.flat(key)
+        for key, estimate in self.estimates.items():
+            result |= estimate.flat(key)
         result |= {**self.facts, "signature": self.signature}
         return result if self.details is None else {**result, "details": {**self.details, "warnings": self.notes}}
 
@@ -115,14 +136,13 @@ class Measurement:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
         from pandas import DataFrame
 
-        columns = ("value", "low", "high", "std")
-        rows = {
-            key: [flat.get(f"{key}{end}", np.nan) for end in ("", "_ci_low", "_ci_high", "_std")]
-            for key, sample in self.samples.items()
-            if (flat := sample.flat(key))
-        }
-        frame = DataFrame.from_dict(rows, orient="index", columns=list(columns))
-        frame.insert(0, "score", [catalogue.label(key) for key in rows])
+        frame = DataFrame.from_dict(
+            {key: estimate[:4] for key, estimate in self.estimates.items()},
+            orient="index",
+            columns=["value", "low", "high", "std"],
+            dtype=np.float64,
+        )
+        frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
         return frame
 
     def _repr_html_(self) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias import __version__
 from captionbias.io.formats import csv_text, json_text, write_text
+from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS
 from captionbias.report import plots, views
-from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Grid, shown
 from captionbias.report.wording import verdicts
 
@@ -23,10 +23,6 @@ Part = dict[str, Any]
 
 TOP = 40  # rows of the sources that stand in the page; all of them are in its data
 SPEAKS_FOR, SPEAKS_AGAINST = "213,94,0", "0,114,178"
-DIRECTION_QUESTIONS = {
-    "a_to_t": "A to T: does the attribute shape the tasks?",
-    "t_to_a": "T to A: do the tasks shape the attribute?",
-}
 
 
 def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
@@ -150,9 +146,9 @@ def _of_captioner(audit: Audit, name: str, parts: list[Part], opened: bool = Tru
 
 def _sources(audit: Audit, captioner: str) -> list[Part]:
     parts: list[Part] = []
-    for direction, rows in audit.result("dbac", captioner)["details"]["sources"].items():
+    for direction, rows in audit.details("dbac", captioner)["sources"].items():
         if rows:
-            question = DIRECTION_QUESTIONS[direction]
+            question = f"{DIRECTIONS[direction]}: {QUESTIONS[direction]}"
             parts.append(_plot(plots.sources_plot(rows), f"{question} {captioner}", question))
             parts.append(_table(views.sources(audit, captioner, direction, TOP)))
     return parts
@@ -182,7 +178,7 @@ def _coloured(caption: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _alignment(audit: Audit, captioner: str) -> list[Part]:
-    return [_table(views.alignment(audit, captioner, direction), titled=True) for direction in DIRECTION_NAMES]
+    return [_table(views.alignment(audit, captioner, direction), titled=True) for direction in DIRECTIONS]
 
 
 def _notes(audit: Audit) -> Iterator[Part]:

@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
-from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Grid
 from captionbias.report.wording import verdicts
 from captionbias.text.markdown import code, escaped, one_line
@@ -46,7 +46,7 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from _table(views.scores(audit, judged=True))
     yield from _folded(views.differences(audit))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
-        for direction in DIRECTION_NAMES:
+        for direction in DIRECTIONS:
             found = views.sources(audit, captioner, direction, TOP)
             yield from _folded(found._replace(title=f"{captioner}: {found.title}"))
     yield from _folded(views.quality(audit))
