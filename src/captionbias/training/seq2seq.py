@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.text import LexiconSource
 from captionbias.training.main_process import on_main_process
-from captionbias.training.scores import measure_against
+from captionbias.training.scores import TrainingBias
 
 
 def bias_metrics(
@@ -51,7 +51,7 @@ def bias_metrics(
     """
     if not hasattr(tokenizer, "batch_decode"):
         raise ValueError(f"tokenizer: {type(tokenizer).__name__} has no batch_decode; give the captioner's tokenizer")
-    count, measure = measure_against(
+    bias = TrainingBias.prepared(
         references,
         attributes,
         tasks=tasks,
@@ -64,6 +64,8 @@ def bias_metrics(
         cache=cache,
     )
 
+    count = len(bias.people)
+
     def compute(predicted: Any) -> dict[str, float]:
         tokens = generated_tokens(predicted.predictions)
         if len(tokens) > count and _repeats(predicted.label_ids, count):
@@ -74,7 +76,7 @@ def bias_metrics(
                 "eval_dataset, one list an image and in its order"
             )
         captions = [text.strip() for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return on_main_process(partial(measure, captions))
+        return on_main_process(partial(bias.measure, captions))
 
     return compute
 
