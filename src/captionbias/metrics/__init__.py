@@ -41,6 +41,7 @@ def find_metric(name: str) -> Metric[Any]:
 
 __all__ = [
     "Measurement",
+    "Metric",
     "ba_mals",
     "dbac",
     "directional_ba",
