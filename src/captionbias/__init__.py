@@ -2,7 +2,7 @@
 
 What most people need is here, and imported when it is first used:
 
-    captions = captionbias.read_captions(predictions="nic.parquet", references="people.parquet", attribute_column="gender")
+    captions = captionbias.read_captions(predictions="nic.parquet", references="people.parquet")
     captionbias.dbac(captions, preset="fast")
 """
 
@@ -45,17 +45,15 @@ if TYPE_CHECKING:
     from captionbias.analysis.resampling import predicted_effect, resampling_weights, write_weights
     from captionbias.captions import CaptionBiasWarning, Captions, captions_from_table, check_captions, read_captions
     from captionbias.explain import attribute_captions
-    from captionbias.metrics import (
-        Measurement,
-        ba_mals,
-        dbac,
-        directional_ba,
-        dpa,
-        gender_error,
-        label_leakage,
-        lic,
-        multi_directional_ba,
-    )
+    from captionbias.metrics import Measurement
+    from captionbias.metrics.ba_mals import ba_mals as ba_mals
+    from captionbias.metrics.dbac import dbac as dbac
+    from captionbias.metrics.directional_ba import directional_ba as directional_ba
+    from captionbias.metrics.dpa import dpa as dpa
+    from captionbias.metrics.gender_error import gender_error as gender_error
+    from captionbias.metrics.label_leakage import label_leakage as label_leakage
+    from captionbias.metrics.lic import lic as lic
+    from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
     from captionbias.report.html import write_report
     from captionbias.synthetic import plant
     from captionbias.text import Lexicon, load_lexicon
