@@ -57,21 +57,19 @@ def ba_mals(
         tasks: without captions, the same of the tasks that images show; with captions not used.
         predicted_attributes: without captions, the predicted values; `attributes` when None.
         predicted_tasks: without captions, the predicted tasks; `tasks` when None.
-        training_attributes: without captions, the labels of the images whose lean is amplified; `attributes` when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
+            of these images when None.
+        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
-        at_least: with `words`, in how many human captions a word stands with each attribute value.
-        tokenizer: `words` or `whitespace`.
+        at_least: with `words`, in how many human captions a word occurs with each attribute value.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
         `ba_mals` in [-1, 1], above 0 when predictions amplify, with `ba_mals_ci_low/high` (95%, over images);
-        `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task stands with no value, in the
+        `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
 
     Raises:

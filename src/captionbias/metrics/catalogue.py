@@ -23,7 +23,7 @@ class Score:
     Attributes:
         key: in the flat result.
         metric: whose it is.
-        label: what it is called where it stands alone.
+        label: what it is called on its own.
         digits: after the decimal point.
         bounds: its range.
         meaning: one sentence, or a few.
@@ -461,7 +461,7 @@ def headlines_alone(metric: str) -> list[str]:
 
 
 def label(key: str) -> str:
-    """What a score is called where it stands alone.
+    """What a score is called on its own.
 
     >>> label("dbac_a_to_t_matched"), label("lic_d")
     ('DBAC A to T, matched', 'LIC x 100, human captions')

@@ -9,12 +9,12 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
-from captionbias.metrics.attack_scores import AttackScores
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as
+from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
@@ -24,8 +24,6 @@ from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:
     from torch import nn
-
-SIDES = ("m", "d")
 
 
 @Metric
@@ -64,19 +62,13 @@ def dpa(
         captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        attribute_lexicon, task_lexicon, tokenizer: likewise.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
         equalize: False compares with the true labels as they are.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        tokenizer: `words` or `whitespace`.
         seed: seed of the first trial and of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -125,28 +117,27 @@ def dpa(
     classes = labels.classes()
     splits = {number: stratified_split(classes, TEST_SHARE, number) for number in seeds}
     values, shown = labels.shown.attributes, labels.shown.tasks
-    plans: dict[str, dict[str, list[Trial]]] = {}
+    plans: dict[str, list[Trial]] = {}
     if labels.predicted_tasks is not None:
-        plans["a_to_t"] = _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
+        plans |= _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
     if labels.predicted_attributes is not None:
-        plans["t_to_a"] = _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
-    queue = [trial for plan in plans.values() for side in SIDES for trial in plan[side]]
-    trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    answers = dict(zip(queue, trained, strict=True))
+        plans |= _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
     groups = random_groups(len(labels), seed)
-    scored = {
-        (name, side): AttackScores.of([plan[side]], answers, {quality: QUALITIES[quality]}, groups)
-        for name, plan in plans.items()
-        for side in SIDES
-    }
+    scored = attack_labels(
+        plans, attacker, QUALITIES[quality], groups, cache=cache, distributed=distributed, progress=progress
+    )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        means = {key: of_side.means(quality, multiplicity) for key, of_side in scored.items()}
+        means = {f"predictability_{key}": of_side.means("", multiplicity) for key, of_side in scored.items()}
         if quality == "inverse_cross_entropy":
             with np.errstate(divide="ignore"):
                 means = {key: np.asarray(1 / mean) for key, mean in means.items()}
-        scores = {f"dpa_{name}": normalized_difference(means[name, "m"], means[name, "d"]) for name in plans}
-        return scores | {f"predictability_{side}_{name}": of_side for (name, side), of_side in means.items()}
+        scores = {
+            f"dpa_{name}": normalized_difference(means[f"predictability_m_{name}"], means[f"predictability_d_{name}"])
+            for name in DIRECTIONS
+            if f"m_{name}" in plans
+        }
+        return scores | means
 
     return Measurement(
         "dpa",
@@ -183,10 +174,10 @@ def _plan(
         )
     tokens, outputs = as_tokens(known), truth.shape[1]
     model, data = Examples(tokens, predicted, outputs), Examples(tokens, truth, outputs)
-    plan: dict[str, list[Trial]] = {side: [] for side in SIDES}
+    plan: dict[str, list[Trial]] = {f"m_{name}": [], f"d_{name}": []}
     for seed, (train, test) in splits.items():
         if equalize:
             data = Examples(tokens, as_wrong_as(truth, predicted, seed), outputs)
-        plan["m"].append(Trial(f"{name} m seed {seed}", model, train, test, seed))
-        plan["d"].append(Trial(f"{name} d seed {seed}", data, train, test, seed))
+        plan[f"m_{name}"].append(Trial(f"{name} m seed {seed}", model, train, test, seed))
+        plan[f"d_{name}"].append(Trial(f"{name} d seed {seed}", data, train, test, seed))
     return plan

@@ -14,7 +14,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     """A lexicon of one word a label.
 
     Nouns, verbs, adjectives and adverbs (all but English function words) among the `most` most frequent words of the
-    human captions that stand in `at_least` captions with each of the lexicon's labels; none of the lexicon's own words.
+    human captions that occur in `at_least` captions with each of the lexicon's labels; none of the lexicon's own words.
 
     Source: Hirota et al. 2022, supplement: 1,000 and 100.
     """

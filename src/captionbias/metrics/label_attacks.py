@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
-from captionbias.arrays import Flags
+from captionbias.arrays import Flags, Integers
+from captionbias.attackers.base import Trial
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.registry import Attacker
+from captionbias.metrics.attack_scores import AttackScores, Quality
 from captionbias.text import Tokens
 
 TEST_SHARE = 0.2
+
+
+def attack_labels(
+    plans: Mapping[str, Sequence[Trial]], attacker: Attacker, quality: Quality, groups: Integers, **engine: Any
+) -> dict[str, AttackScores]:
+    """Train an attacker for each trial and score it, as `quality`; `engine`: options of `run_trials`."""
+    queue = [trial for trials in plans.values() for trial in trials]
+    answers = dict(zip(queue, run_trials(queue, attacker, **engine), strict=True))
+    return {name: AttackScores.of([trials], answers, {"": quality}, groups) for name, trials in plans.items()}
 
 
 def as_tokens(flags: Flags) -> Tokens:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
-from captionbias.metrics.attack_scores import AttackScores
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
@@ -58,17 +57,12 @@ def label_leakage(
         captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; the tasks that they name are the predicted ones.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes: `n` labels, `n` lists of labels (each set of them is a class), or a 0/1 array `(n, values)`. With
-            captions one label an image, each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_tasks: instead of captions, the predicted tasks.
-        attribute_lexicon: with captions, the labels of the attribute, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attributes, tasks, predicted_tasks: as `directional_ba` takes them; each set of attribute values is a class.
+        attribute_lexicon, task_lexicon, tokenizer: likewise.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         equalize: False compares with the true tasks as they are.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
-        tokenizer: `words` or `whitespace`.
         seed: seed of the first trial and of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -130,14 +124,11 @@ def label_leakage(
             data = Examples(as_tokens(as_wrong_as(shown, predicted, number)), classes, outputs)
         plan["m"].append(Trial(f"m seed {number}", model, train, test, number))
         plan["d"].append(Trial(f"d seed {number}", data, train, test, number))
-    queue = [*plan["m"], *plan["d"]]
-    trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    answers = dict(zip(queue, trained, strict=True))
     groups = random_groups(len(labels), seed)
-    scored = {side: AttackScores.of([of_side], answers, {"leakage": leakage}, groups) for side, of_side in plan.items()}
+    scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        sides = {side: 100 * of_side.means("leakage", multiplicity) for side, of_side in scored.items()}
+        sides = {side: 100 * of_side.means("", multiplicity) for side, of_side in scored.items()}
         return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
 
     return Measurement(

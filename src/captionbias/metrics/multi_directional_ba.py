@@ -54,19 +54,12 @@ def multi_directional_ba(
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        training_attributes: the labels of other images, that say which value and combination go together and which
-            combinations there are; those of these images when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        training_attributes, training_tasks: the labels of other images, that say which value and combination go
+            together and which combinations there are; those of these images when None.
+        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
-        tokenizer: `words` or `whitespace`.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, probabilities and share.
