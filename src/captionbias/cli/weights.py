@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from pathlib import Path
@@ -23,7 +22,6 @@ Row = Mapping[str, Any]
 
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 LABELS = ("direction", "attribute", "task")
-SHOWN_NAMES = 5
 
 
 OPTIONS: Options = {
@@ -98,7 +96,7 @@ def weights(
 
     taken = _taken(_read_rows(results, captioner, direction), top, results)
     images = _read_images(attributes, tasks or attributes, id_column, attribute_column, task_column, keep)
-    shown = _checked_tasks(images, taken, tasks or attributes, results)
+    shown = [list(names) for names in images.tasks or ()]
     found = resampling_weights(images.attributes, shown, taken, top=len(taken))
     effect = predicted_effect(images.attributes, shown, found)
     write_weights(output, images.image_ids, found)
@@ -115,79 +113,31 @@ def weights(
 
 
 def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:
-    """The rows of the captioner's sources, of one direction or of all that were measured."""
-    sources = _sources(file, captioner)
-    if direction and direction.value not in sources:
-        raise ValueError(f"--direction {direction.value}: {file} has {', '.join(sources) or 'no direction'} only")
-    rows = []
-    for name in [direction.value] if direction else sources:
-        where = f"{file}: details.sources.{name}"
-        if not isinstance(sources[name], list):
-            raise ValueError(f"{where} is no list: give a file as {WRITTEN_BY} wrote it")
-        rows += [_checked_row(row, f"{where}[{number}]") for number, row in enumerate(sources[name])]
-    if not rows:
+    """The rows of the captioner's sources, of one direction or of all that were measured, without what is undefined."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if "comparisons" in content:
+            results = content["comparisons"]["dbac"]["results"]
+        else:
+            results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
+        if captioner is None and len(results) > 1:
+            raise ValueError(f"{file} has several captioners: name one of {', '.join(results)} with --captioner")
+        if captioner is not None and captioner not in results:
+            raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, results))}")
+        sources = results[captioner or next(iter(results))]["details"]["sources"]
+        rows = [row for name in sources if direction in (None, name) for row in sources[name]]
+        found = [{key: row[key] for key in row if key in LABELS or row[key] is not None} for row in rows]
+    except (OSError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(
-            f"{file} has no rows in details.sources: the quality inverse_cross_entropy has none; measure with another"
-        )
-    return rows
-
-
-def _sources(file: Path, captioner: str | None) -> Mapping[str, Any]:
-    content = _content(file)
-    of_captioners = _at(content, "comparisons", "dbac", "results")
-    if isinstance(of_captioners, Mapping) and of_captioners:
-        found = _at(of_captioners[_chosen(list(of_captioners), captioner, file)], "details", "sources")
-    else:
-        measured = content if _at(content, "metric") == "dbac" else _at(content, "metrics", "dbac")
-        if measured is None:
-            raise ValueError(f"{file} holds no DBAC: give what {WRITTEN_BY} wrote")
-        if captioner is not None:
-            raise ValueError(f"--captioner {captioner}: {file} holds one captioner, without a name; leave it out")
-        found = _at(measured, "details", "sources")
-    if not isinstance(found, Mapping):
+            f"{file} does not say where a DBAC comes from ({type(error).__name__}: {error}): give what {WRITTEN_BY} "
+            "wrote"
+        ) from error
+    if not found:
         raise ValueError(
-            f"{file} does not say where its DBAC comes from (details.sources): give what {WRITTEN_BY} wrote"
+            f"{file} has no pairs{f' of {direction.value}' if direction else ''}: it has {', '.join(sources)}, and the "
+            "quality inverse_cross_entropy has no pairs"
         )
     return found
-
-
-def _content(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read ({error.strerror or error}): give what {WRITTEN_BY} wrote") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is no JSON ({error}): give what {WRITTEN_BY} wrote") from error
-
-
-def _at(content: Any, *keys: str) -> Any:
-    """The entry of an entry, None where there is none."""
-    for key in keys:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content
-
-
-def _chosen(names: list[str], captioner: str | None, file: Path) -> str:
-    if captioner is None and len(names) > 1:
-        raise ValueError(f"{file} has several captioners: name one of {', '.join(names)} with --captioner")
-    if captioner is not None and captioner not in names:
-        raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(names)}")
-    return captioner or names[0]
-
-
-def _checked_row(row: Any, where: str) -> Row:
-    """The row without what is undefined."""
-    labels = [_at(row, label) for label in LABELS]
-    known = labels[0] in ("a_to_t", "t_to_a") and all(label is None or isinstance(label, str) for label in labels[1:])
-    if not known:
-        raise ValueError(f"{where} is no pair of an attribute value and a task: give what {WRITTEN_BY} wrote")
-    numbers = {key: value for key, value in row.items() if key not in LABELS and value is not None}
-    for key, value in numbers.items():
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ValueError(f"{where}.{key} is {value!r}, which is no finite number: measure again")
-    if "named_m" not in numbers and "named_h" not in numbers:
-        raise ValueError(f"{where} has neither named_m nor named_h: measure again")
-    return dict(zip(LABELS, labels, strict=True)) | numbers
 
 
 def _taken(rows: Sequence[Row], top: int, file: Path) -> list[Row]:
@@ -238,22 +188,6 @@ def _read_images(
         id_column=id_column,
         keep=keep,
     )
-
-
-def _checked_tasks(images: Captions, taken: Sequence[Row], file: Path, results: Path) -> list[list[str]]:
-    """The images' tasks, every task of the rows among them."""
-    tasks = [list(of_image) for of_image in images.tasks or ()]
-    shown = {task for of_image in tasks for task in of_image}
-    if missing := list(dict.fromkeys(row["task"] for row in taken if row["task"] not in shown)):
-        raise ValueError(
-            f"{file}: no image shows {_some(missing)}, of the pairs in {results}; images show {_some(sorted(shown))}. "
-            "Give tasks under the names of the results, or take fewer pairs with --top or --direction"
-        )
-    return tasks
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN_NAMES])) + (", ..." if len(names) > SHOWN_NAMES else "")
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
