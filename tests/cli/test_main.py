@@ -26,7 +26,7 @@ from captionbias.synthetic import plant
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 
 SCRIPT = Path(sys.executable).with_name("captionbias")
-MODULES = Path(__file__).parents[1] / "metrics"
+MODULES = Path(__file__).parents[2] / "metrics"
 METRICS = {"lic": lic, "dbac": dbac}
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20"]
 CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 20}
