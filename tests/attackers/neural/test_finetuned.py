@@ -31,12 +31,12 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN
+from tests.patience import PATIENCE
 
 pytest.importorskip("sentence_transformers")
 
 CPU = torch.device("cpu")
 SOURCE = str(Path(captionbias.__file__).parents[1])
-SECONDS = 180  # for a run of seconds, on a machine that is busy with other things
 # The tiny encoder knows nothing yet, so that it has to take larger steps.
 QUICK = replace(BERT_FINETUNED, schedule=replace(BERT_FINETUNED.schedule, learning_rate=3e-3, batch=32, epochs=3))
 
@@ -485,7 +485,7 @@ def run(script: Path, *command: str, folder: Path, model: Path, trials: int, kil
         [sys.executable, *command, *arguments],
         env=inherited | {"PYTHONPATH": SOURCE, "ACCELERATE_USE_CPU": "1", "LOKY_MAX_CPU_COUNT": "1"},
         cwd=folder,
-        timeout=SECONDS,
+        timeout=PATIENCE,
     ).returncode
 
 
