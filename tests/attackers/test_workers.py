@@ -43,6 +43,7 @@ def started(script: str, **environment: str) -> subprocess.Popen[str]:
         text=True,
         env=os.environ | environment,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also where these tests run in the background
     )
 
 
