@@ -265,7 +265,8 @@ def test_a_step_that_did_not_fit_leaves_no_trace(steady_bert, class_trial, monke
         calls = iter(range(10**6))
         with of_memory(monkeypatch, lambda tokens, calls=calls, moment=moment: next(calls) != moment):
             (again,) = trained([trial], steady_bert)
-        np.testing.assert_allclose(again.log_probability, enough.log_probability, rtol=1e-4, err_msg=str(first))
+        # Halved parts are rounded otherwise, by up to 2e-4 after Adam's steps; statistics moved twice would tell 1e-2.
+        np.testing.assert_allclose(again.log_probability, enough.log_probability, rtol=2e-3, err_msg=str(first))
 
 
 def test_a_caption_that_does_not_fit_alone_is_an_error(tiny_bert, class_trial, monkeypatch):
