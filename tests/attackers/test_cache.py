@@ -725,7 +725,7 @@ def test_a_file_system_without_locks_still_keeps_trials(cache, monkeypatch):
 SAVE = """
 large = TrialScores(np.full(200_000, -1.0), np.ones(200_000, bool))
 killed, seconds = 0, np.random.default_rng(0)
-while killed < 100 and len(list(folder.glob("*.part"))) < 5:
+while killed < 1000 and len(list(folder.glob("*.part"))) < 5:
     child = os.fork()
     if not child:
         while True:
