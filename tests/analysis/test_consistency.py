@@ -20,6 +20,7 @@ from captionbias.attackers import engine
 from captionbias.metrics import dbac, lic
 from captionbias.report.plots import consistency_plot, write_html
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
 
@@ -159,7 +160,7 @@ def run(folder, *arguments):
     script = Path(sys.executable).with_name("captionbias")
     command = [script, "consistency", *arguments, "--references", "people.parquet", "--tasks", "people.parquet"]
     environment = {**os.environ, "COLUMNS": "100", "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_the_command_prints_tables_and_writes_json_and_a_plot(files, study):

@@ -24,6 +24,7 @@ from captionbias.app.upload_state import Chosen, Given
 from captionbias.app.wiring import QUEUE
 from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 NAMES = sorted(metrics.__all__)
@@ -57,7 +58,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Clie
             urls = [server.stdout.readline().strip() for _ in SERVED]
             downloads = tmp_path_factory.mktemp("downloads")
             yield {
-                name: Client(url, verbose=False, download_files=downloads)
+                name: Client(url, verbose=False, download_files=downloads, httpx_kwargs={"timeout": PATIENCE})
                 for name, url in zip(SERVED, urls, strict=True)
             }
         finally:

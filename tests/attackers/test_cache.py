@@ -30,6 +30,7 @@ from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.cache import GIGABYTE, Cache, open_cache, trial_key
 from captionbias.captions import CaptionBiasWarning
 from captionbias.text.tokens import Tokens
+from tests.patience import PATIENCE
 
 SOURCE = str(Path(captionbias.__file__).parents[1])
 SEARCH = settings(deadline=None, max_examples=60)
@@ -110,13 +111,13 @@ class Started:
         self.process.stdin.flush()
 
     def finish(self) -> str:
-        out, complaints = self.process.communicate(timeout=30)
+        out, complaints = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, complaints
         return out
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -486,7 +487,7 @@ warnings.simplefilter("always")
 assert cache.load(keys[0], 3) is None
 """
         process = start(NO_ROOT + code, folder, KEY)
-        _, complaints = process.process.communicate(timeout=30)
+        _, complaints = process.process.communicate(timeout=PATIENCE)
         assert process.process.returncode == 0, complaints
         assert f"trial-{KEY}.npz cannot be used (Permission denied)" in complaints
     finally:
@@ -560,7 +561,7 @@ def test_a_folder_that_disappears_while_somebody_waits_is_no_error(cache):
         time.sleep(0.1)
         assert found == []
         shutil.rmtree(cache.folder)
-    waiting.join(timeout=20)
+    waiting.join(timeout=PATIENCE)
     assert found == [None]
     assert same(cache.load(KEY, 3), SCORES)
 
@@ -616,7 +617,7 @@ def test_threads_take_turns_too(cache):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     assert most == [1]
 
@@ -653,7 +654,7 @@ def test_the_one_that_waited_finds_the_entry(start, cache):
     assert found == []
     holder.go()
     holder.finish()
-    waiting.join(timeout=20)
+    waiting.join(timeout=PATIENCE)
     assert same(found[0], SCORES)
     assert cache.held([KEY, OTHER]) == 0
 
@@ -671,8 +672,8 @@ def test_the_claim_of_a_killed_process_ends_with_it(start, cache):
     waiting.start()
     assert not claimed.wait(0.1)
     holder.kill()
-    assert claimed.wait(20)
-    waiting.join(timeout=20)
+    assert claimed.wait(PATIENCE)
+    waiting.join(timeout=PATIENCE)
     assert names(cache.folder) == []
 
 
@@ -724,7 +725,7 @@ def test_a_file_system_without_locks_still_keeps_trials(cache, monkeypatch):
 SAVE = """
 large = TrialScores(np.full(200_000, -1.0), np.ones(200_000, bool))
 killed, seconds = 0, np.random.default_rng(0)
-while killed < 100 and len(list(folder.glob("*.part"))) < 5:
+while killed < 1000 and len(list(folder.glob("*.part"))) < 5:
     child = os.fork()
     if not child:
         while True:

@@ -28,9 +28,9 @@ from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.workers import in_workers
 from captionbias.captions import CaptionBiasWarning
+from tests.patience import PATIENCE
 
 SOURCE = str(Path(captionbias.__file__).parents[1])
-PATIENCE = 60  # seconds, for a worker to start on a machine that is busy with other things
 SAME = 1e-4  # natural logarithms; a stack adds up in another order
 
 pytestmark = pytest.mark.usefixtures("two_workers")
@@ -226,7 +226,9 @@ def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, 
 
     def fail(seed: int) -> None:
         if seed == 3:
-            time.sleep(0.5)  # so that those before it are finished
+            deadline = time.monotonic() + PATIENCE
+            while open_cache(True).contents().trials < 3 and time.monotonic() < deadline:
+                time.sleep(0.01)
             raise AttackerError("no such word")
 
     trials = [class_trial(n=60, test=20, seed=seed) for seed in range(5)]

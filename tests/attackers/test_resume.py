@@ -26,10 +26,10 @@ from captionbias.attackers import ranks as processes
 from captionbias.attackers.cache import trial_key
 from captionbias.attackers.workers import cores
 from captionbias.metrics import dbac, lic
+from tests.patience import PATIENCE
 
 METRICS = Path(__file__).parents[2] / "metrics"
 SOURCE = str(Path(captionbias.__file__).parents[1])
-SECONDS = 180  # for a run of seconds, on a machine that is busy with other things
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 100 images are few
 
@@ -102,7 +102,7 @@ class Run:
         self.process.stdin.flush()
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while not condition():
             assert self.process.poll() is None, f"it ended too early: {self.complaints()}"
             assert time.monotonic() < deadline, self.complaints()
@@ -110,14 +110,14 @@ class Run:
 
     def printed(self) -> str:
         """What it printed, once it has ended well, and its workers too, which hold the same pipe."""
-        printed, _ = self.process.communicate(timeout=SECONDS)
+        printed, _ = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, self.complaints()
         return printed
 
     def kill(self, *, group: bool = True) -> None:
         """The main process alone, or with its workers and joblib's janitor, whose work is then done here."""
         (os.killpg if group else os.kill)(self.process.pid, signal.SIGKILL)
-        self.process.communicate(timeout=SECONDS)  # workers that were left alone end by themselves
+        self.process.communicate(timeout=PATIENCE)  # workers that were left alone end by themselves
         for semaphore in Path("/dev/shm").glob(f"sem.loky-{self.process.pid}-*"):
             semaphore.unlink()
 

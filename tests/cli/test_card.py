@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from captionbias.cli.card import card
 from captionbias.cli.measure import measure
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 
@@ -92,4 +93,4 @@ def test_help_shows_every_option():
 
 def test_help_needs_none_of_the_hubs_libraries():
     code = "import captionbias.cli.card, sys; assert not {'yaml', 'huggingface_hub'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)

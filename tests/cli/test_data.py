@@ -10,10 +10,11 @@ from typing import Any
 import datasets
 import pytest
 from rich.text import Text
-from tests.datasets.conftest import ALL, artemis, coco, state, write
 from typer.testing import CliRunner
 
 from captionbias.cli import app
+from tests.datasets.conftest import ALL, artemis, coco, state, write
+from tests.patience import PATIENCE
 
 SCRIPT = Path(sys.executable).with_name("captionbias")
 
@@ -88,7 +89,7 @@ def test_a_bad_row_is_one_line_and_leaves_the_earlier_build(tmp_path: Path) -> N
     before = state(tmp_path / "to")
     write(source, {"b.csv": "art_style,painting,emotion,utterance\na,b,joy,x\n"})
     command = [SCRIPT, "data", "build", "artemis_emotions", "--from", source, "--to", to]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith("error: b.csv: emotion[0] is 'joy': it must be one of amusement")

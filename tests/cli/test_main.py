@@ -22,11 +22,12 @@ from captionbias.cli import app
 from captionbias.metrics import dbac, lic
 from captionbias.report import ROWS, interval
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 
 SCRIPT = Path(sys.executable).with_name("captionbias")
-MODULES = Path(__file__).parents[1] / "metrics"
+MODULES = Path(__file__).parents[2] / "metrics"
 METRICS = {"lic": lic, "dbac": dbac}
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20"]
 CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 20}
@@ -84,7 +85,7 @@ def run(*arguments, folder=None, **environment):
     # Many threads for such small sums would only wait for one another.
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80", **environment}
     return subprocess.run(
-        [SCRIPT, *map(str, arguments)], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        [SCRIPT, *map(str, arguments)], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
 
 

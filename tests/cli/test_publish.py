@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from captionbias.cli.publish import publish
 from tests.hub.hub_server import TOKEN, RefusedError, connect, environment, running
+from tests.patience import PATIENCE
 
 CARD = "---\nconfigs:\n- config_name: coco\n  data_files: coco/*.parquet\n---\n# Captions\n"
 SPACE = "---\nsdk: gradio\nsdk_version: 6.31.0\napp_file: app.py\n---\n"
@@ -52,7 +53,7 @@ def process(hub, home, *arguments, **settings):
     """The command in a process of its own, which finds this Hub by HF_ENDPOINT as a user's would."""
     command = [sys.executable, "-c", "from captionbias.cli.publish import publish; publish()", *map(str, arguments)]
     return subprocess.run(
-        command, env=environment(hub, home) | settings, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment(hub, home) | settings, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -101,7 +102,7 @@ def test_a_process_without_a_network_lists_what_it_would_send(hub, dataset, tmp_
 def test_a_package_that_is_missing_is_named_with_how_to_install_it(hub, tmp_path, package):
     code = f"import sys; sys.modules[{package!r}] = None; from captionbias.cli.publish import publish; publish()"
     command = [sys.executable, "-c", code, "metric", "lic", "--to", "alice"]
-    done = subprocess.run(command, env=environment(hub, tmp_path), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment(hub, tmp_path), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert package in done.stderr
     assert "pip install 'captionbias[hub]' first" in done.stderr

@@ -21,6 +21,7 @@ from captionbias.cli import app
 from captionbias.io.formats import json_text
 from captionbias.report.markdown import markdown_report
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -106,7 +107,7 @@ def test_the_command_in_the_page_measures_the_same_again(folder, tmp_path, monke
     given = ["--predictions", f"my nic={folder / 'nic.parquet'}", "--references", str(folder / "people.parquet")]
     environment = {**os.environ, "COLUMNS": "100", "OPENBLAS_NUM_THREADS": "1"}
     command = [SCRIPT, "report", *given, "--metric", "lic", *QUICK]
-    finished = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    finished = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert finished.returncode == 0, finished.stderr
     assert "the report is in report.html" in finished.stdout
     page = tmp_path / "report.html"

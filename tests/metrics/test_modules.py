@@ -18,6 +18,7 @@ import pytest
 import captionbias
 from captionbias import metrics
 from captionbias.hub import modules
+from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 NAMES = sorted(metrics.__all__)
@@ -268,7 +269,7 @@ def test_processes_share_their_images_and_the_first_one_reports(
 
     def process(rank: int) -> None:
         # evaluate's processes meet through locked files, which serve threads as well.
-        module = load(name, tmp_path, num_process=2, process_id=rank, experiment_id="shared", timeout=30)
+        module = load(name, tmp_path, num_process=2, process_id=rank, experiment_id="shared", timeout=PATIENCE)
         half = {name: column[30 * rank : 30 * (rank + 1)] for name, column in rows.items()}
         try:
             outcomes[rank] = module.compute(**half, **{**quick(name), **wrong})

@@ -14,7 +14,7 @@ from captionbias.io.formats import json_text
 from captionbias.report.html import html_report, write_report
 from captionbias.report.wording import verdicts
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
+from tests.browser import NEEDS_BROWSER, browser, new_page, settled, too_wide, watched
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -64,22 +64,20 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium, tmp_path):
-    contexts = []
+    pages = []
 
     def open_page(report, width=1440, scheme="light"):
         path = tmp_path / "report.html"
         write_report(report, path, command="captionbias report --predictions nic.parquet")
-        contexts.append(
-            chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
-        )
-        page = contexts[-1].new_page()
+        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
+        pages.append(page)
         seen = watched(page)
         page.goto(path.as_uri())
         return page, *seen
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.context.close()
 
 
 def test_the_page_holds_every_number_of_the_audit(found):
@@ -161,7 +159,8 @@ def test_names_labels_tasks_and_captions_are_shown_and_never_run(hostile, opened
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     for number in range(page.locator(".plot").count()):
         page.locator(".plot").nth(number).scroll_into_view_if_needed()
-    page.wait_for_timeout(200)
+        page.locator(".plot svg.main-svg").nth(number).wait_for()
+    settled(page)
     assert page.title().startswith("Bias of </script>")
     assert page.locator("img").count() == 0
     assert wrong == []

@@ -27,7 +27,7 @@ from captionbias.report.plots import (
 )
 from captionbias.report.views import pair_name, score_name
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, browser
+from tests.browser import NEEDS_BROWSER, browser, new_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -131,7 +131,7 @@ def test_a_mark_without_an_interval_does_not_look_certain(tmp_path):
     ]
     write_html(sources_plot(rows), tmp_path / "plot.html")
     with browser() as chromium:
-        page = chromium.new_page()
+        page = new_page(chromium)
         page.goto((tmp_path / "plot.html").as_uri())
         page.locator(".barlayer .point").nth(1).wait_for()
         drawn = page.locator("path.xerror").evaluate_all("bars => bars.filter((bar) => bar.getAttribute('d')).length")

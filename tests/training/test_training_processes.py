@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import captionbias
+from tests.patience import PATIENCE
 
 SOURCE = Path(captionbias.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
-SECONDS = 180  # for a launch, on a machine that is busy with other things
 
 SCRIPT = """
 import json, sys, warnings
@@ -85,7 +85,7 @@ def told(folder: Path, *command: str) -> list[dict]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=PATIENCE,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return [json.loads(path.read_text()) for path in sorted(folder.glob("?.json"))]

@@ -31,12 +31,12 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN
+from tests.patience import PATIENCE
 
 pytest.importorskip("sentence_transformers")
 
 CPU = torch.device("cpu")
 SOURCE = str(Path(captionbias.__file__).parents[1])
-SECONDS = 180  # for a run of seconds, on a machine that is busy with other things
 # The tiny encoder knows nothing yet, so that it has to take larger steps.
 QUICK = replace(BERT_FINETUNED, schedule=replace(BERT_FINETUNED.schedule, learning_rate=3e-3, batch=32, epochs=3))
 
@@ -265,7 +265,8 @@ def test_a_step_that_did_not_fit_leaves_no_trace(steady_bert, class_trial, monke
         calls = iter(range(10**6))
         with of_memory(monkeypatch, lambda tokens, calls=calls, moment=moment: next(calls) != moment):
             (again,) = trained([trial], steady_bert)
-        np.testing.assert_allclose(again.log_probability, enough.log_probability, rtol=1e-4, err_msg=str(first))
+        # Halved parts are rounded otherwise, by up to 2e-4 after Adam's steps; statistics moved twice would tell 1e-2.
+        np.testing.assert_allclose(again.log_probability, enough.log_probability, rtol=2e-3, err_msg=str(first))
 
 
 def test_a_caption_that_does_not_fit_alone_is_an_error(tiny_bert, class_trial, monkeypatch):
@@ -485,7 +486,7 @@ def run(script: Path, *command: str, folder: Path, model: Path, trials: int, kil
         [sys.executable, *command, *arguments],
         env=inherited | {"PYTHONPATH": SOURCE, "ACCELERATE_USE_CPU": "1", "LOKY_MAX_CPU_COUNT": "1"},
         cwd=folder,
-        timeout=SECONDS,
+        timeout=PATIENCE,
     ).returncode
 
 

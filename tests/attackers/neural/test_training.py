@@ -443,8 +443,9 @@ def test_captions_without_words_are_learned_from_and_scored(name):
     trial = by_words(["", "a man", "a woman", ""] * 20, [0, 0, 1, 1] * 20, ["", "a man", "", "zebu"], [0, 0, 0, 0])
     scores = train(trial, quick(name, epochs=1))
     assert np.isfinite(scores.log_probability).all()
-    assert scores.log_probability[0] == scores.log_probability[2]
-    assert scores.log_probability[3] == pytest.approx(scores.log_probability[0]), "a caption of unknown words alone"
+    alike = pytest.approx(scores.log_probability[0], abs=1e-5)  # in another row, sums may be rounded otherwise
+    assert scores.log_probability[2] == alike
+    assert scores.log_probability[3] == alike, "a caption of unknown words alone"
 
 
 @pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h"])
