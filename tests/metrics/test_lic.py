@@ -12,7 +12,6 @@ from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import lic
-from captionbias.metrics.measurement import kept_samples
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
@@ -230,8 +229,8 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
 
 
 def test_scores_of_unseen_captions_change_no_sample_that_a_comparison_takes(planted):
-    with kept_samples() as samples:
-        result = lic(**planted, **FAST, details=True)
+    measured = lic.measure(**planted, **FAST, details=True)
+    result, samples = measured.flat(), measured.samples
     assert result["details"]["unseen"]["lic_m"] != result["lic_m"]
     assert {name: sample.values.mean() for name, sample in samples.items()} == {name: result[name] for name in samples}
     assert len(samples["lic"].replicates) == FAST["bootstrap"]
