@@ -112,7 +112,7 @@ def files(run: Run) -> list[str]:
     write_json(run.audit.as_dict(), folder / "everything.json")
     names = ["report.html", "report.md", "everything.json"]
     for name, grid in _tables(run.audit):
-        write_text(csv_text(grid), folder / name)
+        write_text(csv_text([column.name for column in grid.columns], grid.rows), folder / name)
         names.append(name)
     for name, words in run.own.items():
         write_text(json.dumps(words, indent=2, ensure_ascii=False) + "\n", folder / name)

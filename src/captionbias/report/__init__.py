@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from captionbias.io.formats import write_json, write_text
+from captionbias.io.files import write_text
+from captionbias.io.formats import write_json
 from captionbias.report.terminal import (
     NOTHING,
     ROWS,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.io.formats import write_text
+from captionbias.io.files import write_text
 from captionbias.report.terminal import DIRECTION_NAMES, SCORE_NAMES
 from captionbias.report.views import pair_name, score_name
 
