@@ -38,9 +38,9 @@ from speed import (
 
 from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.base import Examples
-from captionbias.attackers.cache import trial_key
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.shared_examples import open_table, write_table
+from captionbias.attackers.stored_trials import trial_key
 from captionbias.captions import check_captions
 from captionbias.metrics.inputs import align_human, mentions_of, split_into_words
 from captionbias.synthetic import plant

@@ -19,10 +19,11 @@ import pytest
 
 import captionbias
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import open_cache, trial_key
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import ENCODERS, find_attacker
+from captionbias.attackers.stored_trials import trial_key
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import open_store
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
@@ -143,10 +144,11 @@ def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
         run_trials(trials, attacker, placement=where, progress=tell)
     assert told == [(finished, 12) for finished in range(last + 1)]
     assert not {thread for thread in threading.enumerate() if "ThreadPoolExecutor" in thread.name} - threads
-    kept = open_cache(True).contents().trials
+    kept = len(open_store(True).keys("trial"))
     assert kept >= last if last else not kept
     assert where != "stacked" or not last or kept == 12, "a stack that is trained is kept whole"
-    assert open_cache(True).held([trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]) == 0
+    keys = [trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]
+    assert open_store(True).held("trial", keys) == 0
 
     told.clear()
     found = run_trials(trials, attacker, placement=where, progress=lambda *numbers: told.append(numbers))
@@ -188,7 +190,7 @@ def test_after_an_exception_of_the_function_no_trial_is_started_and_none_is_trai
     with pytest.raises(Stopped):
         run_trials(trials, attacker, placement=where, progress=stopping_after(2)[1])
     begun = len(counting.trained(tmp_path / "log"))
-    kept = open_cache(True).contents().trials
+    kept = len(open_store(True).keys("trial"))
     assert 2 <= kept <= begun < 12
     assert gone({int(path.name) for path in folder.iterdir()} - {os.getpid()})
     time.sleep(0.6)
@@ -306,7 +308,7 @@ def test_another_precision_or_encoder_trains(counted, seeded, small_networks):
         for how in (("rnn", "fp32"), ("rnn", "bf16"), ("lstm", "fp32"), ("bow",), (counted.module, "fp32"))
     ]
     assert len({bits(scores)[0] for scores in found}) == 5
-    assert open_cache(True).contents().trials == 6 * 4
+    assert len(open_store(True).keys("trial")) == 6 * 4
     assert counted.seeds() == []
 
 
@@ -390,7 +392,7 @@ def test_without_room_for_entries_there_is_a_warning_and_the_numbers_are_right(t
     found, told = json.loads(done.stdout)
     assert found == lic(**vars(plant(100, captions=2)), preset="fast", trials=3, bootstrap=20, cache=False)
     (told,) = [message for message in told if "kept" in message]
-    assert told.startswith(f"CaptionBiasWarning: finished trials cannot be kept in {folder} (File too large): the scor")
+    assert told.startswith(f"CaptionBiasWarning: finished work cannot be kept in {folder} (File too large): the scor")
     assert entries(folder) == {}
 
 

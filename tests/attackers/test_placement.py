@@ -21,13 +21,14 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import captionbias
 from captionbias.attackers import placement
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import open_cache, trial_key
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
 from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import Attacker, find_attacker
+from captionbias.attackers.stored_trials import trial_key
 from captionbias.attackers.workers import in_workers
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import open_store
 from tests.patience import PATIENCE
 
 SOURCE = str(Path(captionbias.__file__).parents[1])
@@ -188,10 +189,8 @@ def test_the_longest_trainings_begin_first(small_networks, class_trial, monkeypa
 
 def kept(trials: Sequence[Trial], attacker: Attacker) -> list[int]:
     """The seeds of the trials that are in the usual cache."""
-    cache = open_cache(True)
-    return [
-        trial.seed for trial in trials if cache.load(trial_key(trial, attacker.identity), len(trial.test)) is not None
-    ]
+    keys = open_store(True).keys("trial")
+    return [trial.seed for trial in trials if trial_key(trial, attacker.identity) in keys]
 
 
 def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(counting, class_trial, tmp_path):
@@ -227,7 +226,7 @@ def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, 
     def fail(seed: int) -> None:
         if seed == 3:
             deadline = time.monotonic() + PATIENCE
-            while open_cache(True).contents().trials < 3 and time.monotonic() < deadline:
+            while open_store(True).contents().trials < 3 and time.monotonic() < deadline:
                 time.sleep(0.01)
             raise AttackerError("no such word")
 
@@ -236,9 +235,8 @@ def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, 
     with pytest.raises(AttackerError, match=r"^no such word$"):
         run_trials(trials, attacker, placement=where)
     assert kept(trials, attacker)[:3] == [0, 1, 2]
-    assert open_cache(True).held([trial_key(trial, attacker.identity) for trial in trials]) == 0, (
-        "claims are given back"
-    )
+    keys = [trial_key(trial, attacker.identity) for trial in trials]
+    assert open_store(True).held("trial", keys) == 0, "claims are given back"
 
 
 TABLE = """

@@ -23,7 +23,7 @@ import pytest
 import captionbias
 from captionbias.attackers import batches
 from captionbias.attackers import ranks as processes
-from captionbias.attackers.cache import trial_key
+from captionbias.attackers.stored_trials import trial_key
 from captionbias.attackers.workers import cores
 from captionbias.metrics import dbac, lic
 from tests.patience import PATIENCE

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.datasets.conftest import artemis, records_of, write
 
 from captionbias.datasets import artemis_emotions
 from captionbias.datasets.artemis_emotions import EMOTIONS, ArtemisEmotions
+from tests.datasets.conftest import artemis, records_of, write
 
 HEADER = "art_style,painting,emotion,utterance\n"
 

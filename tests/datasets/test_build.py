@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.datasets.conftest import ALL, artemis, coco, lic, state, verbs, write
 
 from captionbias import metrics
 from captionbias.datasets import build, build_dataset, dataset_names
 from captionbias.hub.modules import install_metrics
 from captionbias.synthetic import Planted, plant
+from tests.datasets.conftest import ALL, artemis, coco, lic, state, verbs, write
 
 ROOT = Path(__file__).parents[2]
 ROWS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datasets.conftest import ALL, builder_class, coco, write
 
 from captionbias.datasets import builder
+from tests.datasets.conftest import ALL, builder_class, coco, write
 
 FIRST = {"coco_caption_bias": "gender", "lic_captions": "gender", "artemis_emotions": "paintings"}
 

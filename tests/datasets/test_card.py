@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
-from tests.datasets.conftest import ALL, SCRIPTS, coco, lic, write
 
 from captionbias.datasets import build_dataset
 from captionbias.datasets.card import CONTENTS
 from captionbias.datasets.original_files import mark, reasons
+from tests.datasets.conftest import ALL, SCRIPTS, coco, lic, write
 
 
 @pytest.mark.parametrize("name", ALL)

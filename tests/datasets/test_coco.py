@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools import mask
 from pycocotools.coco import COCO
-from tests.datasets.conftest import HEIGHT, WIDTH, coco
 
 from captionbias.datasets.coco import read_captions, read_images, read_objects, read_results
+from tests.datasets.conftest import HEIGHT, WIDTH, coco
 
 
 def write(path: Path, content: Any) -> Path:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
 
 from captionbias.datasets import coco_caption_bias, records
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
+from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
 
 
 def read(folder: Path, configuration: str = "gender") -> list[dict[str, Any]]:

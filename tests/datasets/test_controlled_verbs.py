@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.datasets.conftest import records_of, verbs, write
 
 from captionbias.datasets.controlled_verbs import COUNTS, FORMS, SUBSETS, ControlledVerbs
 from captionbias.metrics import dbac
+from tests.datasets.conftest import records_of, verbs, write
 
 Cells = dict[str, dict[tuple[str, str, str], list[int]]]
 

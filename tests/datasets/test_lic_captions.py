@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datasets.conftest import lic, records_of, write
 
 from captionbias.datasets.lic_captions import LicCaptions
+from tests.datasets.conftest import lic, records_of, write
 
 HUMAN = "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl"
 RACE = "bias_data/Human_Ann/race_val_obj_cap_entries.pkl"

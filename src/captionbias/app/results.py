@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.io.formats import csv_text, write_json, write_text
+from captionbias.io.files import write_text
+from captionbias.io.formats import csv_text, write_json
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
 from captionbias.report.html import write_report
@@ -112,7 +113,7 @@ def files(run: Run) -> list[str]:
     write_json(run.audit.as_dict(), folder / "everything.json")
     names = ["report.html", "report.md", "everything.json"]
     for name, grid in _tables(run.audit):
-        write_text(csv_text(grid), folder / name)
+        write_text(csv_text([column.name for column in grid.columns], grid.rows), folder / name)
         names.append(name)
     for name, words in run.own.items():
         write_text(json.dumps(words, indent=2, ensure_ascii=False) + "\n", folder / name)

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import Cache, open_cache, trial_key
 from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
 from captionbias.attackers.ranks import crew
 from captionbias.attackers.registry import Attacker
+from captionbias.attackers.stored_trials import load_scores, trial_key
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import Store, open_store
 
 # Whether to show a bar, or what to call with how many trials are finished and how many there are.
 Progress: TypeAlias = bool | Callable[[int, int], None]
@@ -34,7 +35,7 @@ def run_trials(
     A trial's result depends on that trial alone: not on which others run beside it, nor on how many, nor on where.
 
     Args:
-        cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_cache`.
+        cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_store`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
         placement: `plain`, `threads`, `processes` or `stacked`; the attacker's own when None.
@@ -49,7 +50,7 @@ def run_trials(
     """
     keys = [trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]
     jobs = [Job(number, trial, key) for number, (trial, key) in enumerate(zip(trials, keys, strict=True))]
-    store, place = open_cache(cache), PLACEMENTS[placement or attacker.placement]
+    store, place = open_store(cache), PLACEMENTS[placement or attacker.placement]
     others = crew() if distributed else None
 
     def scores_of(own: Sequence[Job], shown: Progress, check: Callable[[], None]) -> dict[int, TrialScores]:
@@ -70,18 +71,18 @@ def run_trials(
         return others.gather(scores_of(own, others.rank == 0 and progress, others.check), len(jobs))
 
 
-def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, place: Place) -> Finished:
+def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, place: Place) -> Finished:
     """Those in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
-        scores = store.load(job.key, len(job.trial.test)) if store else None
+        scores = load_scores(store, job.key, len(job.trial.test)) if store else None
         if scores is None:
             missing.append(job)
         else:
             yield job, scores
     if not missing:
         return
-    if store and (elsewhere := store.held(job.key for job in missing)):
+    if store and (elsewhere := store.held("trial", (job.key for job in missing))):
         warnings.warn(
             f"another run is training {elsewhere} of these trials now: this one waits for them and takes their scores",
             CaptionBiasWarning,

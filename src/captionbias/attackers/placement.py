@@ -21,18 +21,19 @@ from pathlib import Path
 
 from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import Cache
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.shared_examples import open_table, write_table
+from captionbias.attackers.stored_trials import load_scores, save_scores
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import Store
 
 LARGEST_STACK = 128
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A trial that has to be trained, under its cache's key."""
+    """A trial that has to be trained, under its key in the store."""
 
     number: int
     trial: Trial
@@ -40,27 +41,27 @@ class Job:
 
 
 Finished = Generator[tuple[Job, TrialScores], None, None]
-Place = Callable[[Sequence[Job], Attacker, "Cache | None"], Finished]
+Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
 
 
-def finish(job: Job, attacker: Attacker, cache: Cache | None) -> TrialScores:
+def finish(job: Job, attacker: Attacker, cache: Store | None) -> TrialScores:
     """Train a trial and keep its scores; if another run is training it, wait and take what that one kept."""
     if cache is None:
         return attacker.train([job.trial])[0]
-    with cache.claim(job.key):
-        scores = cache.load(job.key, len(job.trial.test))
+    with cache.claim("trial", job.key):
+        scores = load_scores(cache, job.key, len(job.trial.test))
         if scores is None:
             scores = attacker.train([job.trial])[0]
-            cache.save(job.key, scores)
+            save_scores(cache, job.key, scores)
     return scores
 
 
-def plain(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def plain(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     for job in jobs:
         yield job, finish(job, attacker, cache)
 
 
-def threads(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def threads(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     with ThreadPoolExecutor(cores()) as pool:
         running = {pool.submit(finish, job, attacker, cache): job for job in jobs}
         try:
@@ -70,7 +71,7 @@ def threads(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fin
             pool.shutdown(cancel_futures=True)
 
 
-def processes(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def processes(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     workers = min(cores(), len(jobs))
     if workers == 1:
         yield from plain(jobs, attacker, cache)
@@ -113,12 +114,12 @@ class _Sent:
     seed: int
 
 
-def _in_worker(sent: _Sent, attacker: Attacker, cache: Cache | None) -> TrialScores:
+def _in_worker(sent: _Sent, attacker: Attacker, cache: Store | None) -> TrialScores:
     trial = Trial("", open_table(sent.table), sent.train, sent.test, sent.seed)
     return finish(Job(0, trial, sent.key), attacker, cache)
 
 
-def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     if attacker.shape is None:
         yield from plain(jobs, attacker, cache)
         return
@@ -130,7 +131,7 @@ def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fin
             yield from _stack(group[start : start + LARGEST_STACK], attacker, cache)
 
 
-def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     """All in one model, or half of them at a time if memory is short."""
     trained = _trained_if_it_fits([job.trial for job in jobs], attacker)
     if trained is None:
@@ -140,7 +141,7 @@ def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fini
         return
     if cache is not None:  # all of them first: whoever takes the scores may stop at any
         for job, scores in zip(jobs, trained, strict=True):
-            cache.save(job.key, scores)
+            save_scores(cache, job.key, scores)
     yield from zip(jobs, trained, strict=True)
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers import batches, convex
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import open_cache
 from captionbias.attackers.pretrained.models import KNOWN, Model, find_model, is_model
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES
+from captionbias.io.store import Store, open_store
 
 if TYPE_CHECKING:
     import torch
@@ -125,10 +125,9 @@ def _pretrained(
     bert = encoder in BERTS
     found = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
     name = f"{encoder},{found.name}" if bert else found.name
-    store = open_cache(cache)
-    folder = store.folder if store else None
+    store = open_store(cache)
     if encoder == "bert-finetuned":
-        return _finetuned(name, found, precision, place, folder)
+        return _finetuned(name, found, precision, place, store)
     from captionbias.attackers.neural import frozen
 
     recipe = BERT_FROZEN if bert else SENTENCES
@@ -136,14 +135,14 @@ def _pretrained(
         name,
         precision,
         _identity((recipe, found.identity), precision, place),
-        partial(frozen.train, recipe=recipe, model=found, precision=precision, device=place, folder=folder),
+        partial(frozen.train, recipe=recipe, model=found, precision=precision, device=place, store=store),
         partial(batches.shape, batch=recipe.schedule.batch),
         "stacked",
         reads_words=True,
     )
 
 
-def _finetuned(name: str, model: Model, precision: str, place: torch.device, folder: Path | None) -> Attacker:
+def _finetuned(name: str, model: Model, precision: str, place: torch.device, store: Store | None) -> Attacker:
     from captionbias.attackers.neural.finetuned import train
 
     recipe = BERT_FINETUNED
@@ -152,7 +151,7 @@ def _finetuned(name: str, model: Model, precision: str, place: torch.device, fol
         name,
         precision,
         identity,
-        partial(train, recipe=recipe, model=model, precision=precision, device=place, folder=folder, identity=identity),
+        partial(train, recipe=recipe, model=model, precision=precision, device=place, store=store, identity=identity),
         None,
         "plain",
         reads_words=True,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from captionbias.arrays import Array, Arrays
 from captionbias.attackers.base import Examples
+from captionbias.io.files import written_whole
 from captionbias.text.tokens import Tokens
 
 
@@ -45,12 +44,8 @@ def write_table(examples: Examples, folder: Path) -> Path:
     path = folder / f"examples-{_fingerprint(arrays, words, examples)}.arrow"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{uuid4().hex}.part")
-        try:
+        with written_whole(path) as part:
             _write(part, arrays, words, examples)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
     return path
 
 

@@ -10,12 +10,9 @@ from typing import Any
 
 from captionbias.captions.values import as_list, image_keys, is_column, is_missing
 from captionbias.captions.words import Words, human_words, with_model_words
+from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
-
-
-class CaptionBiasWarning(UserWarning):
-    """Something to know before the number is believed: images left out, a weak statistic."""
 
 
 @dataclass(frozen=True, repr=False)

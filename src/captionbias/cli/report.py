@@ -48,7 +48,8 @@ def report(
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.audit import audit
-    from captionbias.io.formats import write_json, write_text
+    from captionbias.io.files import write_text
+    from captionbias.io.formats import write_json
     from captionbias.report.html import check_installed, write_report
     from captionbias.report.markdown import markdown_report
 

@@ -17,11 +17,11 @@ import numpy as np
 from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.batches import FIRST_WORD_ROW
-from captionbias.attackers.cache import open_cache
 from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import BERT_FROZEN, SENTENCES
 from captionbias.attackers.registry import BERTS
 from captionbias.explain.embedded import NO_WORD, Reader, of_equal_length
+from captionbias.io.store import open_store
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def fit_frozen(
 
     bert = encoder in BERTS
     found = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
-    recipe, store = BERT_FROZEN if bert else SENTENCES, open_cache(cache)
-    texts, table = embedded(trials, recipe, found, precision, device, store.folder if store else None)
+    recipe, store = BERT_FROZEN if bert else SENTENCES, open_store(cache)
+    texts, table = embedded(trials, recipe, found, precision, device, store)
     loaded = load_encoder(found, recipe.pooling, device).eval().requires_grad_(False)
     pieces = _in_pieces(texts.distinct, loaded, found)
     for trial, numbered in zip(trials, texts.trials, strict=True):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias import __version__
-from captionbias.io.formats import csv_text, json_text, write_text
+from captionbias.io.files import write_text
+from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS
 from captionbias.report import plots, views
 from captionbias.report.views import Grid, shown
@@ -60,10 +61,11 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     from plotly.offline import get_plotlyjs
 
     figures: list[Any] = []
+    scores = views.scores(audit)
     sections = [_section(name, parts, figures) for name, parts in _sections(audit, command)]
     scripts = {
         "data": json_text(audit.as_dict()),
-        "scores": json.dumps(csv_text(views.scores(audit))),
+        "scores": json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
         "figures": f"[{','.join(figure.to_json() for figure in figures)}]",
     }
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file("report.html.jinja"))

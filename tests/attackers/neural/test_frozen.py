@@ -13,14 +13,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from captionbias.attackers import cache as caches
 from captionbias.attackers import recipes
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.cache import open_cache
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.neural.frozen import BatchNorm, NormalizedMLP
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import open_store
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 from captionbias.text import tokenize
@@ -31,8 +30,7 @@ PLANTED = vars(plant(images=60, captions=2, a_to_t=0.5))
 
 
 @pytest.fixture(autouse=True)
-def a_warning_must_be_expected(monkeypatch):
-    monkeypatch.setattr(caches, "_complained", set())
+def a_warning_must_be_expected():
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "(?s).*(kept|cannot be used)", CaptionBiasWarning)
         warnings.filterwarnings("ignore", category=CaptionBiasWarning)
@@ -270,10 +268,10 @@ def test_another_spelling_is_another_caption_to_those_that_read(tiny_bert, class
     spelled = replace(trial, examples=replace(trial.examples, tokens=other))
     one, two = trained([trial, spelled], "sentences", tiny_bert)
     assert one.log_probability.tolist() != two.log_probability.tolist()
-    kept = open_cache(True).contents().trials
+    kept = len(open_store(True).keys("trial"))
     assert kept == 2
     one, two = run_trials([trial, spelled], find_attacker("rnn", "fp32"), placement="plain")
-    assert open_cache(True).contents().trials == kept + 1
+    assert len(open_store(True).keys("trial")) == kept + 1
     assert one.log_probability.tolist() == two.log_probability.tolist()
 
 
@@ -287,7 +285,7 @@ def test_damaged_embeddings_change_no_score(tiny_bert, own_cache, content):
         path.unlink()
     [path] = own_cache.glob("embeddings-*")
     path.write_bytes(content)
-    with pytest.warns(CaptionBiasWarning, match="cannot be used .* encoded anew"):
+    with pytest.warns(CaptionBiasWarning, match="cannot be used .* computed anew"):
         assert measured(lic, tiny_bert) == first
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.cache import trial_key
 from captionbias.attackers.pretrained.distinct_texts import as_texts
+from captionbias.attackers.stored_trials import trial_key
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN, Tokens
 

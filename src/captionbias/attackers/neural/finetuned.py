@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,6 @@ from torch.utils.checkpoint import checkpoint as computed_twice
 from captionbias.arrays import Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import trial_key
 from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
 from captionbias.attackers.neural.frozen import NormalizedMLP
@@ -31,6 +29,8 @@ from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers, reading, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned
+from captionbias.attackers.stored_trials import trial_key
+from captionbias.io.store import Store
 
 # With padding. A step of 64 captions is one part as long as none of them is longer than 64 tokens.
 TOKENS_AT_ONCE = 4096
@@ -44,13 +44,13 @@ def train(
     model: Model,
     precision: str,
     device: torch.device,
-    folder: Path | None,
+    store: Store | None,
     identity: str,
 ) -> list[TrialScores]:
     """Train an encoder and its head for each trial, and score it on the trial's test captions.
 
-    With a `folder`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
-    `identity`: the attacker's, by which a cache and a checkpoint know it.
+    With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
+    `identity`: the attacker's, by which its trials and checkpoints are known in the store.
 
     What a trial gives depends on that trial alone, but for the last bits of sums (another number of cores adds up in
     another order, and a GPU in none that is fixed) and for the words that dropout hides once memory was short.
@@ -65,7 +65,7 @@ def train(
     with all_cores():
         captions = _tokenized(texts.distinct, model)
         return [
-            _train(trial, captions, recipe, model, precision, device, Checkpoint(folder, key))
+            _train(trial, captions, recipe, model, precision, device, Checkpoint(store, key))
             for trial, key in zip(texts.trials, keys, strict=True)
         ]
 

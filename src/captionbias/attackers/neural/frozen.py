@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,33 +17,34 @@ from captionbias.attackers.neural.fitting import fit_and_score, one_thread, outp
 from captionbias.attackers.neural.layers import MLP, Generators, Linear
 from captionbias.attackers.neural.training import base_rates
 from captionbias.attackers.pretrained.distinct_texts import Texts, as_texts
-from captionbias.attackers.pretrained.embeddings import EmbeddingStore
+from captionbias.attackers.pretrained.embeddings import embed
 from captionbias.attackers.pretrained.encoding import encoder, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import Frozen
+from captionbias.io.store import Store
 
 MOMENTUM, EPSILON = 0.1, 1e-5  # torch's own
 
 
 def train(
-    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, folder: Path | None
+    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, store: Store | None
 ) -> list[TrialScores]:
     """Train the heads of trials of one `batches.shape` together, and score each on its test captions.
 
-    Each distinct caption is encoded once; with a `folder` for embeddings, once for good.
+    Each distinct caption is encoded once; with a `store`, once for good.
     """
-    texts, table = embedded(trials, recipe, model, precision, device, folder)
+    texts, table = embedded(trials, recipe, model, precision, device, store)
     return fit_heads(texts.trials, table, recipe, device)[1]
 
 
 def embedded(
-    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, folder: Path | None
+    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, store: Store | None
 ) -> tuple[Texts, Tensor]:
     """The captions of trials as texts, and a table with the embedding of text `i` in row `FIRST_WORD_ROW + i`."""
     mask, unknown = special_tokens(model)
     texts = as_texts(trials, mask, unknown)
-    store = EmbeddingStore(folder, f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}")
-    embeddings = store.embed(texts.distinct, encoder(model, recipe.pooling, precision, device))
+    identity = f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}"
+    embeddings = embed(texts.distinct, encoder(model, recipe.pooling, precision, device), store, identity)
     return texts, torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
 
 
