@@ -108,7 +108,7 @@ def test_all_have_the_same_vectors_where_one_lacks_a_word_that_another_has(capti
     for captioner in two:
         assert (
             "align:contextual,captions of faithful, biased,0.4|"
-            in found.measurement("dbac", captioner).flat()["signature"]
+            in found.measurement("dbac", captioner).signature
         )
     assert list(found.alignments) == ["faithful"]
     assert found.missing == ()
