@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.attackers.ranks import on_rank_0
 from captionbias.text import LexiconSource
-from captionbias.training.main_process import on_main_process
 from captionbias.training.scores import measure_against
 
 
@@ -74,7 +74,7 @@ def bias_metrics(
                 "eval_dataset, one list an image and in its order"
             )
         captions = [text.strip() for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return on_main_process(partial(measure, captions))
+        return on_rank_0(partial(measure, captions))
 
     return compute
 
