@@ -106,10 +106,7 @@ def test_all_have_the_same_vectors_where_one_lacks_a_word_that_another_has(capti
     two = {"faithful": captioners["faithful"], "biased": rich}
     found = audit(two, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
     for captioner in two:
-        assert (
-            "align:contextual,captions of faithful, biased,0.4|"
-            in found.measurement("dbac", captioner).signature
-        )
+        assert "align:contextual,captions of faithful, biased,0.4|" in found.measurement("dbac", captioner).signature
     assert list(found.alignments) == ["faithful"]
     assert found.missing == ()
 

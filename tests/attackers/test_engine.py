@@ -212,35 +212,6 @@ def test_what_the_function_raises_comes_out_as_it_is(seeded):
     assert caught.value is raised
 
 
-LAUNCHED = """
-import json, sys
-from pathlib import Path
-from captionbias.attackers.ranks import crew
-from captionbias.metrics import lic
-from captionbias.synthetic import plant
-
-told = []
-quick = {"preset": "fast", "trials": 5, "bootstrap": 0}
-lic(**vars(plant(100, captions=1)), **quick, progress=lambda *numbers: told.append(numbers))
-Path(sys.argv[1], f"{crew().rank}.json").write_text(json.dumps(told))
-"""
-
-
-@pytest.mark.slow
-def test_of_several_processes_rank_0_alone_calls_the_function_of_its_own_share(tmp_path):
-    pytest.importorskip("accelerate")
-    (tmp_path / "script.py").write_text(LAUNCHED)
-    command = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu"]
-    command += ["--num_processes", "2", "--main_process_port", "0", "script.py", str(tmp_path)]
-    # Without the settings of whoever runs this; processes that are told to use CPUs need no GPU.
-    environment = {"PYTHONPATH": SOURCE, "HF_HOME": str(tmp_path / "huggingface"), "ACCELERATE_USE_CPU": "1"}
-    environment = {**os.environ, **environment}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    told = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
-    assert told == [[[finished, 5] for finished in range(6)], []]
-
-
 # --- the cache ---
 
 

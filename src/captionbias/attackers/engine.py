@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
-from captionbias.attackers.ranks import crew
+from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.stored_trials import load_scores, trial_key
 from captionbias.captions import CaptionBiasWarning
@@ -51,24 +50,20 @@ def run_trials(
     keys = [trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]
     jobs = [Job(number, trial, key) for number, (trial, key) in enumerate(zip(trials, keys, strict=True))]
     store, place = open_store(cache), PLACEMENTS[placement or attacker.placement]
-    others = crew() if distributed else None
+    rank, _ = rank_and_size() if distributed else (0, 1)
 
-    def scores_of(own: Sequence[Job], shown: Progress, check: Callable[[], None]) -> dict[int, TrialScores]:
-        done = {}
-        with _told(shown, attacker.name) as tell, closing(_finished(own, attacker, store, place)) as finished:
+    def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
+        own = [jobs[position] for position in positions]
+        with (
+            _told(rank == 0 and progress, attacker.name) as tell,
+            closing(_finished(own, attacker, store, place)) as finished,
+        ):
             tell(0, len(own))
             for number, (job, scores) in enumerate(finished, start=1):
-                done[job.number] = scores
                 tell(number, len(own))
-                check()
-        return done
+                yield job.number, scores
 
-    if others is None:
-        done = scores_of(jobs, progress, lambda: None)
-        return [done[number] for number in range(len(jobs))]
-    with others.sharing(hashlib.sha256("".join(keys).encode()).hexdigest()):
-        own = jobs[others.rank :: others.size]
-        return others.gather(scores_of(own, others.rank == 0 and progress, others.check), len(jobs))
+    return share(keys, train, distributed=distributed)
 
 
 def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, place: Place) -> Finished:

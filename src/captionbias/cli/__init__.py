@@ -41,10 +41,9 @@ app.command()(demo)
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
     """Measure whether an image captioner makes its data's bias worse."""
-    from captionbias.attackers.ranks import crew
+    from captionbias.attackers.ranks import rank_and_size
 
-    others = crew()
-    console.quiet = others is not None and others.rank > 0  # every process measures, one tells
+    console.quiet = rank_and_size()[0] > 0  # every process measures, one tells
     if version:
         console.print(f"captionbias {__version__}", highlight=False)
         raise typer.Exit

@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Array, Floats, Integers
 from captionbias.attackers import convex
 from captionbias.attackers.base import Trial
-from captionbias.attackers.ranks import device
+from captionbias.attackers.device import device
 from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import CONVEX, find_attacker
 from captionbias.explain.embedded import Reader, WordReader

@@ -10,10 +10,10 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from captionbias.attackers.ranks import on_rank_0
 from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource
 from captionbias.training.captioning import caption_images, check_images
-from captionbias.training.main_process import on_main_process
 from captionbias.training.scores import TrainingBias
 
 
@@ -111,7 +111,7 @@ class BiasCallback(TrainerCallback):
         self.evaluations += 1
         if self.evaluations % self.every == 0:
             captions = self._caption(self.trainer.model)
-            found = on_main_process(partial(self.bias.measure, captions))
+            found = on_rank_0(partial(self.bias.measure, captions))
             scores = {f"{self.prefix}_{name}": value for name, value in found.items()}
             metrics.update(scores)
             self.trainer.log(scores)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.attackers.ranks import on_rank_0
 from captionbias.text import LexiconSource
-from captionbias.training.main_process import on_main_process
 from captionbias.training.scores import TrainingBias
 
 
@@ -76,7 +76,7 @@ def bias_metrics(
                 "eval_dataset, one list an image and in its order"
             )
         captions = [text.strip() for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return on_main_process(partial(bias.measure, captions))
+        return on_rank_0(partial(bias.measure, captions))
 
     return compute
 
