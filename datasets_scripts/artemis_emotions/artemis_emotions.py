@@ -5,7 +5,7 @@ from typing import ClassVar
 import datasets
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions as Source
-from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.caption_dataset import CaptionDataset
 
 
 class ArtemisEmotions(CaptionDataset):

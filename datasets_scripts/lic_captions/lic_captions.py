@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.caption_dataset import CaptionDataset
 from captionbias.datasets.lic_captions import LicCaptions as Source
 
 
