@@ -1,4 +1,4 @@
-"""ArtEmis: what people feel before paintings, and what they say about it."""
+"""ArtEmis: what people feel when they see paintings, and how they explain it."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ class ArtemisEmotions(CaptionDataset):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS: ClassVar = [
         datasets.BuilderConfig(
-            "paintings", description="A row for each painting, with the emotion that most people felt."
+            "paintings", description="One row for each painting, with the emotion that most people felt."
         ),
-        datasets.BuilderConfig("utterances", description="A row for each utterance, with its own emotion."),
+        datasets.BuilderConfig("utterances", description="One row for each utterance, with its emotion."),
     ]

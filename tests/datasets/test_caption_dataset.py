@@ -99,26 +99,3 @@ def test_the_code_and_the_lists_of_words_are_part_of_the_hash(
             file.write("\n")
         assert made() != first
         shutil.copy(package / place, copy / place)
-
-
-def test_configurations_have_caches_of_their_own(folder: Path, tmp_path: Path) -> None:
-    write(folder, coco())
-    labels = {
-        name: prepared("coco_caption_bias", folder, tmp_path, name).as_dataset(split="validation")["attribute"][:]
-        for name in ("gender", "race", "age")
-    }
-    assert labels == {
-        "gender": ["female", "male", "female"],
-        "race": ["dark", "light", "light"],
-        "age": ["old", "old", "young", "young"],
-    }
-
-
-def test_a_malformed_file_leaves_nothing_in_the_cache(folder: Path, tmp_path: Path) -> None:
-    from datasets.exceptions import DatasetGenerationError
-
-    write(folder, {**coco(), "results/nic.json": '[{"image_id": 9'})
-    with pytest.raises(DatasetGenerationError) as caught:
-        prepared("coco_caption_bias", folder, tmp_path / "cache")
-    assert "nic.json is not whole JSON" in str(caught.value.__cause__)
-    assert not stored(tmp_path / "cache")

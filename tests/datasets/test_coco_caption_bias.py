@@ -117,20 +117,11 @@ def test_labels_of_people_of_all_of_2014(labels: str, folder: Path) -> None:
     assert (person["gender"], person["skin"]) == ("Male", "Light")
 
 
-def test_no_objects_at_all(folder: Path) -> None:
-    files = coco()
+def test_there_may_be_no_objects_results_or_human_captions(folder: Path) -> None:
+    files = {**coco(), "results/none.json": []}
     files["instances_val2014.json"]["annotations"] = []
     del files["instances_val2014.csv"]
-    assert [(row["tasks"], row["people"]) for row in read(write(folder, files))] == [([], [])] * 3
-
-
-def test_a_captioner_may_have_captioned_nothing(folder: Path) -> None:
-    files = {**coco(), "results/none.json": []}
-    assert [row["none"] for row in read(write(folder, files))] == [None] * 3
-
-
-def test_no_human_captions_leave_no_rows(folder: Path) -> None:
-    files = coco()
+    assert [(row["tasks"], row["people"], row["none"]) for row in read(write(folder, files))] == [([], [], None)] * 3
     files["captions_val2014.json"]["annotations"] = []
     assert read(write(folder, files)) == []
 
