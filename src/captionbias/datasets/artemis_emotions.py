@@ -17,17 +17,7 @@ from captionbias.datasets.original_files import OriginalFiles
 from captionbias.datasets.rows_by_image import RowsByImage
 
 ORIGIN = "https://www.artemisdataset.org and https://www.artemisdataset-v2.org"
-EMOTIONS = (
-    "amusement",
-    "awe",
-    "contentment",
-    "excitement",
-    "anger",
-    "disgust",
-    "fear",
-    "sadness",
-    "something else",
-)
+EMOTIONS = ("amusement", "awe", "contentment", "excitement", "anger", "disgust", "fear", "sadness", "something else")
 
 
 class ArtemisEmotions(OriginalFiles):

@@ -109,9 +109,7 @@ def _entries(path: Path, checks: Mapping[str, Check], optional: Collection[str] 
     try:
         with path.open("rb") as file:
             entries = read_plain_pickle(file)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror or error}): put the file there") from error
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path.name}: {error}") from error
     if not isinstance(entries, list) or not entries:
         raise ValueError(f"{path.name} must be a list of entries: check that it is the right file")
