@@ -18,6 +18,7 @@ import pytest
 from captionbias.attackers import ranks
 from captionbias.metrics import lic
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 SOURCE = Path(ranks.__file__).parents[2]
 
