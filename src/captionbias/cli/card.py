@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ card = typer.Typer(
 Place = Annotated[Path, typer.Argument(metavar="PATH", help="A README.md, or the folder that holds it.")]
 ResultFiles = Annotated[
     list[Path],
-    typer.Option("--results", help="What captionbias measure --output wrote; say it once for each file."),
+    typer.Option("--results", help="What captionbias measure --output wrote; repeat it for each file."),
 ]
 
 
@@ -28,9 +27,7 @@ def card_dataset(path: Place, results: ResultFiles) -> None:
 
     Example: captionbias card dataset README.md --results human.json
     """
-    with plain_errors():
-        cards = _cards()
-        _tell(cards.update_dataset_card, path, cards.read_results(results))
+    _run("update_dataset_card", path, results)
 
 
 @card.command("model")
@@ -57,30 +54,27 @@ def card_model(
 
     Example: captionbias card model README.md --results all.json --dataset someone/captions
     """
+    _run(
+        "update_model_card",
+        path,
+        results,
+        dataset=dataset,
+        dataset_revision=dataset_revision,
+        model_name=model_name,
+        date=date,
+        source_url=source_url,
+        source_name=source_name,
+        source_user=source_user,
+    )
+
+
+def _run(function: str, path: Path, results: list[Path], **options: Any) -> None:
+    """Update the card, and print which files changed."""
     with plain_errors():
-        cards = _cards()
-        _tell(
-            cards.update_model_card,
-            path,
-            cards.read_results(results),
-            dataset=dataset,
-            dataset_revision=dataset_revision,
-            model_name=model_name,
-            date=date,
-            source_url=source_url,
-            source_name=source_name,
-            source_user=source_user,
-        )
-
-
-def _cards() -> Any:
-    try:
-        from captionbias.hub import cards
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
-    return cards
-
-
-def _tell(update: Callable[..., list[Path]], *arguments: Any, **options: Any) -> None:
-    for text in list(map(str, update(*arguments, **options))) or ["nothing changed"]:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        try:
+            from captionbias.hub import cards
+        except ModuleNotFoundError as error:
+            raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
+        changed = getattr(cards, function)(path, cards.read_results(results), **options)
+    for line in map(str, changed or ["nothing changed"]):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

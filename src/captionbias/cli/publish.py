@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,11 +43,15 @@ def metric(
 
     Example: captionbias publish metric lic dbac --to someone --dry-run
     """
-    with _plain():
-        from captionbias.hub.publishing import publish_metric
-
-        chosen = _chosen(dry_run, create_pr, private, message)
-        _tell(publish_metric(names or None, owner, **chosen), dry_run)
+    _run(
+        "publish_metric",
+        names or None,
+        owner,
+        dry_run=dry_run,
+        create_pr=create_pr,
+        private=private or None,
+        message=message,
+    )
 
 
 @publish.command()
@@ -65,10 +67,7 @@ def space(
 
     Example: captionbias publish space spaces/captionbias --to someone/captionbias --dry-run
     """
-    with _plain():
-        from captionbias.hub.publishing import publish_space
-
-        _tell([publish_space(folder, repo, **_chosen(dry_run, create_pr, private, message))], dry_run)
+    _run("publish_space", folder, repo, dry_run=dry_run, create_pr=create_pr, private=private or None, message=message)
 
 
 @publish.command()
@@ -84,45 +83,38 @@ def dataset(
 
     Example: captionbias publish dataset built/captions --to someone/captions --dry-run
     """
-    with _plain():
-        from captionbias.hub.publishing import publish_dataset
+    _run(
+        "publish_dataset", folder, repo, dry_run=dry_run, create_pr=create_pr, private=private or None, message=message
+    )
 
-        _tell([publish_dataset(folder, repo, **_chosen(dry_run, create_pr, private, message))], dry_run)
 
-
-@contextmanager
-def _plain() -> Iterator[None]:
-    """Errors as one line, those of packages that are not installed too; progress bars on a terminal only."""
+def _run(function: str, *arguments: Any, dry_run: bool, **options: Any) -> None:
+    """Publish, and print what was done; errors are one line, and progress bars are for a terminal only."""
     with plain_errors():
         try:
             from huggingface_hub.utils.tqdm import disable_progress_bars
 
+            from captionbias.hub import publishing
+
             if not complaints.is_terminal:
                 disable_progress_bars()
-            yield
+            done = getattr(publishing, function)(*arguments, dry_run=dry_run, **options)
         except ModuleNotFoundError as error:
             raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
+    for repository in done if isinstance(done, list) else [done]:
+        for line in _dry_run(repository) if dry_run else _published(repository):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _chosen(dry_run: bool, create_pr: bool, private: bool, message: str | None) -> dict[str, Any]:
-    return {"dry_run": dry_run, "create_pr": create_pr, "private": private or None, "message": message}
-
-
-def _tell(repositories: Iterable[Published], dry_run: bool) -> None:
+def _dry_run(done: Published) -> list[str]:
     from rich.filesize import decimal
 
-    def tell(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    files = [f"  {decimal(size):>10}  {path}" for path, size in done.files.items()]
+    return [done.repo, *files, f"nothing was sent; this would be {done.url}"]
 
-    for done in repositories:
-        if dry_run or done.changed:
-            tell(done.repo)
-        for file in done.files:
-            if dry_run or file.state != "same":
-                tell(f"  {file.state:<8} {decimal(file.size):>10}  {file.path}")
-        if not done.changed:
-            tell(f"already up to date: {done.url}")
-        elif dry_run:
-            tell(f"nothing was sent; this would be {done.url}")
-        else:
-            tell(f"pull request: {done.pull_request}" if done.pull_request else f"published: {done.url}")
+
+def _published(done: Published) -> list[str]:
+    if not done.changed:
+        return [f"already up to date: {done.url}"]
+    place = f"pull request: {done.pull_request}" if done.pull_request else f"published: {done.url}"
+    return [*(f"deleted: {path}" for path in done.deleted), place]
