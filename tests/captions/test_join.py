@@ -1,4 +1,4 @@
-"""Files are joined by image id, in the order of the predictions, and what is left out is told."""
+"""Files are joined by image id, in the order of the predictions, and what is left out is noted."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class TestKeep:
 
     def test_a_label_that_never_occurs_is_an_error_with_those_that_do(self, path, fault):
         message = fault(read_captions, predictions=path, keep=["Male", "female"])
-        assert message.startswith("keep names 'female', which is no label in ")
+        assert message.startswith("keep names 'female', which is not a label in ")
         assert message.endswith("it has 'Both', 'Female', 'Male'")
 
     @pytest.mark.parametrize("keep", ["Male", []])

@@ -150,7 +150,7 @@ def test_an_array_cannot_follow_names_that_have_no_order():
 def test_what_is_unknown_is_refused():
     known = check_labels("tasks", LISTS)
     assert fault([["dog"], ["dog", "Cake"]], known).startswith(
-        "tasks[1] names 'Cake', which is no label of truth (cake, dog, knife): leave it out, or correct its spelling"
+        "tasks[1] names 'Cake', which is not a label of truth (cake, dog, knife): leave it out, or correct its spelling"
     )
     many = check_labels("tasks", [[f"t{number:03}" for number in range(300)]])
     assert "(t000, t001, t002, t003, t004, ...)" in fault([["dog"]], many)
@@ -162,7 +162,7 @@ def test_columns_that_differ_are_refused():
     table = pd.DataFrame(FLAGS, columns=["knife", "cake", "dog"])
     message = fault(table[["cake", "knife", "dog"]], check_labels("tasks", table))
     assert message.startswith(
-        "tasks has the columns cake, knife, dog, truth the labels knife, cake, dog: give the same"
+        "tasks has 3 columns and truth has 3 labels (cake, knife, dog and knife, cake, dog): give the same"
     )
 
 
@@ -201,12 +201,16 @@ ARRAYS = [
     ([[0, 1], ["cake", "dog"]], "tasks[1] holds 'cake'", "0 and 1 alone; give those, or lists of names"),
     (np.array([["0", "1"], ["1", "0"]]), "tasks[0] holds '0'", "0 and 1 alone"),
     (np.array([[0, 1j]]), "tasks[0] holds", "0 and 1 alone"),
-    ([[0, 1], [1]], "tasks[1] has not one number a label", "give 0 for a label that an image lacks"),
-    ([[0, 1], [0, 1], []], "tasks[2] has not one number a label", "give 0 for a label that an image lacks"),
-    ([[0, 1], 1], "tasks[1] has not one number a label", "give 0 for a label that an image lacks"),
+    ([[0, 1], [1]], "tasks[1] has more or fewer numbers than other rows", "give 0 for a label that an image lacks"),
+    (
+        [[0, 1], [0, 1], []],
+        "tasks[2] has more or fewer numbers than other rows",
+        "give 0 for a label that an image lacks",
+    ),
+    ([[0, 1], 1], "tasks[1] has more or fewer numbers than other rows", "give 0 for a label that an image lacks"),
     (np.zeros((2, 2, 2)), "tasks has shape (2, 2, 2)", "one row an image, one column a label"),
-    (np.zeros((0, 2)), "tasks has shape (0, 2)", "at least one image and one label"),
-    (np.zeros((2, 0)), "tasks has shape (2, 0)", "at least one image and one label"),
+    (np.zeros((0, 2)), "tasks has shape (0, 2)", "one row an image, one column a label"),
+    (np.zeros((2, 0)), "tasks has shape (2, 0)", "one row an image, one column a label"),
     (np.zeros((2, 2)), "tasks has no label in any image", "name what the images show"),
     (pd.DataFrame([[1, 0]], columns=["a", "a"]), "tasks has more than one column 'a'", "each label one column"),
 ]

@@ -1,12 +1,19 @@
-"""Bad input never gives a number: both metrics say which argument, which row, and what to do."""
+"""Every entry refuses bad captions, and LIC and DBAC refuse bad options: what, where, and the way out.
+
+`tests/captions/test_check.py` has all that is refused of captions.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 
+from captionbias import metrics
+from captionbias.analysis.audit import audit
+from captionbias.analysis.compare import compare
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 
@@ -32,11 +39,6 @@ def fault(metric, captions, **options):
     return str(raised.value)
 
 
-def replaced(captions, argument, value, row=17):
-    """The good captions with one bad row."""
-    return {**captions, argument: [*captions[argument][:row], value, *captions[argument][row + 1 :]]}
-
-
 def says(message, *parts):
     """The message has every part, in this order, and is of a length that is read."""
     place = 0
@@ -47,74 +49,19 @@ def says(message, *parts):
     return True
 
 
-def test_the_good_captions_are_good(metric, planted):
-    assert metric(**planted, **FAST)
+@pytest.mark.parametrize("name", metrics.__all__)
+def test_every_metric_refuses_bad_captions(name, planted):
+    planted["predictions"][17] = " "
+    with pytest.raises(ValueError, match=r"^predictions\[17\] is empty: drop the image or add a caption"):
+        getattr(metrics, name)(**planted)
 
 
-@pytest.mark.parametrize("argument", ["predictions", "references", "attributes", "tasks"])
-def test_columns_of_different_lengths(argument, metric, planted):
-    short = {**planted, argument: planted[argument][:-1]}
-    assert says(fault(metric, short), "has length", "has length", "give as many of one as of the other")
-    assert f"{argument} has length 59" in fault(metric, short)
-
-
-def test_no_rows(metric):
-    nothing = {"predictions": [], "references": [], "attributes": []}
-    assert says(fault(metric, nothing), "predictions has no rows", "give at least one image")
-
-
-def test_no_captions_and_no_labels(metric, planted):
-    neither = {"attributes": planted["attributes"]}
-    assert says(fault(metric, neither), "predictions and references are both missing", "give model captions")
-    assert says(
-        fault(metric, {**planted, "attributes": None}), "attributes is missing", "give one label for each image"
-    )
-
-
-ONE_ROW = [
-    ("predictions", "", "predictions[17] is empty", "drop the image or add a caption"),
-    ("predictions", " \n", "predictions[17] is empty", "drop the image or add a caption"),
-    ("predictions", None, "predictions[17] is missing", "drop the image or add a caption"),
-    ("predictions", math.nan, "predictions[17] is missing", "drop the image or add a caption"),
-    ("predictions", 3, "predictions[17] is 3", "convert it"),
-    ("predictions", ["a man"], "predictions[17] is of type list", "give the caption as one string"),
-    ("predictions", b"a man", "predictions[17] is of type bytes", "give the caption as one string"),
-    ("predictions", "a man " * 20_000, "predictions[17] has 120,000 characters", "shorten it"),
-    ("references", [], "references[17] is empty", "drop the image or add one"),
-    ("references", None, "references[17] is missing", "drop the image or add one"),
-    ("references", "a man", "references[17] is a string", "wrap it in a list"),
-    ("references", ["a man", ""], "references[17][1] is empty", "take it out of the list or fill it in"),
-    ("references", ["a man", math.nan], "references[17][1] is missing", "take it out of the list or fill it in"),
-    ("references", ["a man", 3], "references[17][1] is 3", "convert it"),
-    ("references", [["a man"]], "references[17][0] is of type list", "give the caption as one string"),
-    ("references", ["x" * 100_000], "references[17][0] has 100,000 characters", "shorten it"),
-    ("attributes", None, "attributes[17] is missing", "drop the image or add a label"),
-    ("attributes", math.nan, "attributes[17] is missing", "drop the image or add a label"),
-    ("attributes", "", "attributes[17] is empty", "drop the image or add a label"),
-    ("attributes", 1, "attributes[17] is 1", "convert it"),
-    ("tasks", None, "tasks[17] is missing", "give an empty list"),
-    ("tasks", "dog", "tasks[17] is a string", "wrap it in a list"),
-    ("tasks", ["dog", ""], "tasks[17][1] is empty", "take it out of the list or name the task"),
-    ("tasks", [5], "tasks[17][0] is 5", "convert it"),
-]
-
-
-@pytest.mark.parametrize(("argument", "value", "what", "way_out"), ONE_ROW)
-def test_one_bad_row(argument, value, what, way_out, metric, planted):
-    assert says(fault(metric, replaced(planted, argument, value)), what, way_out)
-
-
-@pytest.mark.parametrize("argument", ["predictions", "references", "attributes", "tasks"])
-@pytest.mark.parametrize(
-    "value", ["a man", 7, {"a": 1}, iter(["a man"])], ids=["text", "number", "mapping", "iterator"]
-)
-def test_what_is_no_column(argument, value, metric, planted):
-    assert says(fault(metric, {**planted, argument: value}), f"{argument} is ", "give a list with one entry for each")
-
-
-def test_one_label_only(metric, planted):
-    women = {**planted, "attributes": ["female"] * IMAGES}
-    assert says(fault(metric, women), "attributes has only one value 'female' in all 60 rows", "add images of another")
+@pytest.mark.parametrize("several", [audit, compare])
+def test_of_several_captioners_the_bad_one_is_named(several, planted):
+    bad = [*planted["predictions"][:17], None, *planted["predictions"][18:]]
+    captioners = {"nic": planted.pop("predictions"), "sat": bad}
+    with pytest.raises(ValueError, match=r"^sat: predictions\[17\] is missing"):
+        several(captioners, **planted)
 
 
 @pytest.mark.parametrize("few", [1, 9])
@@ -241,18 +188,12 @@ def test_any_text_is_scored(texts, side, metric, planted):
 
 
 def test_a_caption_of_ten_thousand_characters_is_still_scored(metric, planted):
-    assert finite(metric(**replaced(planted, "predictions", "man " * 2500), **FAST))
-
-
-def test_labels_lose_the_blanks_around_them(metric, planted):
-    blanks = {**planted, "attributes": [f" {label}\n" for label in planted["attributes"]]}
-    assert metric(**blanks, **FAST) == metric(**planted, **FAST)
+    planted["predictions"][17] = "man " * 2500
+    assert finite(metric(**planted, **FAST))
 
 
 @pytest.mark.parametrize("name", ["trials", "seed", "bootstrap"])
 def test_whole_numbers_of_numpy_are_whole_numbers(name, metric, planted):
-    import json
-
     result = metric(**planted, **{**FAST, name: np.int64(3)}, details=True)
     assert result == metric(**planted, **{**FAST, name: 3}, details=True)
     json.dumps(result)

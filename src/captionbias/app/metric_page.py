@@ -11,7 +11,7 @@ import gradio as gr
 from captionbias.app import actions, components
 from captionbias.app.heard_warnings import heard, listen
 from captionbias.app.runs import Runs
-from captionbias.app.upload_state import Chosen, Given, captioners_of
+from captionbias.app.upload_state import Columns, Data, captioners_of
 from captionbias.app.wiring import HOUR, QUEUE, WAITING, connect_data
 from captionbias.text.markdown import escaped
 
@@ -85,8 +85,8 @@ def metric_page(title: str, about: str, score: Callable[..., Result]) -> Any:
 
 
 def measured(
-    given: Given,
-    chosen: Chosen,
+    data: Data,
+    columns: Columns,
     score: Callable[..., Result],
     attribute: str,
     watch: Callable[[str, float], None],
@@ -97,7 +97,7 @@ def measured(
         ValueError: as `captioners_of` and the metric, or when there are more than `MAX_CAPTIONS` captions.
     """
     watch("reading", 0.0)
-    together = captioners_of(given, chosen)
+    together = captioners_of(data, columns)
     captioners, options = together.predictions, inspect.signature(score).parameters
     captions = sum(map(len, captioners.values()))
     if captions > MAX_CAPTIONS:

@@ -26,7 +26,7 @@ from captionbias.cli.options import (
     Model,
     Output,
     Precision,
-    PredictionColumn,
+    PredictionColumns,
     ReferenceColumn,
     References,
     Seed,
@@ -45,11 +45,11 @@ def compare(
     tasks: Tasks = None,
     attribute: Attribute = "gender",
     keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    prediction_column: PredictionColumn = "caption",
-    reference_column: ReferenceColumn = "references",
+    id_column: IdColumn = None,
+    prediction_column: PredictionColumns = None,
+    reference_column: ReferenceColumn = None,
     attribute_column: AttributeColumn = None,
-    task_column: TaskColumn = "tasks",
+    task_column: TaskColumn = None,
     metric: Annotated[
         str, typer.Option(metavar="<lic|dbac>", help="What to compare.", rich_help_panel=ATTACK)
     ] = "dbac",
@@ -111,7 +111,8 @@ def compare(
             id_column=id_column,
             prediction_column=prediction_column,
             reference_column=reference_column,
-            attribute_column=attribute_column or Path(attribute).stem,
+            attribute=Path(attribute).stem,
+            attribute_column=attribute_column,
             task_column=task_column,
             keep=keep,
         )
@@ -135,7 +136,7 @@ def compare(
         )
         for table in comparison_tables(found):
             console.print(table, markup=False)
-        images = len(given.image_ids)
+        images = len(given.people["attributes"])
         console.print(f"\n{images:,} images", highlight=False, markup=False)
         console.print(f"signature {found.signature}", highlight=False, markup=False, soft_wrap=True)
         if output and not console.quiet:

@@ -48,9 +48,9 @@ def measure_lic(
     attributes: Attributes = None,
     attribute: Attribute = "gender",
     keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    prediction_column: PredictionColumn = "caption",
-    reference_column: ReferenceColumn = "references",
+    id_column: IdColumn = None,
+    prediction_column: PredictionColumn = None,
+    reference_column: ReferenceColumn = None,
     attribute_column: AttributeColumn = None,
     preset: Annotated[
         str,
@@ -98,7 +98,8 @@ def measure_lic(
             id_column=id_column,
             prediction_column=prediction_column,
             reference_column=reference_column,
-            attribute_column=attribute_column or Path(attribute).stem,
+            attribute=Path(attribute).stem,
+            attribute_column=attribute_column,
             keep=keep,
         )
         chosen: dict[str, Any] = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
@@ -118,11 +119,11 @@ def measure_dbac(
     attribute: Attribute = "gender",
     task_lexicon: TaskLexicon = None,
     keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    prediction_column: PredictionColumn = "caption",
-    reference_column: ReferenceColumn = "references",
+    id_column: IdColumn = None,
+    prediction_column: PredictionColumn = None,
+    reference_column: ReferenceColumn = None,
     attribute_column: AttributeColumn = None,
-    task_column: TaskColumn = "tasks",
+    task_column: TaskColumn = None,
     preset: Annotated[
         str,
         typer.Option(
@@ -189,7 +190,8 @@ def measure_dbac(
             id_column=id_column,
             prediction_column=prediction_column,
             reference_column=reference_column,
-            attribute_column=attribute_column or Path(attribute).stem,
+            attribute=Path(attribute).stem,
+            attribute_column=attribute_column,
             task_column=task_column,
             keep=keep,
         )

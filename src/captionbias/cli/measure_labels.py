@@ -42,11 +42,11 @@ FILES: Options = {
     "references": (References, None),
     "attributes": (Attributes, None),
     "tasks": (Tasks, None),
-    "id_column": (IdColumn, "image_id"),
-    "prediction_column": (PredictionColumn, "caption"),
-    "reference_column": (ReferenceColumn, "references"),
+    "id_column": (IdColumn, None),
+    "prediction_column": (PredictionColumn, None),
+    "reference_column": (ReferenceColumn, None),
     "attribute_column": (AttributeColumn, None),
-    "task_column": (TaskColumn, "tasks"),
+    "task_column": (TaskColumn, None),
     "keep": (Keep, None),
 }
 WORDS: Options = {"attribute": (Attribute, "gender"), "task_lexicon": (TaskLexicon, None)}
@@ -227,8 +227,7 @@ def _read(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     chosen = {option: value for option, value in given.items() if option not in FILES and value is not None}
     files = {option: value for option, value in given.items() if option in FILES}
     chosen["attribute_lexicon"] = attribute = chosen.pop("attribute")
-    files["attribute_column"] = files["attribute_column"] or Path(attribute).stem
-    captions = read_files(**files)
+    captions = read_files(attribute=Path(attribute).stem, **files)
     return captions, chosen | {"tasks": captions.tasks}
 
 

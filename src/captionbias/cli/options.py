@@ -50,13 +50,34 @@ Keep = Annotated[
         metavar="<label>", help="Only images with this label; say it once for each label.", rich_help_panel=INPUT
     ),
 ]
-IdColumn = Annotated[str, typer.Option(help="Image ids; files are joined by them.", rich_help_panel=COLUMNS)]
-PredictionColumn = Annotated[str, typer.Option(help="The captioner's captions.", rich_help_panel=COLUMNS)]
-ReferenceColumn = Annotated[str, typer.Option(help="Human captions.", rich_help_panel=COLUMNS)]
-AttributeColumn = Annotated[
-    str | None, typer.Option(help="Labels; by default the column named like --attribute.", rich_help_panel=COLUMNS)
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Image ids in the first file; others are joined by the column that has them.",
+        show_default="image_id",
+        rich_help_panel=COLUMNS,
+    ),
 ]
-TaskColumn = Annotated[str, typer.Option(help="Tasks.", rich_help_panel=COLUMNS)]
+PredictionColumn = Annotated[
+    str | None, typer.Option(help="The captioner's captions.", show_default="caption", rich_help_panel=COLUMNS)
+]
+PredictionColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prediction-column",
+        metavar="<column>",
+        help="The captioner's captions; say it once for each captioner of one file.",
+        show_default="caption",
+        rich_help_panel=COLUMNS,
+    ),
+]
+ReferenceColumn = Annotated[
+    str | None, typer.Option(help="Human captions.", show_default="references", rich_help_panel=COLUMNS)
+]
+AttributeColumn = Annotated[
+    str | None, typer.Option(help="Labels.", show_default="the name of --attribute", rich_help_panel=COLUMNS)
+]
+TaskColumn = Annotated[str | None, typer.Option(help="Tasks.", show_default="tasks", rich_help_panel=COLUMNS)]
 PRETRAINED = (
     "all-MiniLM-L6-v2, all-mpnet-base-v2, all-distilroberta-v1, distilbert-base-uncased, any other owner/name on the "
     "Hub, or a folder (frozen, under an MLP)"

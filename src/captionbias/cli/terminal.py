@@ -24,11 +24,11 @@ def read_files(**files: Any) -> Any:
     return read_captions(**files)
 
 
-def read_captioners(predictions: Sequence[str], **files: Any) -> dict[str, Any]:
+def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
     """Each captioner's captions with what `files` say of its images, checked and joined."""
-    return {
-        name: read_files(predictions=Path(file), **files) for name, file in named(predictions, "predictions").items()
-    }
+    from captionbias.captions import read_captioners
+
+    return read_captioners(named(predictions, "predictions"), prediction_column=prediction_column or None, **files)
 
 
 def named(given: Sequence[str], option: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ def named(given: Sequence[str], option: str) -> dict[str, str]:
     named: dict[str, str] = {}
     for value in given:
         name, equals, what = value.partition("=")
-        if not equals:
+        if not equals or Path(value).exists():
             name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
         if name in named:
             raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")

@@ -42,9 +42,11 @@ def weights(
         str | None, typer.Option(help="Whose results, if there are several captioners.", rich_help_panel=INPUT)
     ] = None,
     keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    attribute_column: Annotated[str, typer.Option(help="Labels.", rich_help_panel=COLUMNS)] = "gender",
-    task_column: TaskColumn = "tasks",
+    id_column: IdColumn = None,
+    attribute_column: Annotated[
+        str | None, typer.Option(help="Labels.", show_default="gender", rich_help_panel=COLUMNS)
+    ] = None,
+    task_column: TaskColumn = None,
     direction: Annotated[
         DirectionName | None,
         typer.Option(metavar="<a_to_t|t_to_a>", help="Pairs of one direction only.", rich_help_panel=RESULT),
@@ -64,10 +66,19 @@ def weights(
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
     with plain_errors():
+        from captionbias.captions import read_labels
         from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
 
         taken = _taken(_read_rows(results, captioner, direction), top, results)
-        images = _read_images(attributes, tasks or attributes, id_column, attribute_column, task_column, keep)
+        images = read_labels(
+            attributes,
+            tasks,
+            attribute="gender",
+            id_column=id_column,
+            attribute_column=attribute_column,
+            task_column=task_column,
+            keep=keep,
+        )
         shown = _checked_tasks(images, taken, tasks or attributes, results)
         found = resampling_weights(images.attributes, shown, taken, top=len(taken))
         effect = predicted_effect(images.attributes, shown, found)
@@ -186,32 +197,6 @@ def _forms(rows: Sequence[Row]) -> str:
     """Of which score the parts are that `added` reads."""
     forms = ["matched" if "amplification_matched" in row else "as published" for row in rows]
     return " or ".join(dict.fromkeys(forms))
-
-
-def _read_images(
-    attributes: Path, tasks: Path, id_column: str, attribute_column: str, task_column: str, keep: list[str] | None
-) -> Captions:
-    from captionbias.captions.join import Source, joined
-    from captionbias.captions.tables import Table, table_from_file
-
-    if attribute_column == id_column:
-        raise ValueError(f"--id-column and --attribute-column are both {id_column}: name two columns")
-    labelled = table_from_file(attributes.expanduser())
-    same = tasks.expanduser().resolve() == attributes.expanduser().resolve()
-    tasked = labelled if same else table_from_file(tasks.expanduser())
-    ids = labelled.column(id_column)
-    # Files are joined by the images that captions are about. Here there are none, so every image gets the same one.
-    captioned = Table(
-        labelled.name, (id_column, attribute_column), lambda column: ids if column == id_column else ["-"] * len(ids)
-    )
-    return joined(
-        predictions=None,
-        references=Source(captioned, attribute_column),
-        attributes=Source(labelled, attribute_column),
-        tasks=Source(tasked, task_column),
-        id_column=id_column,
-        keep=keep,
-    )
 
 
 def _checked_tasks(images: Captions, taken: Sequence[Row], file: Path, results: Path) -> list[list[str]]:
