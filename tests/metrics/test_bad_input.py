@@ -64,26 +64,20 @@ def test_of_several_captioners_the_bad_one_is_named(several, planted):
         several(captioners, **planted)
 
 
-@pytest.mark.parametrize("few", [1, 9])
-def test_a_label_of_too_few_images_to_split(few, metric, planted):
-    labels = ["rare"] * few + ["female"] * (IMAGES - few)
-    message = fault(metric, {**planted, "attributes": labels})
-    assert says(message, f"attributes: 'rare' has {few} images", "at least 10", "Add images, or leave that value out")
-
-
-def test_ten_images_of_a_label_are_enough(metric, planted):
-    assert metric(**{**planted, "attributes": ["rare"] * 10 + ["female"] * (IMAGES - 10)}, **FAST)
+def test_a_label_needs_ten_images_to_split(metric, planted):
+    labels = ["rare"] * 10 + ["female"] * (IMAGES - 10)
+    assert metric(**{**planted, "attributes": labels}, **FAST)
+    message = fault(metric, {**planted, "attributes": ["female", *labels[1:]]})
+    assert says(message, "attributes: 'rare' has 9 images", "at least 10", "Add images, or leave that value out")
 
 
 OPTIONS = [
     ("preset", "lic-1922", "preset 'lic-1922' is unknown; choose one of", "fast"),
-    ("preset", None, "preset None is unknown; choose one of", "fast"),
     ("preset", ["fast"], "preset ['fast'] is unknown; choose one of", "fast"),
     ("encoder", "bert", "encoder 'bert' is unknown; choose one of", "bow, linear, lstm"),
     ("tokenizer", "bpe", "tokenizer 'bpe' is unknown; choose one of", "words, whitespace"),
     ("alignment", "no", "alignment 'no' is unknown; choose", "constant or contextual"),
     ("delta", 0, "delta is 0: give a cosine distance", "above 0 and at most 2"),
-    ("delta", -0.4, "delta is -0.4: give a cosine distance", "above 0 and at most 2"),
     ("delta", 2.1, "delta is 2.1: give a cosine distance", "above 0 and at most 2"),
     ("delta", math.nan, "delta is nan: give a cosine distance", "above 0 and at most 2"),
     ("delta", "0.4", "delta is '0.4': give a cosine distance", "above 0 and at most 2"),
@@ -91,13 +85,9 @@ OPTIONS = [
     ("attribute_lexicon", {"female": [], "male": []}, "lexicon 'custom' has no words", "map each label to the words"),
     ("attribute_lexicon", {"female": "woman"}, "lexicon 'custom', label 'female'", "give a list of words"),
     ("attribute_lexicon", {"a": ["one"], "b": ["one"]}, "'one' stands under 'a' and 'b'", "keep one"),
-    *(
-        (name, value, f"{name} must be a whole number of {least} or more", f"not {value!r}")
-        for name, least in (("trials", 1), ("seed", 0), ("bootstrap", 0))
-        for value in (least - 1, -7, 2.5, math.nan, True, "3")
-    ),
+    ("trials", 0, "trials must be a whole number of 1 or more", "not 0"),
     ("seed", None, "seed must be a whole number of 0 or more", "not None"),
-    ("bootstrap", None, "bootstrap must be a whole number of 0 or more", "not None"),
+    ("bootstrap", 2.5, "bootstrap must be a whole number of 0 or more", "not 2.5"),
 ]
 
 
@@ -145,15 +135,13 @@ def test_an_attribute_lexicon_is_needed_for_what_captions_name_only(planted):
     assert dbac(**planted, **FAST, attribute_lexicon={"x": ["unsaid"]}, directions=["a_to_t"])
 
 
-BAD_VECTORS = [
-    ("no-such-vectors.txt", "there is no file no-such-vectors.txt", "vectors='captions'"),
-    ("no such vectors", "there is no file no such vectors", "vectors='captions'"),
-    (5, "vectors cannot be a int", "pass model.wv"),
-    ({"dog": [1.0]}, "vectors cannot be a dict", "pass model.wv"),
-]
-
-
-@pytest.mark.parametrize(("vectors", "what", "way_out"), BAD_VECTORS)
+@pytest.mark.parametrize(
+    ("vectors", "what", "way_out"),
+    [
+        ("no-such-vectors.txt", "there is no file no-such-vectors.txt", "vectors='captions'"),
+        ({"dog": [1.0]}, "vectors cannot be a dict", "pass model.wv"),
+    ],
+)
 def test_bad_vectors(vectors, what, way_out, metric, planted):
     other_words = {**planted, "predictions": ["a man swims", "a woman swims"] * (IMAGES // 2)}
     if metric is dbac:
