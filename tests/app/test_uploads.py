@@ -110,7 +110,7 @@ HEAD = "id,caption\n"
         (
             HEAD + "1," + "x" * 10_000_000,
             ".csv",
-            "is broken at line 2 (field larger than field limit (131072)): close every quote",
+            "has a cell of more than 131,072 characters at line 2",
         ),
         (json.dumps([{"a": ["x" * 10_000_000]}]), ".json", "has a text of 10,000,000 characters in column 'a'"),
         ("[" * 1_000_000, ".json", "has lists or records nested too deeply: write each row as"),

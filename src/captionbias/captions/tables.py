@@ -155,6 +155,11 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
                     )
                 yield row
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise ValueError(
+                    f"{path} has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}: "
+                    "shorten it, or close the quote that was left open"
+                ) from error
             raise ValueError(
                 f"{path} is broken at line {reader.line_num} ({error}): close every quote, and double the quotes "
                 "inside a cell"
