@@ -20,7 +20,7 @@ from gradio_client.exceptions import AppError
 import captionbias
 from captionbias import metrics
 from captionbias.app import metric_page
-from captionbias.app.upload_state import Chosen, Given
+from captionbias.app.upload_state import Columns, Data
 from captionbias.app.wiring import QUEUE
 from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
@@ -218,13 +218,13 @@ def test_every_page_measures_as_the_library_does_and_keeps_nothing(
     assert about
     few = plant(120, a_to_t=0.5)
     rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
-    tables = Given({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
+    tables = Data({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
     trained = name in ("dbac", "dpa", "label_leakage", "lic")
     quick = {"trials": 2} if trained else {}
     seen: list[float] = []
     found = metric_page.measured(
         tables,
-        Chosen(None, ("caption",), "references", "gender", "tasks"),
+        Columns("", ("caption",), "references", "gender", "tasks"),
         functools.partial(score, **quick),
         "gender",
         lambda step, done: seen.append(done),
@@ -239,8 +239,8 @@ def test_every_page_measures_as_the_library_does_and_keeps_nothing(
 def test_more_captions_than_a_page_can_measure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metric_page, "MAX_CAPTIONS", 7)
     rows = {"caption": ["a man"] * 4, "gender": ["male", "female"] * 2}
-    tables = Given({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
+    tables = Data({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
     with pytest.raises(ValueError, match="8 captions in all, and this page takes 7 at most: give fewer"):
         metric_page.measured(
-            tables, Chosen(None, ("caption",), None, "gender", None), metrics.gender_error, "gender", lambda *_: None
+            tables, Columns("", ("caption",), "", "gender"), metrics.gender_error, "gender", lambda *_: None
         )

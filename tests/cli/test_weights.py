@@ -275,7 +275,7 @@ def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path
         (["--attribute-column", "sex"], "has no column 'sex'"),
         (["--task-column", "objects"], "has no column 'objects'"),
         (["--id-column", "file"], "has no column 'file'"),
-        (["--id-column", "gender"], "both gender"),
+        (["--id-column", "gender"], "both 'gender'"),
         (["--keep", "neither"], "keep names 'neither'"),
         (["--keep", "male"], "only one value 'male'"),
         (["--tasks", "nowhere.csv"], "nowhere.csv does not exist"),

@@ -283,7 +283,7 @@ LISTS = [
     ("tasks", [[]] * IMAGES, "tasks has no label in any image", "name what the images show"),
     ("tasks", None, "tasks is missing", "attributes and tasks (labels)"),
     ("tasks", LABELS["tasks"] * 2, "attributes has length 80 and tasks has length 160", "give as many of one"),
-    ("predicted_tasks", replaced(LABELS["tasks"], ["gnu"]), "[17] names 'gnu', which is no label of tasks", "leave"),
+    ("predicted_tasks", replaced(LABELS["tasks"], ["gnu"]), "[17] names 'gnu', which is not a label of tasks", "leave"),
     ("predicted_tasks", LABELS["tasks"][1:], "and predicted_tasks has length 79", "give as many of one"),
     ("predicted_tasks", FLAGGED["tasks"], "is an array without names and tasks has names", "both as arrays, or both"),
     ("predicted_attributes", FLAGGED["attributes"], "predicted_attributes is an array without names", "both as names"),

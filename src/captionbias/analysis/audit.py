@@ -16,8 +16,8 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import Comparison, check_captioners, measure_together
-from captionbias.captions import Captions
+from captionbias.analysis.compare import Comparison, measure_together
+from captionbias.captions import Captions, check_captioners
 from captionbias.explain import Attributions, attribute_captions
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import whole_number
@@ -116,7 +116,7 @@ def audit(
     lacks a human word; one alone with its own, so its scores are those that `dbac` and `lic` give.
 
     Args:
-        captioners: each captioner's name and its `n` captions.
+        captioners: each captioner's name and its `n` captions, or its `Captions`.
         references, attributes, tasks: of the same images, as the metrics take them.
         metrics: any of `captionbias.metrics`.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
@@ -145,7 +145,7 @@ def audit(
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
     mask = load_lexicon(attribute_lexicon).mask
-    checked = check_captioners(captioners, references, attributes, tasks)
+    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     first = next(iter(checked.values()))
     missing: list[str] = []
     scored = first.references is not None and _has_quality(missing)

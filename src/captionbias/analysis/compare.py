@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from captionbias.captions import CaptionBiasWarning, Captions, check_captions
+from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.measurement import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
@@ -152,26 +152,8 @@ def compare(
     if len(captioners) < 2:
         raise ValueError(f"captioners: {len(captioners)} given; a comparison needs two or more")
     find_metric(metric)
-    checked = check_captioners(captioners, references, attributes, tasks)
+    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     return measure_together(checked, metric, scores=scores, bootstrap=bootstrap, watch=watch, **options)
-
-
-def check_captioners(
-    captioners: Mapping[str, Any], references: Any, attributes: Any, tasks: Any
-) -> dict[str, Captions]:
-    """Each captioner's captions; what all of them share is checked once. Errors name the captioner."""
-    checked: dict[str, Captions] = {}
-    first: Captions | None = None
-    for name, captions in captioners.items():
-        with errors_of(name):
-            if isinstance(captions, Captions):
-                checked[name] = captions
-            elif first is None:
-                first = check_captions(predictions=captions, references=references, attributes=attributes, tasks=tasks)
-                checked[name] = first
-            else:
-                checked[name] = first.with_predictions(captions)
-    return checked
 
 
 def measure_together(

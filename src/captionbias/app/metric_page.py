@@ -7,11 +7,10 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.analysis.compare import check_captioners
 from captionbias.app import actions, components
 from captionbias.app.heard_warnings import heard, listen
 from captionbias.app.runs import Runs
-from captionbias.app.upload_state import Chosen, Given, captioners_of
+from captionbias.app.upload_state import Columns, Data, captioners_of
 from captionbias.app.wiring import HOUR, QUEUE, WAITING, connect_data
 from captionbias.metrics import Measurement, Metric
 from captionbias.text.markdown import escaped
@@ -85,7 +84,7 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
 
 
 def measure_each(
-    given: Given, chosen: Chosen, metric: Metric[Any], options: dict[str, Any], watch: Callable[[str, float], None]
+    data: Data, columns: Columns, metric: Metric[Any], options: dict[str, Any], watch: Callable[[str, float], None]
 ) -> dict[str, Measurement]:
     """Measure each captioner on the images that all of them have. Nothing that was trained is kept.
 
@@ -93,18 +92,17 @@ def measure_each(
         ValueError: as `captioners_of` and the metric, or when there are more than `MAX_CAPTIONS` captions.
     """
     watch("reading", 0.0)
-    together = captioners_of(given, chosen)
-    checked = check_captioners(together.predictions, **together.people)
-    captions = sum(map(len, checked.values()))
+    captioners = captioners_of(data, columns)
+    captions = sum(map(len, captioners.values()))
     if captions > MAX_CAPTIONS:
         raise ValueError(
             f"the captioners have {captions:,} captions in all, and this page takes {MAX_CAPTIONS:,} at most: give "
             "fewer images or captioners, or measure them on a machine of your own with the command line"
         )
     found = {}
-    for number, (name, predicted) in enumerate(checked.items()):
-        watch(f"measuring {name}", number / len(checked))
-        extra = {"cache": False, "progress": _progress(watch, name, number, len(checked))}
+    for number, (name, predicted) in enumerate(captioners.items()):
+        watch(f"measuring {name}", number / len(captioners))
+        extra = {"cache": False, "progress": _progress(watch, name, number, len(captioners))}
         options |= {option: value for option, value in extra.items() if option in metric.options()}
         found[name] = metric.measure(predicted, **options)
     return found

@@ -154,6 +154,8 @@ def _main(path: Path, name: str) -> int:
         fault = "needs too much memory: a few values are huge once unpacked, or there are too many; split the file"
     except (ArrowException, OSError, UnicodeDecodeError):
         fault = "is damaged: write it again"
+    except RecursionError:
+        fault = 'has lists or records nested too deeply: write each row as {"image_id": ..., "caption": ...}'
     except ValueError as error:
         fault = str(error).removeprefix(str(path)).strip()
     else:

@@ -39,7 +39,11 @@ PREDICTIONS: Options = {
             help="The captioner's captions. Leave out to measure human captions alone.",
         ),
         None,
-    )
+    ),
+    "prediction_column": (
+        _option(str | None, panel=COLUMNS, help="The captioner's captions.", show_default="caption"),
+        None,
+    ),
 }
 CAPTIONERS: Options = {
     "predictions": (
@@ -50,7 +54,17 @@ CAPTIONERS: Options = {
             help="A captioner's captions; repeat it for each captioner.",
         ),
         Parameter.empty,
-    )
+    ),
+    "prediction_column": (
+        _option(
+            list[str] | None,
+            panel=COLUMNS,
+            metavar="<column>",
+            help="The captioner's captions; repeat it for each captioner of one file.",
+            show_default="caption",
+        ),
+        None,
+    ),
 }
 FILES: Options = {
     "references": (
@@ -65,14 +79,21 @@ FILES: Options = {
         _option(Path | None, panel=INPUT, help="The tasks of each image; else those that human captions name."),
         None,
     ),
-    "id_column": (_option(str, panel=COLUMNS, help="Image ids; files are joined by them."), "image_id"),
-    "prediction_column": (_option(str, panel=COLUMNS, help="The captioner's captions."), "caption"),
-    "reference_column": (_option(str, panel=COLUMNS, help="Human captions."), "references"),
-    "attribute_column": (
-        _option(str | None, panel=COLUMNS, help="Labels; by default the column named like --attribute."),
+    "id_column": (
+        _option(
+            str | None,
+            panel=COLUMNS,
+            help="Image ids in the first file; others are joined by their column that has them.",
+            show_default="image_id",
+        ),
         None,
     ),
-    "task_column": (_option(str, panel=COLUMNS, help="Tasks."), "tasks"),
+    "reference_column": (_option(str | None, panel=COLUMNS, help="Human captions.", show_default="references"), None),
+    "attribute_column": (
+        _option(str | None, panel=COLUMNS, help="Labels.", show_default="the name of --attribute"),
+        None,
+    ),
+    "task_column": (_option(str | None, panel=COLUMNS, help="Tasks.", show_default="tasks"), None),
     "keep": (
         _option(
             list[str] | None,
@@ -221,8 +242,8 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that name files and columns, and those of metrics that were given."""
-    files = {option: given[option] for option in ("predictions", *FILES) if option in given}
-    files["attribute_column"] = files["attribute_column"] or Path(given["attribute_lexicon"]).stem
+    files = {option: given[option] for option in (*PREDICTIONS, *FILES) if option in given}
+    files["attribute"] = Path(given["attribute_lexicon"]).stem
     chosen = {option: given[option] for option in METRIC if option in given and given[option] is not None}
     if "directions" in chosen:
         chosen["directions"] = [direction.value for direction in chosen["directions"]]

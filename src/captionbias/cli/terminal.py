@@ -24,16 +24,14 @@ def read_files(**files: Any) -> Any:
     return read_captions(**files)
 
 
-def read_captioners(predictions: Sequence[str], **files: Any) -> dict[str, Any]:
+def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
     """Each captioner's captions of the images that all of them have, with what `files` say of these."""
-    from captionbias.analysis.compare import check_captioners
-    from captionbias.captions import on_the_same_images
+    from captionbias import captions
 
-    read = {
-        name: read_files(predictions=Path(file), **files) for name, file in named(predictions, "predictions").items()
-    }
-    together = on_the_same_images(read)
-    return check_captioners(together.predictions, **together.people)
+    read = captions.read_captioners(
+        named(predictions, "predictions"), prediction_column=prediction_column or None, **files
+    )
+    return captions.on_the_same_images(read)
 
 
 def named(given: Sequence[str], option: str) -> dict[str, str]:
@@ -41,7 +39,7 @@ def named(given: Sequence[str], option: str) -> dict[str, str]:
     named: dict[str, str] = {}
     for value in given:
         name, equals, what = value.partition("=")
-        if not equals:
+        if not equals or Path(value).exists():
             name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
         if name in named:
             raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")

@@ -22,6 +22,7 @@ Row = Mapping[str, Any]
 
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 LABELS = ("direction", "attribute", "task")
+SHOWN_NAMES = 10  # in an error
 
 
 OPTIONS: Options = {
@@ -49,7 +50,10 @@ OPTIONS: Options = {
     ),
     "keep": FILES["keep"],
     "id_column": FILES["id_column"],
-    "attribute_column": (Annotated[str, typer.Option(help="Labels.", rich_help_panel=COLUMNS)], "gender"),
+    "attribute_column": (
+        Annotated[str | None, typer.Option(help="Labels.", show_default="gender", rich_help_panel=COLUMNS)],
+        None,
+    ),
     "task_column": FILES["task_column"],
     "direction": (
         Annotated[
@@ -78,9 +82,9 @@ def weights(
     tasks: Path | None,
     captioner: str | None,
     keep: list[str] | None,
-    id_column: str,
-    attribute_column: str,
-    task_column: str,
+    id_column: str | None,
+    attribute_column: str | None,
+    task_column: str | None,
     direction: DirectionName | None,
     top: int,
     output: Path,
@@ -92,11 +96,20 @@ def weights(
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
+    from captionbias.captions import read_labels
     from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
 
     taken = _taken(_read_rows(results, captioner, direction), top, results)
-    images = _read_images(attributes, tasks or attributes, id_column, attribute_column, task_column, keep)
-    shown = [list(names) for names in images.tasks or ()]
+    images = read_labels(
+        attributes,
+        tasks,
+        attribute="gender",
+        id_column=id_column,
+        attribute_column=attribute_column,
+        task_column=task_column,
+        keep=keep,
+    )
+    shown = _checked_tasks(images, taken, tasks or attributes, results)
     found = resampling_weights(images.attributes, shown, taken, top=len(taken))
     effect = predicted_effect(images.attributes, shown, found)
     write_weights(output, images.image_ids, found)
@@ -164,30 +177,20 @@ def _forms(rows: Sequence[Row]) -> str:
     return " or ".join(dict.fromkeys(forms))
 
 
-def _read_images(
-    attributes: Path, tasks: Path, id_column: str, attribute_column: str, task_column: str, keep: list[str] | None
-) -> Captions:
-    from captionbias.captions.join import Source, joined
-    from captionbias.captions.tables import Table, table_from_file
+def _checked_tasks(images: Captions, taken: Sequence[Row], file: Path, results: Path) -> list[list[str]]:
+    """The images' tasks, every task of the rows among them."""
+    tasks = [list(of_image) for of_image in images.tasks or ()]
+    shown = {task for of_image in tasks for task in of_image}
+    if missing := list(dict.fromkeys(row["task"] for row in taken if row["task"] not in shown)):
+        raise ValueError(
+            f"{file}: no image shows {_some(missing)}, of the pairs in {results}; images show {_some(sorted(shown))}. "
+            "Give tasks under the names of the results, or take fewer pairs with --top or --direction"
+        )
+    return tasks
 
-    if attribute_column == id_column:
-        raise ValueError(f"--id-column and --attribute-column are both {id_column}: name two columns")
-    labelled = table_from_file(attributes.expanduser())
-    same = tasks.expanduser().resolve() == attributes.expanduser().resolve()
-    tasked = labelled if same else table_from_file(tasks.expanduser())
-    ids = labelled.column(id_column)
-    # Files are joined by the images that captions are about. Here there are none, so every image gets the same one.
-    captioned = Table(
-        labelled.name, (id_column, attribute_column), lambda column: ids if column == id_column else ["-"] * len(ids)
-    )
-    return joined(
-        predictions=None,
-        references=Source(captioned, attribute_column),
-        attributes=Source(labelled, attribute_column),
-        tasks=Source(tasked, task_column),
-        id_column=id_column,
-        keep=keep,
-    )
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN_NAMES])) + (", ..." if len(names) > SHOWN_NAMES else "")
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
