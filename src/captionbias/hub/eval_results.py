@@ -14,7 +14,7 @@ import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, RepoCard, eval_result_entries_to_yaml
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.repocard_data import eval_results_to_model_index
-from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
 from captionbias.hub.markdown import interval_text, line_break
 from captionbias.hub.scores import METRICS, TASKS, Results, Score, tasks_in
@@ -96,8 +96,8 @@ def put_result(card: str, result: dict[str, Any], model: str) -> str:
     r"""A card with this result in the `model-index` of its front matter, in place of the one of the same task name.
 
     huggingface_hub reads and writes the front matter. What others wrote there keeps its content, but not its
-    formatting: comments, quotes and anchors go, and so do keys without a value. The text after the front matter stays
-    as it is, byte for byte. A card that has the result already is not changed at all.
+    formatting: comments, quotes and anchors go. The text after the front matter stays as it is, byte for byte. A card
+    that has the result already is not changed at all.
 
     Args:
         card: the whole text, with or without front matter.
@@ -148,7 +148,9 @@ def put_result(card: str, result: dict[str, Any], model: str) -> str:
     if index == before:
         return card
     parsed.data["model-index"] = index
-    return newline.join(["---", parsed.data.to_yaml(newline), "---", parsed.text])
+    # Its own to_yaml leaves out keys without a value, and strips blanks that belong to a value.
+    front = yaml_dump(vars(parsed.data), sort_keys=False, line_break=newline)
+    return f"---{newline}{front}---{newline}{parsed.text}"
 
 
 def _value(results: Results, score: Score) -> float:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,7 @@ from yaml import YAMLError
 
 from captionbias import __version__
 from captionbias.hub.eval_results import check_repo
+from captionbias.text.markdown import one_line
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,9 +171,12 @@ def _publish(
     if token is not None and not re.fullmatch(r"[!-~]+", token):
         raise ValueError("token has spaces or characters that no token has: copy it anew, or run hf auth login again")
     api = HfApi(token=token or False, library_name="captionbias", library_version=__version__)
-    if not dry_run:
-        return [_send(api, source, create_pr, private, message) for source in sources]
-    return [Published(source.repo, _url(api, source), _sizes(source)) for source in sources]
+    done = []
+    for source in sources:
+        sizes = {path: file.stat().st_size for path, file in source.files.items()}
+        planned = Published(source.repo, f"{api.endpoint}/{source.kind}s/{source.repo}", sizes)
+        done.append(planned if dry_run else _send(api, source, planned, create_pr, private, message))
+    return done
 
 
 def _space(folder: Path, repo: str) -> _Source:
@@ -226,7 +230,7 @@ def _front_matter(card: Path) -> dict[str, Any]:
     try:
         return metadata_load(card) or {}
     except (ValueError, YAMLError) as error:
-        raise ValueError(f"{card}: the front matter is not a YAML mapping: {_one_line(error)}") from error
+        raise ValueError(f"{card}: the front matter is not a YAML mapping: {one_line(str(error))}") from error
 
 
 def _data_files(card: Path) -> dict[str, list[str]]:
@@ -239,7 +243,7 @@ def _data_files(card: Path) -> dict[str, list[str]]:
         configs = MetadataConfigs.from_dataset_card_data(CardData(**_front_matter(card)))
         files = {name: sanitize_patterns(config.get("data_files") or []) for name, config in configs.items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{card}: datasets cannot read its configs: {_one_line(error)}") from error
+        raise ValueError(f"{card}: datasets cannot read its configs: {one_line(str(error))}") from error
     return {name: list(chain.from_iterable(splits.values())) for name, splits in files.items()}
 
 
@@ -286,15 +290,9 @@ def _check_file(path: str, file: Path, root: Path) -> None:
         raise ValueError(f"{path} holds what looks like an access token: take it out, and revoke it if it was shared")
 
 
-def _sizes(source: _Source) -> dict[str, int]:
-    return {path: file.stat().st_size for path, file in source.files.items()}
-
-
-def _url(api: HfApi, source: _Source) -> str:
-    return f"{api.endpoint}/{source.kind}s/{source.repo}"
-
-
-def _send(api: HfApi, source: _Source, create_pr: bool, private: bool | None, message: str) -> Published:
+def _send(
+    api: HfApi, source: _Source, planned: Published, create_pr: bool, private: bool | None, message: str
+) -> Published:
     repo, kind = source.repo, source.kind
     with _plain_errors(api, repo):
         sdk = "gradio" if kind == "space" else None
@@ -315,7 +313,7 @@ def _send(api: HfApi, source: _Source, create_pr: bool, private: bool | None, me
             create_pr=create_pr,
             parent_commit=info.sha,  # refused if somebody has changed it since
         )
-    return Published(repo, _url(api, source), _sizes(source), tuple(deleted), sent.oid != info.sha, sent.pr_url)
+    return replace(planned, deleted=tuple(deleted), changed=sent.oid != info.sha, pull_request=sent.pr_url)
 
 
 def _earlier_tables(api: HfApi, source: _Source, commit: str | None) -> list[str]:
@@ -344,15 +342,12 @@ def _plain_errors(api: HfApi, repo: str) -> Iterator[None]:
 
 
 def _way_out(error: BaseException, api: HfApi) -> str:
+    reason = one_line(str(error))
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code
         if status >= 500:
             return f"the Hub has a fault of its own ({status}): run again later, see https://status.huggingface.co"
-        return WAYS_OUT.get(status, f"the Hub refuses ({status}): {_one_line(error.server_message or error)}")
+        return WAYS_OUT.get(status, f"the Hub refuses ({status}): {one_line(error.server_message or reason)}")
     if isinstance(error, HTTPError):
-        return f"{api.endpoint} is out of reach ({_one_line(error)}): check the network and HF_ENDPOINT, then run again"
-    return _one_line(error)
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())
+        return f"{api.endpoint} is out of reach ({reason}): check the network and HF_ENDPOINT, then run again"
+    return reason
