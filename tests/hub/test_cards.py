@@ -16,7 +16,7 @@ from captionbias import metrics
 from captionbias.hub.cards import update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
 from captionbias.hub.markdown import BEGIN, END, fixed
-from captionbias.hub.scores import TASKS
+from captionbias.metrics.catalogue import TASKS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few

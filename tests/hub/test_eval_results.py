@@ -24,7 +24,7 @@ from captionbias.hub.eval_results import (
     index_result,
     put_result,
 )
-from captionbias.hub.scores import TASKS
+from captionbias.metrics.catalogue import TASKS
 
 SIGNATURE = "metric:lic|trials:2|v:0.1.0"
 RESULTS = {"lic": {"lic": 1, "lic_ci_low": -1.0, "lic_ci_high": 3.0, "lic_d": 45.0, "signature": SIGNATURE}}

@@ -8,10 +8,11 @@ import math
 
 import pytest
 
-from captionbias import __version__, metrics
-from captionbias.hub.scores import METRICS, SCORES, TASKS, check_results, read_results, scores_in
-from captionbias.metrics import gender_error, lic
-from captionbias.report import ROWS, write_json
+from captionbias import __version__
+from captionbias.hub.scores import METRICS, SCORES, check_results, read_results, scores_in
+from captionbias.io.formats import write_json
+from captionbias.metrics import catalogue, gender_error, lic
+from captionbias.metrics.catalogue import TASKS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
@@ -41,8 +42,9 @@ def test_files_of_one_metric_and_of_all_are_read_alike(results, tmp_path):
 
 
 def test_every_metric_and_every_judged_score_of_a_report_has_a_place():
-    assert set(METRICS) == set(metrics.__all__)
-    assert {row.key for rows in ROWS.values() for row in rows if row.judged} <= {score.key for score in TASKS.values()}
+    assert set(METRICS) == set(catalogue.METRICS)
+    judged = {score.key for score in catalogue.SCORES.values() if score.judged}
+    assert judged <= {score.key for score in TASKS.values()}
 
 
 def test_scores_have_ids_and_labels_of_their_own():

@@ -17,7 +17,8 @@ from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
 from captionbias.hub.markdown import interval_text, line_break
-from captionbias.hub.scores import METRICS, TASKS, Results, Score, tasks_in
+from captionbias.hub.scores import METRICS, Results, tasks_in
+from captionbias.metrics.catalogue import TASKS, Score
 from captionbias.text.markdown import one_line
 
 FRAMEWORK = "captionbias"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from captionbias.hub.scores import Results, Score, interval_keys, scores_in
+from captionbias.hub.scores import Results, interval_keys, scores_in
+from captionbias.metrics.catalogue import Score
 from captionbias.text.markdown import code, escaped
 
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
