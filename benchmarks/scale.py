@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
+import joblib
 import numpy as np
 import typer
 from rich.progress import track
@@ -40,7 +41,6 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.base import Examples
 from captionbias.attackers.cache import trial_key
 from captionbias.attackers.registry import Attacker, find_attacker
-from captionbias.attackers.shared_examples import open_table, write_table
 from captionbias.captions import check_captions
 from captionbias.metrics.inputs import align_human, mentions_of, split_into_words
 from captionbias.synthetic import plant
@@ -149,15 +149,16 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
     classes = np.arange(len(checked)) % 2
     examples = Examples(human, classes[sides.human_image], 2)
     step("key of a trial", trial_key, trials_of(examples, 1)[0], "")
-    table = step("write table", write_table, examples, folder)
-    step("open table", open_table, table)
+    table = folder / f"{size}.joblib"  # as workers get it
+    step("write captions", joblib.dump, examples, table)
+    step("open captions", joblib.load, table, "r")
     return costs, table
 
 
 def train_on(table: Path, name: str) -> Cost:
     attacker = attacker_of_one_epoch(name)
     start(attacker, "plain")
-    found, _ = cost(attacker.train, trials_of(open_table(table), 1))
+    found, _ = cost(attacker.fit, trials_of(joblib.load(table, "r"), 1))
     return found
 
 

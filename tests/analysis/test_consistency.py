@@ -95,7 +95,7 @@ def test_both_metrics_attack_with_the_same_network(captioners, tmp_path):
         one, ["lstm", "bow"], metrics=["lic", "dbac"], directions=["a_to_t"], trials=1, bootstrap=0, cache=tmp_path
     )
     signatures = [cell["scores"]["signature"] for cell in study.results if cell["encoder"] == "lstm"]
-    assert all("attacker:lstm|" in signature for signature in signatures)
+    assert all("attacker:lstm-dbac|" in signature for signature in signatures)
 
 
 def test_a_captioner_without_a_score_from_every_encoder_is_left_out_of_the_summary(study):

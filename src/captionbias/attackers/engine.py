@@ -1,11 +1,12 @@
-"""The one engine behind every attacker: trials in, per-caption scores out."""
+"""The one engine behind every attacker: trials in, per-caption scores out, and the attackers themselves if wanted."""
 
 from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,6 +25,7 @@ def run_trials(
     trials: Sequence[Trial],
     attacker: Attacker,
     *,
+    keep: Collection[Trial] = (),
     cache: bool | str | Path = True,
     distributed: bool = True,
     placement: str | None = None,
@@ -34,6 +36,9 @@ def run_trials(
     A trial's result depends on that trial alone: not on which others run beside it, nor on how many, nor on where.
 
     Args:
+        keep: the trials, of these, whose scores come with the attacker that gave them as `TrialScores.fitted`. They are
+            trained even if the cache has their scores, because it holds no attackers; with several processes, each of
+            these trains them.
         cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_cache`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
@@ -41,40 +46,45 @@ def run_trials(
         progress: show a progress bar, or a function to call in this thread with the numbers of finished and of all
             trials: once before the first and after each, those from the cache too. What it raises ends the run and is
             raised here; trainings that threads have begun are finished first, and what is finished is kept. Of several
-            processes rank 0 alone calls it, of its own share.
+            processes rank 0 alone calls it, for its own share.
 
     Raises:
         ValueError: the processes were given different trials.
         RuntimeError: a worker process was killed, or another process of `accelerate launch` failed or died.
     """
     keys = [trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]
-    jobs = [Job(number, trial, key) for number, (trial, key) in enumerate(zip(trials, keys, strict=True))]
+    jobs = [
+        Job(number, trial, key, trial in keep) for number, (trial, key) in enumerate(zip(trials, keys, strict=True))
+    ]
     store, place = open_cache(cache), PLACEMENTS[placement or attacker.placement]
     others = crew() if distributed else None
 
-    def scores_of(own: Sequence[Job], shown: Progress, check: Callable[[], None]) -> dict[int, TrialScores]:
+    def scores_of(share: Sequence[Job], shown: Progress, check: Callable[[], None]) -> dict[int, TrialScores]:
         done = {}
-        with _told(shown, attacker.name) as tell, closing(_finished(own, attacker, store, place)) as finished:
-            tell(0, len(own))
+        with _reported(shown, attacker.name) as report, closing(_finished(share, attacker, store, place)) as finished:
+            report(0, len(share))
             for number, (job, scores) in enumerate(finished, start=1):
                 done[job.number] = scores
-                tell(number, len(own))
+                report(number, len(share))
                 check()
         return done
 
     if others is None:
         done = scores_of(jobs, progress, lambda: None)
         return [done[number] for number in range(len(jobs))]
-    with others.sharing(hashlib.sha256("".join(keys).encode()).hexdigest()):
-        own = jobs[others.rank :: others.size]
-        return others.gather(scores_of(own, others.rank == 0 and progress, others.check), len(jobs))
+    shared, kept = [job for job in jobs if not job.keep], [job for job in jobs if job.keep]
+    with others.sharing(hashlib.sha256(repr((keys, [job.number for job in kept])).encode()).hexdigest()):
+        done = scores_of([*kept, *shared[others.rank :: others.size]], others.rank == 0 and progress, others.check)
+        bare = {number: replace(scores, fitted=None) for number, scores in done.items()}
+        gathered = others.gather(bare, len(jobs))
+    return [done.get(number, scores) for number, scores in enumerate(gathered)]
 
 
 def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, place: Place) -> Finished:
     """Those in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
-        scores = store.load(job.key, len(job.trial.test)) if store else None
+        scores = store.load(job.key, len(job.trial.test)) if store and not job.keep else None
         if scores is None:
             missing.append(job)
         else:
@@ -98,8 +108,8 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, plac
 
 
 @contextmanager
-def _told(progress: Progress, name: str) -> Iterator[Callable[[int, int], None]]:
-    """Whom to tell how many trials are finished and how many there are: a bar on standard error, a function, nobody."""
+def _reported(progress: Progress, name: str) -> Iterator[Callable[[int, int], None]]:
+    """What to call with how many trials are finished and how many there are: a bar on standard error, a function."""
     if callable(progress):
         yield progress
         return

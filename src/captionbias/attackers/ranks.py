@@ -418,7 +418,11 @@ def _named(error: BaseException) -> str:
 
 def _packed(done: dict[int, TrialScores]) -> bytes:
     buffer = io.BytesIO()
-    fields = {f"{number} {name}": array for number, scores in done.items() for name, array in vars(scores).items()}
+    fields = {
+        f"{number} {name}": getattr(scores, name)
+        for number, scores in done.items()
+        for name in ("log_probability", "correct")
+    }
     np.savez(buffer, **fields)
     return buffer.getvalue()
 

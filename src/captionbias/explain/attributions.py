@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.attackers.registry import find_attacker
-from captionbias.explain.attack_plan import question
+from captionbias.attackers.base import Fitted
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.registry import ENCODERS
+from captionbias.explain.attack_plan import AttackPlan, attack_plan
 from captionbias.explain.contributions import TOLERANCE, check_captum, contributions
-from captionbias.explain.models import Explainable, check_explained, fit_each, is_pretrained, log_probabilities
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import LexiconSource, Tokens
 
@@ -231,7 +232,12 @@ def attribute_captions(
     >>> found.classes, [row["word"] for row in found.by_word(least=1)["surfboard"][:1]]
     (('oven', 'surfboard'), ['rides'])
     """
-    asked = question(
+    if encoder == "bert-finetuned":
+        raise ValueError(
+            f"encoder {encoder!r} cannot be explained; choose one of {', '.join(ENCODERS)}, bert-frozen, a pretrained "
+            "sentence encoder, or your own as module:Class"
+        )
+    plan = attack_plan(
         direction,
         captions,
         attributes,
@@ -241,63 +247,50 @@ def attribute_captions(
         references=references,
         classes=classes,
         encoder=encoder,
+        model=model,
+        precision=precision,
         trials=trials,
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
+        cache=cache,
     )
-    check_explained(asked.encoder)
-    attacker = find_attacker(asked.encoder, precision, model, cache)
-    method = "coefficients"
-    if attacker.precision is not None:
+    if plan.attacker.precision:
         check_captum()
-        method = f"integrated_gradients,{'mask' if is_pretrained(asked.encoder) else 'padding'},{TOLERANCE:g}"
-    parts = {"preset": asked.preset, **attacker.signature(), "method": method, **asked.signature}
-    trained = fit_each(asked.trials, asked.encoder, precision, model, cache)
-    return explain_tests(trained, asked.classes, signature({"metric": "attributions", **parts}), asked.explained)
+    scores = run_trials(plan.trials, plan.attacker, keep=plan.trials, cache=cache, distributed=False)
+    return explain(plan, [one.fitted for one in scores if one.fitted])
 
 
-def explain_tests(
-    attackers: Iterable[Explainable], classes: Sequence[str], signature: str, outputs: Integers | None = None
-) -> Attributions:
-    """The words of each attacker's test captions; attackers on one table of captions, one a trial.
+def explain(plan: AttackPlan, attackers: Sequence[Fitted]) -> Attributions:
+    """The words of the test captions of the plan's trials, by the attackers that gave these their scores.
 
     Args:
-        classes: the names of the classes, or of all tasks.
-        outputs: the numbers of the tasks to explain; all when None.
+        attackers: one a trial of the plan, in its order.
 
-    >>> from captionbias.attackers.base import Examples, Trial
-    >>> from captionbias.explain.models import fit
-    >>> from captionbias.text import tokenize
-    >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
-    >>> attacker = fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0), "bow")
-    >>> explain_tests([attacker], ["female", "male"], "").by_word(least=5)["male"][0]["word"]
-    'wave'
+    Raises:
+        ValueError: attackers of this kind cannot be explained; the message names the way out.
     """
-    explained = [
-        (attacker.trial, contributions(attacker, attacker.trial.test, outputs), attacker.logits(attacker.trial.test))
-        for attacker in attackers
-    ]
-    examples = explained[0][0].examples
-    rows = np.concatenate([trial.test for trial, _, _ in explained])
-    values = np.concatenate([found.values for _, found, _ in explained])
-    logits = np.concatenate([found for _, _, found in explained])
-    truth = examples.targets[rows]
+    found = [contributions(attacker, attacker.trial.test, plan.explained) for attacker in attackers]
+    examples, tests = plan.trials[0].examples, [trial.test for trial in plan.trials]
+    rows, values = np.concatenate(tests), np.concatenate([one.values for one in found])
+    logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
+    truth, classes = examples.targets[rows], plan.classes
     if examples.multilabel:
-        chosen = np.arange(examples.outputs) if outputs is None else outputs
-        scores, truth = np.exp(-np.logaddexp(0, -logits[:, chosen])), truth[:, chosen]
-        classes = [classes[number] for number in chosen]
+        scores, truth = np.exp(-np.logaddexp(0, -logits[:, plan.explained])), truth[:, plan.explained]
+        classes = tuple(classes[number] for number in plan.explained)
     else:
-        scores = np.exp(log_probabilities(logits))
+        both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
+        scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
         values = np.hstack((-values, values)) if values.shape[1] == 1 else values
+    method = f"{plan.attacker.explained},{TOLERANCE:g}" if plan.attacker.precision else plan.attacker.explained
     return Attributions(
         tokens=examples.tokens.select(rows),
         values=values,
         scores=scores,
         rows=rows,
         truth=truth,
-        trials=np.repeat(np.arange(len(explained)), [len(trial.test) for trial, _, _ in explained]),
-        classes=tuple(classes),
-        largest_delta=max(found.largest_delta for _, found, _ in explained),
-        signature=signature,
+        trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
+        classes=classes,
+        largest_delta=max(one.largest_delta for one in found),
+        signature=signature({"metric": "attributions", **plan.signature, "method": method}),
     )

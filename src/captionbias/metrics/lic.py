@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 # What LIC calls lstm is its own; the other encoders are DBAC's.
-ENCODERS = {"lstm": "lstm-lic", "lstm-dbac": "lstm"}
+ENCODERS = {"lstm": "lstm-lic"}
 SIDES = {"m": "model", "d": "human"}
 
 
