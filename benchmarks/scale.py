@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
+import joblib
 import numpy as np
 import typer
 from rich.progress import track
@@ -149,15 +150,16 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
     classes = np.arange(len(checked)) % 2
     examples = Examples(human, classes[sides.human_image], 2)
     step("key of a trial", trial_key, trials_of(examples, 1)[0], "")
-    table = step("write table", write_table, examples, folder)
-    step("open table", open_table, table)
+    table = folder / f"{size}.joblib"  # as workers get it
+    step("write captions", joblib.dump, examples, table)
+    step("open captions", joblib.load, table, "r")
     return costs, table
 
 
 def train_on(table: Path, name: str) -> Cost:
     attacker = attacker_of_one_epoch(name)
     start(attacker, "plain")
-    found, _ = cost(attacker.train, trials_of(open_table(table), 1))
+    found, _ = cost(attacker.fit, trials_of(joblib.load(table, "r"), 1))
     return found
 
 

@@ -53,9 +53,9 @@ def of_50_women_and_50_men(predictions, references):
 @pytest.fixture
 def small_lstm(monkeypatch):
     """DBAC's own attacker with little to compute; the recipe itself is not the point."""
-    recipe = RECIPES["lstm"]
+    recipe = RECIPES["lstm-dbac"]
     small = replace(recipe, encoder=Recurrent("lstm", 8), embedding=8, schedule=replace(recipe.schedule, epochs=1))
-    monkeypatch.setitem(RECIPES, "lstm", small)
+    monkeypatch.setitem(RECIPES, "lstm-dbac", small)
 
 
 # Captions whose attacker we know: a clue gives the attribute away, wrongly in one caption of five; other clues give the

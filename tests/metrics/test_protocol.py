@@ -57,7 +57,7 @@ DBAC_CHANGES = [
 @pytest.fixture
 def captions(monkeypatch):
     """Few captions of their own, and LSTM attackers of a size for them."""
-    for name in ("lstm-lic", "lstm"):
+    for name in ("lstm-lic", "lstm-dbac"):
         recipe = RECIPES[name]
         small = replace(recipe, encoder=Recurrent("lstm", 4), embedding=4, schedule=replace(recipe.schedule, epochs=1))
         monkeypatch.setitem(RECIPES, name, small)

@@ -18,7 +18,7 @@ from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import Captions, check_captioners
-from captionbias.explain import Attributions, attribute_captions
+from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import whole_number
 from captionbias.statistics.significance import images_needed
@@ -44,7 +44,7 @@ class Audit:
             variance and differences; see `captionbias.analysis.compare.compare`.
         needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
             alone cannot.
-        words: of each captioner, which words give the attribute away: `by_class`, `by_word` (the first 30 of each
+        words: of each captioner, which words give the attribute away, to the attackers of LIC: `by_class`, `by_word` (the first 30 of each
             value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
             value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
@@ -168,20 +168,25 @@ def audit(
             metric,
             watch=partial(_begin, steps, metric),
             bootstrap=bootstrap,
-            **_accepted(metric, options, preset),
+            **_accepted(metric, options | {"keep_attackers": metric == "lic"}, preset),
         )
     missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
     words = {}
     for name, captions in checked.items():
         steps.begin("words", name)
         try:
-            found = attribute_captions(
-                captions.predictions,
-                captions.attributes,
-                preset=preset,
-                seed=seed,
-                attribute_lexicon=attribute_lexicon,
-            )
+            if "lic" in comparisons:
+                found = explain(comparisons["lic"].measurements[name])
+            else:
+                found = attribute_captions(
+                    captions.predictions,
+                    captions.attributes,
+                    preset=preset,
+                    trials=trials,
+                    seed=seed,
+                    attribute_lexicon=attribute_lexicon,
+                    cache=cache,
+                )
         except ValueError as error:
             missing.append(f"words of {name}: {error}")
         else:

@@ -1,8 +1,8 @@
-"""What an attacker is trained on and what it returns: the words shared by the engine, the encoders and the metrics."""
+"""Trials, the attackers fitted on them, and their scores: what the engine, the attackers and the metrics share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,10 @@ from captionbias.text.tokens import Tokens
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Masked, aligned captions and what the attacker must tell from them.
+    """Masked, aligned captions and what the attacker must predict from them.
 
     `targets` holds a class number for each caption, shape `(n,)`, with `outputs` classes; or, when `multilabel`, flags
-    of shape `(n, outputs)`, one Bernoulli output a task. `mask` is the word that stands for masked ones.
+    of shape `(n, outputs)`, one Bernoulli output a task. `mask` is the word that replaces masked ones.
     """
 
     tokens: Tokens
@@ -42,17 +42,35 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class TrialScores:
-    """What a trained attacker says of each test caption, in the order of `Trial.test`.
+    """How well an attacker does on each test caption, in the order of `Trial.test`.
 
     `log_probability`: natural logarithm of the probability it gives to the truth (all tasks together when multi-label).
     `correct`: whether its most likely answer is the truth (every task right when multi-label).
+    `fitted`: the attacker, of trials that `run_trials` was asked to keep.
     """
 
     log_probability: Floats
     correct: Flags
+    fitted: Fitted | None = None
 
 
-Attacker = Callable[[Trial], TrialScores]
+@dataclass(frozen=True, eq=False)
+class Fitted(ABC):
+    """A trained attacker. `test_scores`: of the trial's test captions, as they were computed after the training."""
+
+    trial: Trial
+    test_scores: TrialScores
+
+    @abstractmethod
+    def scores(self, rows: Integers) -> TrialScores:
+        """Scores of the captions `rows` of the trial's examples, in the precision of the training."""
+
+    @abstractmethod
+    def logits(self, rows: Integers) -> Floats:
+        """Log-odds `(captions, outputs)` of the captions `rows` of the trial's examples.
+
+        Two classes have one output, the second class's; those of more classes add up to 0; a task has one.
+        """
 
 
 def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:

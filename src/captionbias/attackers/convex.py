@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.arrays import Flags, Floats32, Ids, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
+from captionbias.arrays import Flags, Floats, Floats32, Ids, Integers
+from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores, score_classes, score_tasks
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from sklearn.linear_model import LogisticRegression
+
+    Model: TypeAlias = LogisticRegression | tuple[Floats32, Floats32]
 
 
 # A stronger penalty holds back the side with fewer captions: at 10, faithful planted captioners read below 0.
@@ -38,26 +42,86 @@ _features: WeakKeyDictionary[Examples, dict[bool, csr_array]] = WeakKeyDictionar
 _counting = Lock()
 
 
-def train(trials: Sequence[Trial], pairs: bool = True) -> list[TrialScores]:
-    """The scores of each trial's test captions, one trial after the other."""
-    return [bow(trial, pairs) for trial in trials]
+def fit(trials: Sequence[Trial], pairs: bool = True) -> list[FittedConvex]:
+    """Fit each trial's attacker on its training captions and score its test captions, one trial after the other."""
+    return [_fit(trial, pairs) for trial in trials]
 
 
-def bow(trial: Trial, pairs: bool = True) -> TrialScores:
-    """Fit on the training captions, score the test captions."""
+def _fit(trial: Trial, pairs: bool) -> FittedConvex:
     examples = trial.examples
-    table = features(examples, pairs)
-    train, test = table[trial.train], table[trial.test]
-    known, truth = examples.targets[trial.train], examples.targets[trial.test]
+    train, known = features(examples, pairs)[trial.train], examples.targets[trial.train]
     columns = learnt_from(train, examples.multilabel)
-    train, test = train[:, columns], test[:, columns]
-    if examples.multilabel:
-        weights, bias = fit_tasks(train, known)
-        return score_tasks(test @ weights + bias, truth)
-    model = fit_classes(train, known)
-    complete = np.full((test.shape[0], examples.outputs), -np.inf)
-    complete[:, model.classes_] = model.predict_log_proba(test)
+    model = (fit_tasks if examples.multilabel else fit_classes)(train[:, columns], known)
+    return FittedConvex(trial, _scores(trial.examples, trial.test, model, columns, pairs), model, columns, pairs)
+
+
+def _scores(examples: Examples, rows: Integers, model: Model, columns: Integers, pairs: bool) -> TrialScores:
+    table, truth = features(examples, pairs)[rows][:, columns], examples.targets[rows]
+    if isinstance(model, tuple):
+        weights, bias = model
+        return score_tasks(table @ weights + bias, truth)
+    complete = np.full((len(rows), examples.outputs), -np.inf)
+    complete[:, model.classes_] = model.predict_log_proba(table)
     return score_classes(complete, truth)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedConvex(Fitted):
+    """A fitted logistic regression over the n-grams `columns`.
+
+    `model`: scikit-learn's, of classes; of tasks weights `(n-grams, tasks)` and biases `(tasks,)`.
+    """
+
+    model: Model
+    columns: Integers
+    pairs: bool
+
+    def scores(self, rows: Integers) -> TrialScores:
+        return _scores(self.trial.examples, rows, self.model, self.columns, self.pairs)
+
+    def logits(self, rows: Integers) -> Floats:
+        found: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
+        return found
+
+    @cached_property
+    def weights(self) -> Floats:
+        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0.
+
+        Raises:
+            ValueError: a class has no training caption, and so no log-odds.
+        """
+        if isinstance(self.model, tuple):
+            fitted = self.model[0]
+        elif len(self.model.classes_) == self.trial.examples.outputs:
+            fitted = self.model.coef_.T
+        else:
+            raise ValueError("trial: a class has no training caption; train on captions of every class")
+        weights = np.zeros((features(self.trial.examples, self.pairs).shape[1], fitted.shape[1]))
+        weights[self.columns] = fitted
+        return weights
+
+    @property
+    def bias(self) -> Floats:
+        """`(outputs,)`."""
+        return np.asarray(self.model[1] if isinstance(self.model, tuple) else self.model.intercept_, np.float64)
+
+    def contributions(self, rows: Integers, outputs: Integers) -> Floats:
+        """What each word of the captions `rows` adds to some outputs, `(words, outputs)`: exact, and to the bias.
+
+        A word has its own weight and half of that of each pair that it is part of. An n-gram counts once however often
+        it occurs in a caption, so its weight is divided among its places.
+        """
+        table = self.trial.examples.tokens
+        columns, width = ngrams_of_tokens(table, self.pairs)
+        columns = columns[table.positions(rows)]
+        keys = np.where(columns == NO_PAIR, -1, table.select(rows).rows[:, None] * width + columns)
+        _, number, times = np.unique(keys, return_inverse=True, return_counts=True)
+        share = self.weights[:, outputs][columns] / times[number].reshape(*columns.shape, 1)
+        share[columns == NO_PAIR] = 0
+        words, pairs = share[:, 0], share[:, 1] / 2
+        words += pairs
+        words[1:] += pairs[:-1]  # the last word of a caption begins no pair
+        return words
 
 
 def features(examples: Examples, pairs: bool = True) -> csr_array:

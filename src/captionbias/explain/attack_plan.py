@@ -1,4 +1,4 @@
-"""What the attackers that are explained were asked: `lic`'s question of captions, or `dbac`'s from T to A."""
+"""The attackers that are explained: those of `lic`, or those of `dbac` from T to A."""
 
 from __future__ import annotations
 
@@ -9,112 +9,147 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Trial
+from captionbias.attackers.base import Fitted, Trial
+from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.captions import check_captions
 from captionbias.metrics.dbac import plan_dbac
 from captionbias.metrics.inputs import number_classes
 from captionbias.metrics.lic import ENCODERS, plan_lic
-from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.protocol import lexicon_name, preset_settings, signature, whole_number
 from captionbias.text import load_lexicon
 
-# What is given for one direction alone.
+# Arguments of one direction alone.
 ONE_WAY = {"a_to_t": ("attribute_lexicon",), "t_to_a": ("tasks", "references", "task_lexicon", "classes")}
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """Trials whose attackers predict the `classes` (tasks, from T to A), and the numbers of those to explain.
+class Attack:
+    """Trials on one table of captions, whose attackers predict the `classes` (tasks, from T to A).
 
-    `encoder`: as the engine calls it. `signature`: what the other settings add to a signature.
+    `explained`: the numbers of the outputs to explain. `signature`: everything that determines the attackers.
     """
 
     trials: list[Trial]
     classes: tuple[str, ...]
     explained: Integers
-    preset: str
-    encoder: Any
-    signature: Mapping[str, Any]
+    attacker: Attacker
+    signature: str
 
 
-def question(direction: str, captions: Any, attributes: Any, preset: str | None, seed: int, **given: Any) -> Question:
-    """The question of one direction; `given`: the caller's other arguments, None for the preset's.
+def plan_attack(
+    direction: str, captions: Any, attributes: Any, preset: str | None, seed: int, **options: Any
+) -> Attack:
+    """The attack of one direction; `options`: the caller's others, None for the preset's.
 
     Raises:
         ValueError: an unknown direction, an argument of the other one, or input that cannot be measured.
     """
-    if direction not in QUESTIONS:
-        raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(QUESTIONS)}")
-    for other, arguments in ONE_WAY.items():
-        for argument in arguments:
-            if other != direction and given[argument] is not None:
+    if direction not in PLANS:
+        raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(PLANS)}")
+    for other, names in ONE_WAY.items():
+        for name in names:
+            if other != direction and options[name] is not None:
                 raise ValueError(
-                    f"{argument} has no meaning in direction {direction!r}; leave it out, or give direction={other!r}"
+                    f"{name} has no meaning in direction {direction!r}; leave it out, or give direction={other!r}"
                 )
-    return QUESTIONS[direction](captions, attributes, preset, whole_number("seed", seed, least=0), given)
+    return PLANS[direction](captions, attributes, preset, whole_number("seed", seed, least=0), options)
 
 
-def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, given: Mapping[str, Any]) -> Question:
+def measured_attack(
+    measured: Measurement, direction: str, classes: Sequence[str] | None
+) -> tuple[Attack, list[Fitted]]:
+    """The attack of a measurement whose attackers were kept, and these.
+
+    Raises:
+        ValueError: no attackers were kept, or none of this direction, or unknown classes.
+    """
+    plan = measured.plans.get("lic" if measured.metric == "lic" else direction)
+    if plan is None or not plan.fitted or measured.attacker is None:
+        raise ValueError(
+            f"measured has no attackers of direction {direction!r}: measure lic, or dbac in this direction, with "
+            "keep_attackers=True"
+        )
+    explained = _explained(plan.classes) if measured.metric == "lic" else _numbers_of(classes, plan.classes)
+    rest = measured.signature.partition("|")[2]
+    return Attack(plan.trials["m"][0], plan.classes, explained, measured.attacker, rest), plan.fitted
+
+
+def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, options: Mapping[str, Any]) -> Attack:
     checked = check_captions(predictions=captions, attributes=attributes)
-    preset, chosen = _settings("lic", preset or "lic-2022", given)
+    preset, chosen = _settings("lic", preset or "lic-2022", options)
+    attacker = _attacker(ENCODERS.get(chosen["encoder"], chosen["encoder"]), options)
     notes: list[str] = []
     names, classes = number_classes(checked, notes)
     plan, _ = plan_lic(checked, chosen, names, classes, seed, notes)
-    return Question(
+    return Attack(
         trials=plan.trials["m"][0],
         classes=plan.classes,
-        explained=np.arange(1 if len(names) == 2 else len(names)),
-        preset=preset,
-        encoder=ENCODERS.get(chosen["encoder"], chosen["encoder"]),
-        signature={
-            "trials": chosen["trials"],
-            "split": f"balanced,{chosen['test_share']:g}",
-            "seed": seed,
-            "tok": chosen["tokenizer"],
-            "attribute": lexicon_name(load_lexicon(chosen["attribute_lexicon"]), chosen["attribute_lexicon"]),
-        },
+        explained=_explained(names),
+        attacker=attacker,
+        signature=signature(
+            preset=preset,
+            **attacker.signature(),
+            trials=chosen["trials"],
+            split=f"balanced,{chosen['test_share']:g}",
+            seed=seed,
+            tok=chosen["tokenizer"],
+            attribute=lexicon_name(load_lexicon(chosen["attribute_lexicon"]), chosen["attribute_lexicon"]),
+        ),
     )
 
 
-def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, given: Mapping[str, Any]) -> Question:
-    tasks, references = given["tasks"], given["references"]
+def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, options: Mapping[str, Any]) -> Attack:
+    tasks, references = options["tasks"], options["references"]
     if tasks is None and references is None:
         raise ValueError(
             "tasks is missing: direction 't_to_a' needs the tasks that the images show; give tasks, or references "
             "(human captions), which name them"
         )
     checked = check_captions(predictions=captions, references=references, attributes=attributes, tasks=tasks)
-    preset, chosen = _settings("dbac", preset or "dbac-2026", given)
+    preset, chosen = _settings("dbac", preset or "dbac-2026", options)
+    attacker = _attacker(chosen["encoder"], options)
     notes: list[str] = []
     values, classes = number_classes(checked, notes)
     _, plans, _ = plan_dbac(checked, chosen | {"alignment": "constant"}, ["t_to_a"], values, classes, seed, notes)
     plan = plans["t_to_a"]
-    return Question(
+    return Attack(
         trials=plan.trials["m"][0],
         classes=plan.classes,
-        explained=_numbers_of(given["classes"], plan.classes),
-        preset=preset,
-        encoder=chosen["encoder"],
-        signature={
-            "direction": "t_to_a",
-            "trials": chosen["trials"],
-            "split": f"{chosen['test_share']:g}",
-            "seed": seed,
-            "tok": chosen["tokenizer"],
-            "task": lexicon_name(load_lexicon(chosen["task_lexicon"]), chosen["task_lexicon"]),
-            "tasks": "named" if tasks is None else "given",
-        },
+        explained=_numbers_of(options["classes"], plan.classes),
+        attacker=attacker,
+        signature=signature(
+            preset=preset,
+            **attacker.signature(),
+            direction="t_to_a",
+            trials=chosen["trials"],
+            split=f"{chosen['test_share']:g}",
+            seed=seed,
+            tok=chosen["tokenizer"],
+            task=lexicon_name(load_lexicon(chosen["task_lexicon"]), chosen["task_lexicon"]),
+            tasks="named" if tasks is None else "given",
+        ),
     )
 
 
-QUESTIONS: dict[str, Callable[[Any, Any, str | None, int, Mapping[str, Any]], Question]] = {
+PLANS: dict[str, Callable[[Any, Any, str | None, int, Mapping[str, Any]], Attack]] = {
     "a_to_t": _a_to_t,
     "t_to_a": _t_to_a,
 }
 
 
-def _settings(metric: str, preset: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _attacker(encoder: Any, options: Mapping[str, Any]) -> Attacker:
+    return find_attacker(encoder, options["precision"], options["model"], options["cache"])
+
+
+def _settings(metric: str, preset: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     names = ("encoder", "trials", "tokenizer", "attribute_lexicon", "task_lexicon")
-    return preset_settings(metric, preset, **{name: given[name] for name in names})
+    return preset_settings(metric, preset, **{name: options[name] for name in names})
+
+
+def _explained(values: Sequence[str]) -> Integers:
+    """The outputs of an attacker of the attribute: two values have one."""
+    return np.arange(1 if len(values) == 2 else len(values))
 
 
 def _numbers_of(wanted: Sequence[str] | None, names: tuple[str, ...]) -> Integers:
@@ -125,7 +160,7 @@ def _numbers_of(wanted: Sequence[str] | None, names: tuple[str, ...]) -> Integer
     for row, name in enumerate(wanted if listed else ()):
         if name not in names:
             raise ValueError(
-                f"classes[{row}] {name!r} is no task that an image shows; those are {', '.join(names[:5])}"
+                f"classes[{row}] {name!r} is not a task that an image shows; those are {', '.join(names[:5])}"
                 f"{', ...' if len(names) > 5 else ''}"
             )
     if not listed or not wanted or len(set(wanted)) < len(wanted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.attackers.registry import find_attacker
-from captionbias.explain.attack_plan import question
+from captionbias.attackers.base import Fitted
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.registry import ENCODERS
+from captionbias.explain.attack_plan import Attack, measured_attack, plan_attack
 from captionbias.explain.contributions import TOLERANCE, check_captum, contributions
-from captionbias.explain.models import Explainable, check_explained, fit_each, is_pretrained, log_probabilities
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource, Tokens
 
 if TYPE_CHECKING:
@@ -231,7 +233,12 @@ def attribute_captions(
     >>> found.classes, [row["word"] for row in found.by_word(least=1)["surfboard"][:1]]
     (('oven', 'surfboard'), ['rides'])
     """
-    asked = question(
+    if encoder == "bert-finetuned":
+        raise ValueError(
+            f"encoder {encoder!r} cannot be explained; choose one of {', '.join(ENCODERS)}, bert-frozen, a pretrained "
+            "sentence encoder, or your own as module:Class"
+        )
+    attack = plan_attack(
         direction,
         captions,
         attributes,
@@ -241,63 +248,69 @@ def attribute_captions(
         references=references,
         classes=classes,
         encoder=encoder,
+        model=model,
+        precision=precision,
         trials=trials,
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
+        cache=cache,
     )
-    check_explained(asked.encoder)
-    attacker = find_attacker(asked.encoder, precision, model, cache)
-    method = "coefficients"
-    if attacker.precision is not None:
+    if attack.attacker.precision:
         check_captum()
-        method = f"integrated_gradients,{'mask' if is_pretrained(asked.encoder) else 'padding'},{TOLERANCE:g}"
-    parts = {"preset": asked.preset, **attacker.signature(), "method": method, **asked.signature}
-    trained = fit_each(asked.trials, asked.encoder, precision, model, cache)
-    return explain_tests(trained, asked.classes, signature(metric="attributions", **parts), asked.explained)
+    scores = run_trials(attack.trials, attack.attacker, keep=attack.trials, cache=cache, distributed=False)
+    return _attributions(attack, [one.fitted for one in scores if one.fitted])
 
 
-def explain_tests(
-    attackers: Iterable[Explainable], classes: Sequence[str], signature: str, outputs: Integers | None = None
-) -> Attributions:
-    """The words of each attacker's test captions; attackers on one table of captions, one a trial.
+def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
+    """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
 
     Args:
-        classes: the names of the classes, or of all tasks.
-        outputs: the numbers of the tasks to explain; all when None.
+        measured: of `lic`, or of `dbac`, with `keep_attackers=True`.
+        direction: of `dbac`.
+        classes: T to A: the tasks to explain, all when None.
 
-    >>> from captionbias.attackers.base import Examples, Trial
-    >>> from captionbias.explain.models import fit
-    >>> from captionbias.text import tokenize
-    >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
-    >>> attacker = fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0), "bow")
-    >>> explain_tests([attacker], ["female", "male"], "").by_word(least=5)["male"][0]["word"]
-    'wave'
+    Raises:
+        ValueError: no attackers of this direction were kept, they cannot be explained, or unknown tasks.
+
+    >>> from captionbias.metrics import lic
+    >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
+    >>> labels = ["female", "female", "male", "male"] * 20
+    >>> measured = lic.measure(predictions=captions, attributes=labels, preset="fast", keep_attackers=True)
+    >>> [row["word"] for row in explain(measured).by_word(least=1)["female"][:1]]
+    ['cooks']
     """
-    explained = [
-        (attacker.trial, contributions(attacker, attacker.trial.test, outputs), attacker.logits(attacker.trial.test))
-        for attacker in attackers
-    ]
-    examples = explained[0][0].examples
-    rows = np.concatenate([trial.test for trial, _, _ in explained])
-    values = np.concatenate([found.values for _, found, _ in explained])
-    logits = np.concatenate([found for _, _, found in explained])
-    truth = examples.targets[rows]
+    attack, attackers = measured_attack(measured, direction, classes)
+    if attack.attacker.explained is None:
+        raise ValueError(f"attackers of encoder {attack.attacker.name!r} cannot be explained; measure with another")
+    if attack.attacker.precision:
+        check_captum()
+    return _attributions(attack, attackers)
+
+
+def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
+    """The words of the test captions of the attack's trials; attackers are in their order."""
+    found = [contributions(attacker, attacker.trial.test, attack.explained) for attacker in attackers]
+    examples, tests = attack.trials[0].examples, [trial.test for trial in attack.trials]
+    rows, values = np.concatenate(tests), np.concatenate([one.values for one in found])
+    logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
+    truth, classes = examples.targets[rows], attack.classes
     if examples.multilabel:
-        chosen = np.arange(examples.outputs) if outputs is None else outputs
-        scores, truth = np.exp(-np.logaddexp(0, -logits[:, chosen])), truth[:, chosen]
-        classes = [classes[number] for number in chosen]
+        scores, truth = np.exp(-np.logaddexp(0, -logits[:, attack.explained])), truth[:, attack.explained]
+        classes = tuple(classes[number] for number in attack.explained)
     else:
-        scores = np.exp(log_probabilities(logits))
+        both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
+        scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
         values = np.hstack((-values, values)) if values.shape[1] == 1 else values
+    method = f"{attack.attacker.explained},{TOLERANCE:g}" if attack.attacker.precision else attack.attacker.explained
     return Attributions(
         tokens=examples.tokens.select(rows),
         values=values,
         scores=scores,
         rows=rows,
         truth=truth,
-        trials=np.repeat(np.arange(len(explained)), [len(trial.test) for trial, _, _ in explained]),
-        classes=tuple(classes),
-        largest_delta=max(found.largest_delta for _, found, _ in explained),
-        signature=signature,
+        trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
+        classes=classes,
+        largest_delta=max(one.largest_delta for one in found),
+        signature=f"metric:attributions|method:{method}|{attack.signature}",
     )

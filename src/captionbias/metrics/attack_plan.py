@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from captionbias.attackers.base import Trial
+from captionbias.attackers.base import Fitted, Trial, TrialScores
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,12 +15,19 @@ class AttackPlan:
 
     `name`: `lic`, or a direction of DBAC. `classes`: what the attacker's outputs are called: attribute values, or
     tasks. `trials`: of each side (`m` the captioner, `h` people) and each column of its captions, one trial a seed.
+    `fitted`: the attackers of the captioner's captions, if they were kept.
     """
 
     name: str
     classes: tuple[str, ...]
     trials: dict[str, list[list[Trial]]]
+    fitted: list[Fitted] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Trial]:
         """Every trial, in the order in which they are trained."""
         return (trial for columns in self.trials.values() for column in columns for trial in column)
+
+    def keep(self, answers: Mapping[Trial, TrialScores]) -> AttackPlan:
+        """The plan with those attackers of the captioner's captions that the answers came with."""
+        trials = itertools.chain.from_iterable(self.trials.get("m", []))
+        return replace(self, fitted=[fitted for trial in trials if (fitted := answers[trial].fitted)])

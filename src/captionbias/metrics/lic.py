@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 # `lstm` names another network in each paper.
-ENCODERS = {"lstm": "lstm-lic", "lstm-dbac": "lstm"}
+ENCODERS = {"lstm": "lstm-lic"}
 KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 NAMES = {"m": "model", "h": "human"}
 
@@ -63,6 +63,7 @@ def lic(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
+    keep_attackers: bool = False,
     progress: Progress = False,
 ) -> Measurement:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
@@ -102,6 +103,8 @@ def lic(
         details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
             intervals, and without training anything: the scores of test captions that are not in the training
             split, and how many they are. A trial without such captions does not count; a side without any has none.
+        keep_attackers: keep the attackers of the captioner's captions, for `captionbias.explain.explain`; `measure`
+            returns them. They are trained even if their scores are kept already.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
@@ -145,8 +148,10 @@ def lic(
     unseen = {trial: ~flags for trial, flags in seen.items()}
     if unseen_only:
         _check_unseen(unseen)
-    trained = run_trials(list(plan), attacker, cache=cache, distributed=distributed, progress=progress)
-    answers = dict(zip(plan, trained, strict=True))
+    queue = list(plan)
+    kept = [trial for column in plan.trials.get("m", []) for trial in column] if keep_attackers else []
+    trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
+    answers = dict(zip(queue, trained, strict=True))
     scored = _scores(plan, answers, len(captions), unseen if unseen_only else None)
 
     facts: dict[str, float] = {}
@@ -191,7 +196,8 @@ def lic(
         ),
         notes,
         tables,
-        {"lic": plan},
+        {"lic": plan.keep(answers)},
+        attacker,
     )
 
 

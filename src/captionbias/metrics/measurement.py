@@ -19,6 +19,7 @@ from captionbias.statistics.intervals import bootstrap_interval, resamples, stan
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from captionbias.attackers.registry import Attacker
     from captionbias.metrics.attack_plan import AttackPlan
 
 P = ParamSpec("P")
@@ -106,6 +107,7 @@ class Measurement:
         notes: what to know before the numbers are believed.
         details: nested tables, or None if they were not requested.
         plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
+        attacker: how these were trained.
 
     In a notebook it shows as a table with intervals.
     """
@@ -117,6 +119,7 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] | None = None
     plans: dict[str, AttackPlan] = field(default_factory=dict)
+    attacker: Attacker | None = None
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:

@@ -86,6 +86,10 @@ class Tokens:
         positions = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return replace(self, ids=self.ids[positions], offsets=offsets)
 
+    def positions(self, rows: Integers) -> Ids:
+        """Where the tokens of the captions `rows` are in `ids`, caption after caption."""
+        return replace(self, ids=np.arange(len(self.ids), dtype=np.int32)).select(rows).ids
+
     def between(self, start: int, end: int) -> Tokens:
         """The captions from `start` up to `end`; the word numbers are not copied."""
         first, last = self.offsets[start], self.offsets[end]

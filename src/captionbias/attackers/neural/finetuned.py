@@ -8,7 +8,7 @@ that would couple the processes step by step, and fix the precision of one that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -19,12 +19,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.checkpoint import checkpoint as computed_twice
 
-from captionbias.arrays import Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.attackers import batches
-from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
-from captionbias.attackers.neural.frozen import NormalizedMLP
+from captionbias.attackers.neural.layers import NormalizedMLP
 from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers, reading, special_tokens
 from captionbias.attackers.pretrained.models import Model
@@ -38,7 +38,7 @@ TOKENS_AT_ONCE = 4096
 Result = TypeVar("Result")
 
 
-def train(
+def fit(
     trials: Sequence[Trial],
     recipe: FineTuned,
     model: Model,
@@ -46,7 +46,7 @@ def train(
     device: torch.device,
     store: Store | None,
     identity: str,
-) -> list[TrialScores]:
+) -> list[FittedEncoder]:
     """Train an encoder and its head for each trial, and score it on the trial's test captions.
 
     With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
@@ -60,31 +60,44 @@ def train(
         ValueError: the model cannot be loaded, or its weights are not all there.
         RuntimeError: there is too little memory for one caption.
     """
-    keys = [trial_key(trial, identity, reads_words=True) for trial in trials]
     texts = as_texts(trials, *special_tokens(model))
+    fitted = []
     with all_cores():
         captions = _tokenized(texts.distinct, model)
-        return [
-            _train(trial, captions, recipe, model, precision, device, Checkpoint(store, key))
-            for trial, key in zip(texts.trials, keys, strict=True)
-        ]
+        for trial, numbered in zip(trials, texts.trials, strict=True):
+            checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
+            with own_random_numbers(trial.seed, device):
+                classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
+                _fit(classifier, numbered, captions, recipe, checkpoint)
+            scores = scores_from(numbered, _predict(classifier, numbered, captions))
+            checkpoint.remove()
+            classifier.zero_grad()
+            fitted.append(FittedEncoder(trial, scores, numbered, classifier, captions))
+    return fitted
 
 
-def _train(
-    trial: Trial,
-    captions: Captions,
-    recipe: FineTuned,
-    model: Model,
-    precision: str,
-    device: torch.device,
-    checkpoint: Checkpoint,
-) -> TrialScores:
-    with own_random_numbers(trial.seed, device):
-        classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
-        _fit(classifier, trial, captions, recipe, checkpoint)
-    logits = _predict(classifier, trial, captions)
-    checkpoint.remove()
-    return scores_from(trial, logits)
+@dataclass(frozen=True, eq=False)
+class FittedEncoder(Fitted):
+    """A trained encoder with its head. `numbered`: the trial with each caption as one word, the number of its text."""
+
+    numbered: Trial
+    classifier: Classifier
+    captions: Captions
+
+    def scores(self, rows: Integers) -> TrialScores:
+        return scores_from(*self._answer(rows))
+
+    def logits(self, rows: Integers) -> Floats:
+        trial, logits = self._answer(rows)
+        if trial.examples.multilabel:
+            return logits.numpy()
+        two = trial.examples.outputs == 2
+        return (logits[:, 1:] - logits[:, :1] if two else logits - logits.mean(1, keepdim=True)).numpy()
+
+    def _answer(self, rows: Integers) -> tuple[Trial, Tensor]:
+        trial = replace(self.numbered, test=rows)
+        with all_cores():
+            return trial, _predict(self.classifier, trial, self.captions)
 
 
 @dataclass(frozen=True, eq=False)
