@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,41 +98,27 @@ def test_kept_attackers_answer_wherever_they_were_trained(small_networks, mixed_
         np.testing.assert_allclose(scores.fitted.logits(trial.train), alone.logits(trial.train), atol=1e-4)
 
 
-class Ranks:
-    """Process `rank` of two, whose other has done its share."""
-
-    size = 2
-
-    def __init__(self, rank: int, others: dict[int, TrialScores]) -> None:
-        self.rank, self.others = rank, others
-
-    def sharing(self, digest: str):
-        self.digest = digest
-        return nullcontext()
-
-    def check(self) -> None:
-        pass
-
-    def gather(self, done: dict[int, TrialScores], total: int) -> list[TrialScores]:
-        assert all(scores.fitted is None for scores in done.values()), "attackers stay where they are"
-        return [(self.others | done)[number] for number in range(total)]
-
-
 def test_each_of_several_processes_trains_its_share_and_what_it_keeps(counted, seeded, monkeypatch):
+    """Two ranks, one after the other: each has the scores that the other would send."""
     alone = run_trials(seeded, counted.attacker, cache=False)
     counted.seeds()
-    digests = set()
+    sent = []
     for rank, trained in ((0, [0, 1, 3]), (1, [0, 2])):
-        ranks = Ranks(rank, dict(enumerate(alone)))
-        monkeypatch.setattr(engine, "crew", lambda ranks=ranks: ranks)
+
+        def share(keys, train, *, distributed, rank=rank):
+            own = dict(train(range(1 - rank, 4, 2)))
+            sent.append(keys)
+            assert all(scores.fitted is None for scores in own.values()), "attackers stay where they are"
+            return [own.get(number, alone[number]) for number in range(4)]
+
+        monkeypatch.setattr(engine, "share", share)
         found = run_trials(seeded, counted.attacker, keep=seeded[:1], cache=False)
         assert counted.seeds() == trained
         assert bits(found) == bits(alone)
         assert [scores.fitted is not None for scores in found] == [True, False, False, False]
-        digests.add(ranks.digest)
+    assert sent[0] == sent[1]
     run_trials(seeded, counted.attacker, cache=False)
-    assert len(digests) == 1
-    assert ranks.digest not in digests, "processes that keep other trials share them otherwise"
+    assert sent[2] != sent[0], "processes that keep other trials share them otherwise"
 
 
 # --- progress ---

@@ -44,8 +44,8 @@ class Audit:
             variance and differences; see `captionbias.analysis.compare.compare`.
         needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
             alone cannot.
-        words: of each captioner, which words give the attribute away, to the attackers of LIC: `by_class`, `by_word` (the first 30 of each
-            value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
+        words: of each captioner, which words give the attribute away to the first attacker of LIC: `by_class`, `by_word`
+            (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
             value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
             packages that compute them.
@@ -168,7 +168,7 @@ def audit(
             metric,
             watch=partial(_begin, steps, metric),
             bootstrap=bootstrap,
-            **_accepted(metric, options | {"keep_attackers": metric == "lic"}, preset),
+            **_accepted(metric, options | {"keep_attackers": int(metric == "lic")}, preset),
         )
     missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
     words = {}
@@ -182,7 +182,6 @@ def audit(
                     captions.predictions,
                     captions.attributes,
                     preset=preset,
-                    trials=trials,
                     seed=seed,
                     attribute_lexicon=attribute_lexicon,
                     cache=cache,

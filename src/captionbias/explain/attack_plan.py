@@ -68,11 +68,11 @@ def measured_attack(
     if plan is None or not plan.fitted or measured.attacker is None:
         raise ValueError(
             f"measured has no attackers of direction {direction!r}: measure lic, or dbac in this direction, with "
-            "keep_attackers=True"
+            "keep_attackers=1 or more"
         )
     explained = _explained(plan.classes) if measured.metric == "lic" else _numbers_of(classes, plan.classes)
     rest = measured.signature.partition("|")[2]
-    return Attack(plan.trials["m"][0], plan.classes, explained, measured.attacker, rest), plan.fitted
+    return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, measured.attacker, rest), plan.fitted
 
 
 def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, options: Mapping[str, Any]) -> Attack:

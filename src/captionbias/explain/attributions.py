@@ -266,7 +266,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
 
     Args:
-        measured: of `lic`, or of `dbac`, with `keep_attackers=True`.
+        measured: of `lic`, or of `dbac`, with `keep_attackers`.
         direction: of `dbac`.
         classes: T to A: the tasks to explain, all when None.
 
@@ -276,7 +276,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     >>> from captionbias.metrics import lic
     >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
-    >>> measured = lic.measure(predictions=captions, attributes=labels, preset="fast", keep_attackers=True)
+    >>> measured = lic.measure(predictions=captions, attributes=labels, preset="fast", keep_attackers=1)
     >>> [row["word"] for row in explain(measured).by_word(least=1)["female"][:1]]
     ['cooks']
     """

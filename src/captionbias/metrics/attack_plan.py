@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +14,7 @@ class AttackPlan:
 
     `name`: `lic`, or a direction of DBAC. `classes`: what the attacker's outputs are called: attribute values, or
     tasks. `trials`: of each side (`m` the captioner, `h` people) and each column of its captions, one trial a seed.
-    `fitted`: the attackers of the captioner's captions, if they were kept.
+    `fitted`: the first attackers of the captioner's captions, if they were kept.
     """
 
     name: str
@@ -27,7 +26,11 @@ class AttackPlan:
         """Every trial, in the order in which they are trained."""
         return (trial for columns in self.trials.values() for column in columns for trial in column)
 
+    def first(self, side: str, count: int) -> list[Trial]:
+        """The first trials of a side's first column."""
+        return self.trials[side][0][:count] if side in self.trials else []
+
     def keep(self, answers: Mapping[Trial, TrialScores]) -> AttackPlan:
         """The plan with those attackers of the captioner's captions that the answers came with."""
-        trials = itertools.chain.from_iterable(self.trials.get("m", []))
+        trials = self.first("m", len(answers))
         return replace(self, fitted=[fitted for trial in trials if (fitted := answers[trial].fitted)])

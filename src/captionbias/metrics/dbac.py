@@ -68,7 +68,7 @@ def dbac(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    keep_attackers: bool = False,
+    keep_attackers: int = 0,
     progress: Progress = False,
 ) -> Measurement:
     """DBAC in both directions, as published and matched, with every part it is made of.
@@ -115,8 +115,8 @@ def dbac(
             captions are also in the training split, and its `unseen` holds `dbac`, `dbac_matched` and the omegas over
             the others, and how many those are: with the same attackers, and weighed by how often these captions, those
             of all trials together, name what they name. A trial without such captions does not count.
-        keep_attackers: keep the attackers of the captioner's captions, for `captionbias.explain.explain`; `measure`
-            returns them. They are trained even if their scores are kept already.
+        keep_attackers: keep so many attackers of the captioner's captions, the first, for
+            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
@@ -164,8 +164,7 @@ def dbac(
 
     by_direction, plans, reports = plan_dbac(captions, settings, directions, values, classes, seed, notes)
     queue = [trial for plan in plans.values() for trial in plan]
-    kept = [trial for plan in plans.values() for column in plan.trials.get("m", []) for trial in column]
-    kept = kept if keep_attackers else []
+    kept = [trial for plan in plans.values() for trial in plan.first("m", keep_attackers)]
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 

@@ -63,7 +63,7 @@ def lic(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    keep_attackers: bool = False,
+    keep_attackers: int = 0,
     progress: Progress = False,
 ) -> Measurement:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
@@ -103,8 +103,8 @@ def lic(
         details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
             intervals, and without training anything: the scores of test captions that are not in the training
             split, and how many they are. A trial without such captions does not count; a side without any has none.
-        keep_attackers: keep the attackers of the captioner's captions, for `captionbias.explain.explain`; `measure`
-            returns them. They are trained even if their scores are kept already.
+        keep_attackers: keep so many attackers of the captioner's captions, the first, for
+            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
@@ -149,7 +149,7 @@ def lic(
     if unseen_only:
         _check_unseen(unseen)
     queue = list(plan)
-    kept = [trial for column in plan.trials.get("m", []) for trial in column] if keep_attackers else []
+    kept = plan.first("m", keep_attackers)
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
     scored = _scores(plan, answers, len(captions), unseen if unseen_only else None)
