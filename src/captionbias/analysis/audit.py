@@ -44,9 +44,9 @@ class Audit:
             variance and differences; see `captionbias.analysis.compare.compare`.
         needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
             alone cannot.
-        words: of each captioner, which words give the attribute away to the first attacker of LIC: `by_class`, `by_word`
-            (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
-            value), `signature`.
+        words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
+            (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each
+            value, with every word's value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
             packages that compute them.
         alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after

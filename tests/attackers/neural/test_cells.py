@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
+from captionbias.attackers.neural.encoders import CELLS
 from captionbias.attackers.neural.lstm import LSTM
-from captionbias.attackers.neural.recurrent import CELLS
 from captionbias.attackers.neural.rnn import RNN
 from captionbias.attackers.neural.time_steps import Steps
 

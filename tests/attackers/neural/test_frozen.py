@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torch import Tensor, nn
 
 from captionbias.attackers import recipes
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.neural.frozen import BatchNorm, NormalizedMLP
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import open_store
@@ -51,83 +48,6 @@ def passes(monkeypatch) -> list[int]:
 
     monkeypatch.setattr(BertModel, "forward", counted)
     return counts
-
-
-# --- the head of LIC ---
-
-
-def filled(values: Tensor, rows: int) -> tuple[Tensor, Tensor]:
-    """Batches of several trials, filled up with large rows to `rows`, and which rows are real."""
-    trials, real, width = values.shape
-    flags = torch.arange(rows) < real
-    return torch.cat((values, torch.full((trials, rows - real, width), 1e3)), 1), flags.expand(trials, -1)
-
-
-def test_normalisation_is_torch_s_in_training_and_after_with_filled_rows():
-    ours, theirs = BatchNorm(3, 4), [nn.BatchNorm1d(4) for _ in range(3)]
-    with torch.no_grad():
-        ours.weight.normal_()
-        ours.bias.normal_()
-        for number, one in enumerate(theirs):
-            one.weight.copy_(ours.weight[number, 0])
-            one.bias.copy_(ours.bias[number, 0])
-    for real in (8, 3, 2, 5):
-        values = torch.randn(3, real, 4) * 3 + 1
-        found = ours(*filled(values, 8))[:, :real]
-        torch.testing.assert_close(
-            found, torch.stack([one(own) for one, own in zip(theirs, values, strict=True)]), atol=1e-6, rtol=1e-5
-        )
-    torch.testing.assert_close(ours.mean[:, 0], torch.stack([one.running_mean for one in theirs]), atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(
-        ours.variance[:, 0], torch.stack([one.running_var for one in theirs]), atol=1e-6, rtol=1e-6
-    )
-    ours.eval()
-    values = torch.randn(3, 6, 4)
-    wanted = torch.stack([one.eval()(own) for one, own in zip(theirs, values, strict=True)])
-    torch.testing.assert_close(ours(*filled(values, 8))[:, :6], wanted, atol=1e-6, rtol=1e-5)
-
-
-def test_a_step_of_one_caption_gives_numbers():
-    """Where torch's own raises: the last step of an epoch may be one."""
-    norm = BatchNorm(1, 4)
-    assert norm(*filled(torch.randn(1, 1, 4), 1)).isfinite().all()
-    assert norm.variance.isfinite().all()
-
-
-def torch_head(ours: NormalizedMLP, trial: int) -> nn.Sequential:
-    width, hidden, outputs = ours.hidden.weight.shape[1], ours.hidden.weight.shape[2], ours.output.weight.shape[2]
-    layers = (
-        nn.BatchNorm1d(width),
-        nn.Linear(width, hidden),
-        nn.BatchNorm1d(hidden),
-        nn.LeakyReLU(),
-        nn.Linear(hidden, outputs),
-    )
-    with torch.no_grad():
-        for theirs, own in ((layers[1], ours.hidden), (layers[4], ours.output)):
-            theirs.weight.copy_(own.weight[trial].T)
-            theirs.bias.copy_(own.bias[trial, 0])
-    return nn.Sequential(*layers)
-
-
-def test_the_head_is_that_of_torch_s_layers_and_learns_as_they_do():
-    ours = NormalizedMLP([torch.Generator().manual_seed(seed) for seed in (1, 2)], (6, 5, 3))
-    theirs = [torch_head(ours, trial) for trial in range(2)]
-    learner = torch.optim.SGD(ours.parameters(), 0.1)
-    learners = [torch.optim.SGD(one.parameters(), 0.1) for one in theirs]
-    for real in (7, 4, 7):
-        values = torch.randn(2, real, 6)
-        found = ours(*filled(values, 7))[:, :real]
-        wanted = torch.stack([one(own) for one, own in zip(theirs, values, strict=True)])
-        torch.testing.assert_close(found, wanted, atol=1e-6, rtol=1e-5)
-        (found.square().sum() + wanted.square().sum()).backward()
-        for optimizer in (learner, *learners):
-            optimizer.step()
-            optimizer.zero_grad()
-    ours.eval()
-    values = torch.randn(2, 5, 6)
-    wanted = torch.stack([one.eval()(own) for one, own in zip(theirs, values, strict=True)])
-    torch.testing.assert_close(ours(*filled(values, 7))[:, :5], wanted, atol=1e-6, rtol=1e-5)
 
 
 # --- training ---
