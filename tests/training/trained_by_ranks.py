@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gensim  # noqa: F401  so that each process finds it imported
 import numpy as np
 import torch
 from accelerate import PartialState
 from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, Trainer, TrainerCallback, TrainingArguments
 
-from captionbias.synthetic import plant
+from captionbias.synthetic import Planted, plant
 from captionbias.training import BiasCallback, bias_metrics, caption_images
 from tests.training import conftest
 
@@ -32,10 +33,7 @@ def bias_in(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "epoch": None} for row in logs if "eval_empty_captions" in row]
 
 
-def trained(folder: Path) -> dict[str, Any]:
-    planted = plant(101, captions=2, a_to_t=0.7, seed=5)  # an odd number, so that no share is equal
-    tokenizer = conftest.tokenizer.__wrapped__(planted)
-    learner = conftest.learner.__wrapped__(tokenizer)
+def trained(folder: Path, planted: Planted, tokenizer: Any, learner: torch.nn.Module) -> dict[str, Any]:
     pixels = [torch.tensor(image, dtype=torch.float32) for image in np.random.default_rng(0).random((101, 3, 8, 8))]
     rows = [{"pixel_values": one, "labels": torch.tensor([4, 5, 3])} for one in pixels]
     human = {"references": planted.references, "attributes": planted.attributes, "tasks": planted.tasks}
@@ -66,13 +64,16 @@ def trained(folder: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     folder, port = Path(sys.argv[1]), sys.argv[2]
     torch.set_num_threads(1)
+    planted = plant(101, captions=2, a_to_t=0.7, seed=5)  # an odd number, so that no share is equal
+    tokenizer = conftest.tokenizer.__wrapped__(planted)
+    learner = conftest.learner.__wrapped__(tokenizer)
     launched = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     environments = {"one": {}} | {
         str(rank): {**launched, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in (0, 1)
     }
     for name, environment in environments.items():
-        if not os.fork():  # the imports take longer than all else
+        if not os.fork():  # imports take longer than all else
             os.environ.update(environment)
-            (folder / f"{name}.json").write_text(json.dumps(trained(folder)))
+            (folder / f"{name}.json").write_text(json.dumps(trained(folder, planted, tokenizer, learner)))
             sys.exit()
     sys.exit(any(os.wait()[1] for _ in environments))
