@@ -13,7 +13,7 @@ from captionbias.attackers import convex
 from captionbias.attackers.base import score_tasks
 from captionbias.attackers.engine import run_trials
 from captionbias.explain import attributions as module
-from captionbias.explain.attributions import Attributions, attribute_captions
+from captionbias.explain.attributions import Attributions, attribute_captions, explain
 from captionbias.metrics import dbac, lic
 from captionbias.metrics import dbac as measuring
 from captionbias.synthetic import plant
@@ -108,7 +108,7 @@ def test_the_attacker_is_trained_as_dbac_trains_the_captioner_s(monkeypatch, of_
         seen.update(zip((trial.name for trial in trials), zip(trials, scores, strict=True), strict=True))
         return scores
 
-    monkeypatch.setitem(measuring.__globals__, "run_trials", kept)
+    monkeypatch.setitem(measuring.measure.__globals__, "run_trials", kept)
     settings = {"preset": "fast", "seed": 3, "trials": 1}
     dbac(**planted, **settings, directions=["t_to_a"], bootstrap=0, alignment="constant")
     trial, scores = seen["t_to_a m seed 3"]
@@ -318,3 +318,34 @@ def test_without_captum_nothing_is_trained(monkeypatch):
     monkeypatch.setattr(module, "run_trials", None)
     with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
         attribute_captions(*people())
+
+
+# --- the attackers that gave the score ---
+
+
+@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+def test_the_attackers_of_lic_explain_the_score_that_they_gave(encoder):
+    """Kept, they are as many as were requested, and their answers are those that LIC is made of."""
+    planted = vars(plant(240, captions=2, a_to_t=0.9))
+    settings = {"preset": "fast", "encoder": encoder, "trials": 3, "bootstrap": 0, "cache": False}
+    measured = lic.measure(**planted, **settings, keep_attackers=3, details=True)
+    assert measured.flat() == lic(**planted, **settings, details=True)
+    found = explain(measured)
+    for number, row in enumerate(measured.details["trials"]["m"]):
+        of_trial = found.trials == number
+        truth = found.scores[of_trial, found.truth[of_trial]]
+        right = found.scores[of_trial].argmax(axis=1) == found.truth[of_trial]
+        assert 100 * (truth * right).mean() == pytest.approx(row["lic"], abs=1e-2)
+    assert {"handbag", "teddy", "bear", "cake"} & {row["word"] for row in found.by_word(least=3)["female"][:3]}
+    one = explain(lic.measure(**planted, **settings, keep_attackers=1))
+    np.testing.assert_array_equal(one.values, found.values[found.trials == 0])
+
+
+def test_the_attackers_of_dbac_explain_what_tells_a_planted_task():
+    planted = vars(plant(240, captions=2, t_to_a=0.9))
+    settings = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False, "alignment": "constant"}
+    measured = dbac.measure(**planted, **settings, keep_attackers=2)
+    women = explain(measured, "t_to_a", classes=["handbag"]).by_word(least=3)["handbag"]
+    assert {row["word"] for row in women[:3]} & {"woman", "lady", "girl"}
+    with pytest.raises(ValueError, match="keep_attackers=1 or more"):
+        explain(dbac.measure(**planted, **settings), "t_to_a")

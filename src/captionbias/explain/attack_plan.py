@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Fitted, Trial
+from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.registry import Attacker, find_attacker
+from captionbias.attackers.splits import stratified_split
 from captionbias.captions import check_captions
-from captionbias.metrics.dbac import plan_dbac
-from captionbias.metrics.inputs import number_classes
+from captionbias.explain.contributions import TOLERANCE
+from captionbias.metrics.inputs import note_nothing_masked, number_classes, shown_tasks
 from captionbias.metrics.lic import ENCODERS, plan_lic
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.protocol import lexicon_name, preset_settings, signature, whole_number
-from captionbias.text import load_lexicon
+from captionbias.text import find_mentions, load_lexicon, named_labels
 
 # Arguments of one direction alone.
 ONE_WAY = {"a_to_t": ("attribute_lexicon",), "t_to_a": ("tasks", "references", "task_lexicon", "classes")}
@@ -27,7 +28,7 @@ ONE_WAY = {"a_to_t": ("attribute_lexicon",), "t_to_a": ("tasks", "references", "
 class Attack:
     """Trials on one table of captions, whose attackers predict the `classes` (tasks, from T to A).
 
-    `explained`: the numbers of the outputs to explain. `signature`: everything that determines the attackers.
+    `explained`: the numbers of the outputs to explain. `signature`: everything that determines the result.
     """
 
     trials: list[Trial]
@@ -71,8 +72,9 @@ def measured_attack(
             "keep_attackers=1 or more"
         )
     explained = _explained(plan.classes) if measured.metric == "lic" else _numbers_of(classes, plan.classes)
-    rest = measured.signature.partition("|")[2]
-    return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, measured.attacker, rest), plan.fitted
+    parts = measured.signature.partition("|")
+    signature = f"metric:attributions|method:{_method(measured.attacker)}|of:{measured.metric}|{parts[2]}"
+    return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, measured.attacker, signature), plan.fitted
 
 
 def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, options: Mapping[str, Any]) -> Attack:
@@ -88,8 +90,10 @@ def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, optio
         explained=_explained(names),
         attacker=attacker,
         signature=signature(
+            metric="attributions",
             preset=preset,
             **attacker.signature(),
+            method=_method(attacker),
             trials=chosen["trials"],
             split=f"balanced,{chosen['test_share']:g}",
             seed=seed,
@@ -110,17 +114,28 @@ def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, optio
     preset, chosen = _settings("dbac", preset or "dbac-2026", options)
     attacker = _attacker(chosen["encoder"], options)
     notes: list[str] = []
-    values, classes = number_classes(checked, notes)
-    _, plans, _ = plan_dbac(checked, chosen | {"alignment": "constant"}, ["t_to_a"], values, classes, seed, notes)
-    plan = plans["t_to_a"]
+    _, classes = number_classes(checked, notes)
+    lexicon, words = load_lexicon(chosen["task_lexicon"]), checked.words(chosen["tokenizer"])
+    mentions = find_mentions(words.tokens, lexicon, chosen["tokenizer"])
+    note_nothing_masked(mentions, lexicon, notes)
+    named = named_labels(words.tokens, mentions, len(lexicon.labels))
+    shown, names = shown_tasks(checked, words, named, lexicon, notes)
+    occurring = np.flatnonzero(shown.any(axis=0))
+    names = tuple(names[task] for task in occurring)
+    examples = Examples(words.mask(mentions, lexicon.mask).model, shown[:, occurring], len(names), lexicon.mask)
     return Attack(
-        trials=plan.trials["m"][0],
-        classes=plan.classes,
-        explained=_numbers_of(options["classes"], plan.classes),
+        trials=[
+            Trial(f"t_to_a m seed {number}", examples, *stratified_split(classes, chosen["test_share"], number), number)
+            for number in range(seed, seed + chosen["trials"])
+        ],
+        classes=names,
+        explained=_numbers_of(options["classes"], names),
         attacker=attacker,
         signature=signature(
+            metric="attributions",
             preset=preset,
             **attacker.signature(),
+            method=_method(attacker),
             direction="t_to_a",
             trials=chosen["trials"],
             split=f"{chosen['test_share']:g}",
@@ -136,6 +151,10 @@ PLANS: dict[str, Callable[[Any, Any, str | None, int, Mapping[str, Any]], Attack
     "a_to_t": _a_to_t,
     "t_to_a": _t_to_a,
 }
+
+
+def _method(attacker: Attacker) -> str | None:
+    return f"{attacker.explained},{TOLERANCE:g}" if attacker.precision else attacker.explained
 
 
 def _attacker(encoder: Any, options: Mapping[str, Any]) -> Attacker:

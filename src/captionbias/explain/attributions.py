@@ -14,7 +14,7 @@ from captionbias.attackers.base import Fitted
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import ENCODERS
 from captionbias.explain.attack_plan import Attack, measured_attack, plan_attack
-from captionbias.explain.contributions import TOLERANCE, check_captum, contributions
+from captionbias.explain.contributions import check_captum, contributions
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource, Tokens
@@ -302,7 +302,6 @@ def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
         both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
         scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
         values = np.hstack((-values, values)) if values.shape[1] == 1 else values
-    method = f"{attack.attacker.explained},{TOLERANCE:g}" if attack.attacker.precision else attack.attacker.explained
     return Attributions(
         tokens=examples.tokens.select(rows),
         values=values,
@@ -312,5 +311,5 @@ def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,
         largest_delta=max(one.largest_delta for one in found),
-        signature=f"metric:attributions|method:{method}|{attack.signature}",
+        signature=attack.signature,
     )

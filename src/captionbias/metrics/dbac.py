@@ -244,6 +244,12 @@ def plan_dbac(
     if "t_to_a" in directions:
         check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"])
         shown, names = shown_tasks(captions, words, named["task"], lexicons["task"], notes)
+        if captions.tasks is None and captions.predictions is not None:
+            note(
+                notes,
+                "t_to_a: the tasks are those that human captions name, which no captioner can know as well: the score "
+                "can lean below 0. Give tasks (--tasks)",
+            )
         by_direction["t_to_a"] = t_to_a(words, shown, names, named["attribute"], lexicons["attribute"].labels)
 
     masks = {name: lexicons[MASKED[name]].mask for name in by_direction}

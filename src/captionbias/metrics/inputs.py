@@ -79,12 +79,6 @@ def shown_tasks(
             "references: no human caption names a task of task_lexicon, so the images show none; give tasks, "
             "or the words that these captions use as task_lexicon"
         )
-    if captions.predictions is not None:
-        note(
-            notes,
-            "t_to_a: the tasks are those that human captions name, which no captioner can know as well: the score "
-            "can lean below 0. Give tasks (--tasks)",
-        )
     return flags, lexicon.labels
 
 

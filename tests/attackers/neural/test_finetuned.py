@@ -31,6 +31,7 @@ from captionbias.captions import CaptionBiasWarning
 from captionbias.explain.contributions import contributions
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN
+from tests.patience import PATIENCE
 
 pytest.importorskip("sentence_transformers")
 
@@ -421,7 +422,7 @@ def test_a_killed_process_s_training_goes_on_in_the_middle(tiny_bert, class_tria
         [sys.executable, "-c", KILLED],
         input=given,
         env=environment | {"PYTHONPATH": SOURCE, "ACCELERATE_USE_CPU": "1"},
-        timeout=SECONDS,
+        timeout=PATIENCE,
     )
     assert killed.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
