@@ -188,7 +188,7 @@ def test_labels_and_tasks_of_two_files_are_joined_and_images_without_either_left
     files = ["--attributes", tmp_path / "labels.csv", "--tasks", tmp_path / "tasks.jsonl"]
     arguments = [folder / "dbac.json", *files, "--output", tmp_path / "w.csv"]
     assert "1 of 999 images have no label in 'gender'" in refused(*arguments)
-    result = CliRunner().invoke("weights", list(map(str, [*arguments, "--keep", "female", "--keep", "male"])))
+    result = CliRunner().invoke(app, ["weights", *map(str, [*arguments, "--keep", "female", "--keep", "male"])])
     assert result.exit_code == 0, result.output
     assert "1 of 1,000 images have no row in" in result.stderr
     assert "1 of 999 images have no label in" in result.stderr
@@ -211,7 +211,7 @@ def test_a_report_s_data_are_read_by_captioner(folder, tmp_path):
     given = ["--attributes", folder / "train.parquet", "--output", tmp_path / "w.parquet", "--top", 1]
     for name in two:
         told = invoke("weights", tmp_path / "report.json", *given, "--captioner", name)
-        rows = [row for of in found.result("dbac", name)["details"]["sources"].values() for row in of]
+        rows = [row for of in found.details("dbac", name)["sources"].values() for row in of]
         assert told.splitlines()[1] == in_words(strongest(rows, 1)[0])
     assert "several captioners: name one of biased, faithful" in refused(tmp_path / "report.json", *given)
     assert "it has biased, faithful" in refused(tmp_path / "report.json", *given, "--captioner", "nic")
@@ -246,10 +246,17 @@ def dbac_file(*rows):
         (dbac_file(), "the quality inverse_cross_entropy has no pairs"),
         ({"metric": "dbac", "details": {"sources": {"a_to_t": 3}}}, "does not say where a DBAC comes from"),
         (dbac_file(ADDS, 7), "does not say where a DBAC comes from"),
+        (dbac_file(ADDS | {"amplification": "much"}), "does not say where a DBAC comes from"),
+        (dbac_file(ADDS | {"named_m": "often"}), "does not say where a DBAC comes from"),
+        (dbac_file({"amplification": 0.1}), "does not say where a DBAC comes from"),
+        (dbac_file(ADDS | {"amplification": float("nan")}), "adds to the score (as published)"),
         (dbac_file(ROW), "is of one side alone"),
         (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "adds to the score (as published)"),
         (dbac_file(ADDS | {"amplification_matched": -0.1}), "adds to the score (matched)"),
-        (dbac_file(ADDS, ADDS | {"task": "Kuchen"}), "no image shows 'Kuchen'"),
+        (
+            dbac_file(ADDS, ADDS | {"task": "Kuchen"}),
+            "is about task 'Kuchen', which no image has; give tasks under the names",
+        ),
     ],
 )
 def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path):
