@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import runpy
 import sys
@@ -24,6 +23,7 @@ from captionbias.app.wiring import QUEUE
 from captionbias.captions.tables import table_from_memory
 from captionbias.metrics.catalogue import METRICS
 from captionbias.synthetic import plant
+from tests.app.conftest import write_csv
 from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
@@ -65,18 +65,10 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Clie
             server.kill()
 
 
-def table(path: Path, columns: dict[str, Any]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    return path
-
-
 @pytest.fixture
 def nic(tmp_path: Path) -> Path:
     """A table with everything, in which two columns could be the label."""
-    return table(
+    return write_csv(
         tmp_path / "nic.csv",
         {
             "image_id": range(240),
@@ -136,14 +128,14 @@ def test_a_column_that_was_guessed_wrong_can_be_corrected(clients: dict[str, Cli
 
 def test_people_may_have_a_file_of_their_own_and_warnings_are_shown(clients: dict[str, Client], tmp_path: Path) -> None:
     ids = [f"<b>{row}</b>" for row in range(240)]
-    mine = table(tmp_path / "mine.csv", {"image_id": ids, "caption": PLANTED.predictions})
+    mine = write_csv(tmp_path / "mine.csv", {"image_id": ids, "caption": PLANTED.predictions})
     people = {
         "image_id": ids[:200],
         "references": [captions[0] for captions in PLANTED.references[:200]],
         "gender": PLANTED.attributes[:200],
     }
     client = clients["lic"]
-    read(client, handle_file(mine), handle_file(table(tmp_path / "people.csv", people)))
+    read(client, handle_file(mine), handle_file(write_csv(tmp_path / "people.csv", people)))
     answer = client.predict("gender", api_name="/measure")
     assert {captioner for captioner, _ in scores(answer)} == {"mine"}
     assert "40 " in answer[0]
@@ -155,11 +147,11 @@ def test_what_cannot_be_measured_is_told_in_plain_words_that_are_no_html(
 ) -> None:
     client = clients["directional_ba"]
     rows = {"caption": ["a man", "<img src=x onerror=alert(1)>"] * 5, "references": ["a man"] * 10}
-    read(client, handle_file(table(tmp_path / "<b>x.csv", rows)))
+    read(client, handle_file(write_csv(tmp_path / "<b>x.csv", rows)))
     with pytest.raises(AppError, match="no attribute is chosen: choose the column"):
         client.predict("gender", api_name="/measure")
     label = {"gender": ["<img src=x onerror=alert(1)>", "female"] * 5}
-    read(client, handle_file(table(tmp_path / "y.csv", rows | label)))
+    read(client, handle_file(write_csv(tmp_path / "y.csv", rows | label)))
     with pytest.raises(AppError) as told:
         client.predict("gender", api_name="/measure")
     assert "<img" not in str(told.value)

@@ -95,16 +95,3 @@ def test_a_bad_row_is_one_line_and_leaves_the_earlier_build(tmp_path: Path) -> N
     assert line.startswith("error: b.csv: emotion[0] is 'joy': it must be one of amusement")
     assert state(to) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["original", "to"]
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    source = write(tmp_path / "original", artemis())
-    before = state(source)
-    _, complaint = invoke("artemis_emotions", "--from", source, "--to", source, status=2)
-    assert "which no earlier build of artemis_emotions wrote: name another folder" in complaint
-    assert state(source) == before
-
-
-def test_it_needs_both_folders() -> None:
-    assert "--to" in invoke("artemis_emotions", "--from", ".", status=2)[1]
-    assert "--from" in invoke("artemis_emotions", "--to", ".", status=2)[1]

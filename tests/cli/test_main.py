@@ -216,21 +216,6 @@ def test_files_of_every_kind_give_the_library_s_scores_and_everything_else(
     assert [file.name for file in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_what_is_undefined_is_left_out_of_the_file_and_a_dash_on_the_screen(tmp_path):
-    body = [
-        (image, "a person with a dog", "a person with a cake", "female" if image % 2 else "male") for image in range(60)
-    ]
-    table = write_csv(tmp_path / "all.csv", ["image_id", "caption", "references", "gender"], body)
-    shown = invoke(
-        *("measure", "dbac", "--predictions", table, "--references", table, "--direction", "a_to_t", *QUICK),
-        *("--output", tmp_path / "dbac.json"),
-    )
-    written = strict(tmp_path / "dbac.json")
-    assert "dbac_a_to_t_matched" not in written["scores"]
-    assert not any("dbac_matched" in row for row in written["details"]["a_to_t"]["trials"])
-    assert re.search(r"DBAC, matched\s+-\s*\n", shown)
-
-
 ALONE = {
     "captioner": (["lic_m", "omega_m_a_to_t"], ["lic", "lic_d", "dbac_a_to_t", "omega_h_a_to_t"], "human captions"),
     "people": (["lic_d", "omega_h_a_to_t"], ["lic", "lic_m", "dbac_a_to_t", "omega_m_a_to_t"], "captioner"),

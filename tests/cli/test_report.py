@@ -62,17 +62,9 @@ def files(folder):
 
 
 def audited(planted, **options):
-    given = planted["nic"]
-    return audit(
-        {name: one.predictions for name, one in planted.items()},
-        given.references,
-        given.attributes,
-        given.tasks,
-        trials=2,
-        bootstrap=60,
-        cache=False,
-        **options,
-    )
+    people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
+    captioners = {name: one.predictions for name, one in planted.items()}
+    return audit(captioners, **people, trials=2, bootstrap=60, cache=False, **options)
 
 
 def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path):

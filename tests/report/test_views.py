@@ -10,7 +10,6 @@ from captionbias.metrics import catalogue
 from captionbias.report import views
 from captionbias.report.views import Column, Grid
 from captionbias.report.wording import verdict
-from captionbias.synthetic import plant
 from tests.report.conftest import audited
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
@@ -86,15 +85,6 @@ def test_without_an_interval_there_is_no_verdict(planted):
     for row in views.scores(audited(planted["sat"], metrics=["lic"], bootstrap=0)).rows:
         assert row[3:6] == [None, None, None]
         assert row[6] in (None, "-")
-
-
-def test_t_to_a_below_zero_with_tasks_that_people_named_is_no_mitigation():
-    people = vars(plant(400, captions=2, t_to_a=-1.0))
-    people["tasks"] = None
-    found = audited(people.pop("predictions"), **people, metrics=["dbac"])
-    (row,) = (row for row in views.scores(found).rows if row[1] == "DBAC T to A, matched")
-    assert row[4] < 0
-    assert row[-1] == "cannot tell"
 
 
 def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
