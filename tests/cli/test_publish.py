@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -64,14 +65,23 @@ def test_a_process_publishes_to_the_endpoint_of_the_environment(hub, dataset, tm
     found = hub.repos["datasets", "alice/captions"]
     assert found.files["coco/test.parquet"] == (dataset / "coco/test.parquet").read_bytes()
     assert found.commits[-1].message == "Two captions"
+    again = process(hub, tmp_path, "dataset", dataset, "--to", "alice/captions")
+    assert again.stdout == f"already up to date: {hub.url}/datasets/alice/captions\n"
+    assert len(found.commits) == 2
 
 
-def test_a_process_with_a_wrong_token_does_not_print_it(hub, dataset, tmp_path):
-    done = process(hub, tmp_path, "dataset", dataset, "--to", "alice/captions", HF_TOKEN="hf_wrong")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: alice/captions: the Hub does not accept the access token")
-    assert done.stderr.count("\n") == 1
-    assert "hf_wrong" not in done.stdout + done.stderr
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        ("", r"there is no access token.*hf auth login.*"),
+        ("hf_wrong", r"alice/captions: the Hub does not accept the access token.*"),
+    ],
+)
+def test_a_process_without_a_valid_token_says_so_and_does_not_print_it(hub, dataset, tmp_path, token, message):
+    done = process(hub, tmp_path, "dataset", dataset, "--to", "alice/captions", HF_TOKEN=token)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(f"error: {message}\n", done.stderr)
+    assert not token or token not in done.stderr
     assert hub.repos == {}
 
 

@@ -139,7 +139,11 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
             raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, results))}")
         sources = results[captioner or next(iter(results))]["details"]["sources"]
         rows = [row for name in sources if direction in (None, name) for row in sources[name]]
-        found: list[Row] = [{key: row[key] for key in row if key in LABELS or row[key] is not None} for row in rows]
+        found: list[Row] = [
+            {key: row[key] for key in LABELS}
+            | {key: float(row[key] + 0.0) for key in row if key not in LABELS and row[key] is not None}
+            for row in rows
+        ]
     except (OSError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(
             f"{file} does not say where a DBAC comes from ({type(error).__name__}: {error}): give what {WRITTEN_BY} "

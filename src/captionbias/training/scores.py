@@ -234,5 +234,9 @@ def _rows(captions: Captions, rows: Sequence[int]) -> Captions:
 
 
 def _usable(name: str, captions: Captions) -> Captions:
-    """LIC does not use the tasks, and images without any are no reason to leave it out."""
-    return replace(captions, tasks=None) if name == "lic" else captions
+    """Some metrics do not use the tasks, and images without any are no reason to leave these out."""
+    if "task_lexicon" not in find_metric(name).options():
+        return replace(captions, tasks=None)
+    if captions.tasks is not None and not any(captions.tasks):
+        raise ValueError("tasks has no task in any image that has a caption")
+    return captions
