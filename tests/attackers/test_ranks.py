@@ -32,7 +32,6 @@ from pathlib import Path
 import accelerate, torch
 import numpy as np
 from captionbias.attackers import ranks
-from tests.patience import PATIENCE
 
 folder = Path(sys.argv[1])
 ranks.BEAT, ranks.LINGER = 0.05, 1.0

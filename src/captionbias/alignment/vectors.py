@@ -20,7 +20,7 @@ from urllib.request import urlopen
 import numpy as np
 
 from captionbias.arrays import Flags, Floats32
-from captionbias.io.plain_pickle import read_plain_pickle
+from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -263,11 +263,8 @@ def _read_saved(path: Path) -> KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import FastTextKeyedVectors
 
-    kinds = (KeyedVectors, FastTextKeyedVectors, np.ndarray, np.dtype, set, frozenset)
-    admitted: dict[str, Any] = {f"{kind.__module__}.{kind.__name__}": kind for kind in kinds}
-    for made in (np.empty(0), np.float64()):
-        function: Any = made.__reduce__()[0]
-        admitted |= {f"numpy.{core}.multiarray.{function.__name__}": function for core in ("core", "_core")}
+    kinds = (KeyedVectors, FastTextKeyedVectors, set, frozenset)
+    admitted: dict[str, Any] = ARRAYS | {f"{kind.__module__}.{kind.__name__}": kind for kind in kinds}
     with _open(path) as file:
         vectors = read_plain_pickle(file, admitted)
     if not isinstance(vectors, KeyedVectors):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import itertools
+import json
 import math
 import os
 import pickle
@@ -18,13 +20,15 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from captionbias.attackers.base import TrialScores
 from captionbias.attackers.device import device
 from captionbias.captions.check import CaptionBiasWarning
+from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 
 if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
@@ -36,6 +40,7 @@ BEAT = 0.1  # seconds between two signs of life
 SILENCE = 45.0  # without any until a rank counts as dead; training may hold the interpreter for a while
 NOTE_AFTER, PATIENCE = 5.0, 600.0  # for ranks that have not come
 LINGER = 3.0  # for the others to learn why this rank fails
+PROTOCOL = 4  # of pickles: with later ones numpy's arrays name other functions
 PART_BYTES = 4 << 20  # the store takes 8 MiB at once
 ONE_PROCESS = "if only one process is to measure, pass distributed=False"
 RESUME = "look at its output; finished trials are kept, run again to go on"
@@ -143,7 +148,7 @@ class _Ranks:
             for position, result in finished:
                 self.results[position] = result
                 self._check()
-            self.packed = pickle.dumps(self.results)
+            self.packed = pickle.dumps(self.results, PROTOCOL)
             self._until(lambda: self.own.left)
             if self.rank == 0:  # its process may hold the store
                 self._until(lambda: all(status.left for status in self.others.values()))
@@ -225,11 +230,11 @@ class _Ranks:
                 store.set(f"{self.rank} {start}", self.packed[start : start + PART_BYTES])  # type: ignore[arg-type]
             self.own.bytes = len(self.packed)
         self.own.beat += 1
-        store.set(str(self.rank), pickle.dumps(self.own))  # type: ignore[arg-type]
+        store.set(str(self.rank), json.dumps(asdict(self.own)))
 
     def _look(self, store: Store) -> None:
         here = [rank for rank in self.expected if rank in self.others or store.check([str(rank)])]
-        shown = map(pickle.loads, store.multi_get(list(map(str, here))))
+        shown = (_Status(**json.loads(status)) for status in store.multi_get(list(map(str, here))))
         before, self.others = self.others, dict(zip(here, shown, strict=True))
         for rank, status in self.others.items():
             if rank not in before or before[rank].beat != status.beat:
@@ -241,7 +246,7 @@ class _Ranks:
         if self.own.bytes and not self.own.left and all(status.bytes for status in self.others.values()):
             for rank, status in self.others.items():
                 starts = range(0, status.bytes, PART_BYTES)
-                self.results |= pickle.loads(b"".join(store.get(f"{rank} {start}") for start in starts))
+                self.results |= _read(b"".join(store.get(f"{rank} {start}") for start in starts))
             self.own.left = True
 
 
@@ -252,6 +257,13 @@ def _launchers_store() -> Store:
 
     store: Store = next(rendezvous("env://", timeout=timedelta(seconds=2 * PATIENCE)))[0]
     return store
+
+
+def _read(results: bytes) -> dict[int, Any]:
+    """Scores of trials and plain data; no other pickle is read, as it could run code."""
+    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
+    found: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
+    return found
 
 
 def _listed(ranks: Iterable[int]) -> str:

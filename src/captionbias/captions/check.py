@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any, TypeAlias
 
@@ -36,7 +36,7 @@ class Captions:
     image_ids: tuple[str, ...] | None
     # What was split into words, by tokenizer: of both sides, and of the human side for every captioner.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
-    _human_words: dict[str, Words] = field(default_factory=dict, compare=False, kw_only=True)
+    _human_words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
 
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the captions of another captioner, which alone are checked.
@@ -53,14 +53,16 @@ class Captions:
             ('a guy', 'a woman')
         """
         lists = _as_lists({"predictions": predictions, "attributes": self.attributes})
-        return Captions(
-            _checked_predictions(lists["predictions"], self.image_ids),
-            self.references,
-            self.attributes,
-            self.tasks,
-            self.image_ids,
-            _human_words=self._human_words,
-        )
+        checked = _checked_predictions(lists["predictions"], self.image_ids)
+        return self._with_words_of(replace(self, predictions=checked))
+
+    def without_tasks(self) -> Captions:
+        """The same captions, whose tasks are those that human captions name."""
+        return self._with_words_of(replace(self, tasks=None))
+
+    def _with_words_of(self, other: Captions) -> Captions:
+        object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
+        return other
 
     def words(self, tokenizer: str = "words") -> Words:
         """The captions of both sides split into words, over one vocabulary.

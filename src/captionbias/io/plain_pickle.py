@@ -6,6 +6,14 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
+import numpy as np
+
+# What the pickles of arrays and of numpy's numbers name, to admit.
+ARRAYS: dict[str, Callable[..., Any]] = {"numpy.ndarray": np.ndarray, "numpy.dtype": np.dtype}
+for _made in (np.empty(0), np.float64()):
+    _function: Any = _made.__reduce__()[0]
+    ARRAYS |= {f"numpy.{core}.multiarray.{_function.__name__}": _function for core in ("core", "_core")}
+
 
 class _PlainUnpickler(pickle.Unpickler):
     def __init__(self, file: BinaryIO, admitted: Mapping[str, Callable[..., Any]]) -> None:

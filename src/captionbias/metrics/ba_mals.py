@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +93,7 @@ def ba_mals(
         if captions.references is None:
             raise ValueError("references is missing: BA compares what model captions name with what people's name")
         predictions = references = attributes = tasks = None
-        captions = replace(captions, tasks=None)
+        captions = captions.without_tasks()
     if words and captions is None:
         raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
     lexicon: LexiconSource = task_lexicon

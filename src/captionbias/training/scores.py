@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -236,7 +235,7 @@ def _rows(captions: Captions, rows: Sequence[int]) -> Captions:
 def _usable(name: str, captions: Captions) -> Captions:
     """Some metrics do not use the tasks, and images without any are no reason to leave these out."""
     if "task_lexicon" not in find_metric(name).options():
-        return replace(captions, tasks=None)
+        return captions.without_tasks()
     if captions.tasks is not None and not any(captions.tasks):
         raise ValueError("tasks has no task in any image that has a caption")
     return captions
