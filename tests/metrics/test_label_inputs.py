@@ -199,7 +199,8 @@ def read(**given_input):
         ("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks")
     )
     return read_labels(
-        **everything | {"attribute_lexicon": "gender", "task_lexicon": LEXICON, "tokenizer": "words"} | given_input
+        None,
+        **everything | {"attribute_lexicon": "gender", "task_lexicon": LEXICON, "tokenizer": "words"} | given_input,
     )
 
 

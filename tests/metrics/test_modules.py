@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import subprocess
 import sys
@@ -18,10 +17,11 @@ import pytest
 import captionbias
 from captionbias import metrics
 from captionbias.hub import modules
+from captionbias.metrics.catalogue import METRICS
 from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
-NAMES = sorted(metrics.__all__)
+NAMES = sorted(METRICS)
 OF_LABELS = ["ba_mals", "directional_ba", "dpa", "label_leakage", "multi_directional_ba"]
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
 
@@ -65,7 +65,7 @@ def quick(name: str) -> dict[str, Any]:
 
 
 def arguments(name: str) -> set[str]:
-    return set(inspect.signature(getattr(metrics, name)).parameters)
+    return getattr(metrics, name).options()
 
 
 def labels(name: str) -> dict[str, Any]:
