@@ -208,8 +208,8 @@ def test_the_longest_name_counts_and_the_tokenizer_is_the_one_asked_for():
     captions = {"predictions": ["a hot dog.", "a dog."], "attributes": VALUES, "tasks": [["dog"], ["dog"]]}
 
     def predicted(tokenizer):
-        (block,) = read(**captions, tokenizer=tokenizer).blocks()
-        return [[TASKS[task] for task in np.flatnonzero(row)] for row in block.predicted_tasks]
+        labels = read(**captions, tokenizer=tokenizer)
+        return [[TASKS[task] for task in np.flatnonzero(row)] for row in labels.predicted_tasks]
 
     assert predicted("words") == [["hot dog"], ["dog"]]
     assert predicted("whitespace") == [[], []]
