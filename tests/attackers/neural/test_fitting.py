@@ -85,13 +85,6 @@ def steps_of(model: ByHeart, trial: Trial, place: int) -> list[list[int]]:
     return [[row for row in seen.captions[place].tolist() if row in own] for seen in model.seen if seen.training]
 
 
-def test_two_classes_have_one_output_and_all_else_one_each(class_trial, task_trial):
-    assert outputs(class_trial(classes=2)) == 1
-    assert outputs(class_trial(classes=3)) == 3
-    assert outputs(task_trial(tasks=1)) == 1
-    assert outputs(task_trial(tasks=2)) == 2
-
-
 @BUCKETED
 def test_every_epoch_trains_on_every_training_caption_once(bucketed):
     trials = [trial_of(n, seed) for seed, n in enumerate(SIZES)]
@@ -213,12 +206,6 @@ def test_each_step_of_each_trial_draws_its_dropout_by_the_trial_s_own_seed():
     assert all(map(torch.equal, alone, masks([other, one], place=1)))
     assert not any(map(torch.equal, alone, masks([other])))
     assert not any(map(torch.equal, alone, masks([replace(one, seed=7)])))
-
-
-def test_the_rate_of_dropout_is_the_recipe_s():
-    for rate in (0.0, 0.1, 0.5):
-        dropped = torch.cat([mask.flatten() for mask in masks([trial_of(64)], rate)])
-        assert dropped.float().mean().item() == pytest.approx(rate, abs=0.02 if rate else 0)
 
 
 def test_nothing_that_fills_up_a_step_has_a_weight():
