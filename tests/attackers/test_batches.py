@@ -172,10 +172,6 @@ def test_tested_captions_all_come_once_in_steps_of_like_length(lengths, batch, s
     assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans))
 
 
-def test_no_tested_captions_are_no_steps():
-    assert batches.by_length(trial_of([3, 4], test=np.arange(0)), 8).shape == (0, 8)
-
-
 # --- pad ---
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-import captionbias
 from captionbias.attackers.pretrained import models
 from captionbias.attackers.pretrained.models import find_model, is_model
 from captionbias.attackers.registry import find_attacker
@@ -155,18 +153,11 @@ def test_bert_stands_on_the_model_that_is_named(downloads, tiny_bert):
     assert usual.identity == named.identity
 
 
-def test_a_download_without_weights_is_refused(downloads, folder):
-    (folder / "model.safetensors").unlink()
-    snapshot(downloads, "me/mine", folder)
-    with pytest.raises(ValueError, match=r"encoder 'me/mine': .*hub.* lacks \.safetensors weights"):
-        find_attacker("me/mine")
-
-
 @pytest.mark.parametrize("name", ["me/mine", "all-MiniLM-L6-v2", "models/of/mine", "~no.such.user/mine", "../mine"])
 def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(downloads, tmp_path, monkeypatch, name):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    with pytest.raises(ValueError, match=f"encoder '{name}' is no folder here") as refused:
+    with pytest.raises(ValueError, match=f"encoder '{name}' is neither a folder here") as refused:
         find_attacker(name)
     for told in (
         str(tmp_path / "here"),
@@ -178,40 +169,12 @@ def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(download
 
 
 def test_the_message_names_the_argument_that_it_is_about(downloads):
-    with pytest.raises(ValueError, match=r"model 'me/mine' is no folder .* its folder as model="):
+    with pytest.raises(ValueError, match=r"model 'me/mine' is neither a folder .* its folder as model="):
         find_attacker("bert-frozen", model="me/mine")
     with pytest.raises(
         ValueError, match="model 'me/mine' is only for encoder bert-frozen and bert-finetuned; leave it out"
     ):
         find_attacker("lstm", model="me/mine")
-
-
-def test_a_script_without_a_network_finds_downloads_where_the_environment_says(tiny_bert, tmp_path):
-    """And takes no second for it: nothing that encodes is imported."""
-    found = snapshot(tmp_path, "me/mine", tiny_bert)
-    code = """
-import sys
-from captionbias.attackers.pretrained.models import find_model
-
-print(find_model("me/mine").folder)
-try:
-    find_model("me/another")
-except ValueError as error:
-    print(error)
-print({"torch", "transformers", "sentence_transformers"} & set(sys.modules))
-"""
-    environment = {
-        "HF_HUB_CACHE": str(tmp_path),
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": str(Path(captionbias.__file__).parents[1]),
-    }
-    done = subprocess.run([sys.executable, "-c", code], env=environment, text=True, capture_output=True, cwd=tmp_path)
-    first, second, third = done.stdout.splitlines()
-    assert (first, third, done.stderr) == (str(found), "set()", "")
-    assert (
-        f"encoder 'me/another' is no folder here ({tmp_path}/me/another), not among downloaded models ({tmp_path})"
-        in second
-    )
 
 
 def test_names_of_pretrained_models_are_distinguished_from_others(tmp_path, monkeypatch):
