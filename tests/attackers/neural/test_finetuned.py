@@ -23,7 +23,7 @@ from captionbias.attackers import ranks as processes
 from captionbias.attackers import registry as attackers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.neural import checkpoints, finetuned
-from captionbias.attackers.neural.finetuned import Captions, Classifier, FittedEncoder
+from captionbias.attackers.neural.finetuned import Classifier, FittedEncoder, TokenizedTexts
 from captionbias.attackers.pretrained import encoding
 from captionbias.attackers.recipes import BERT_FINETUNED
 from captionbias.attackers.registry import find_attacker
@@ -263,7 +263,7 @@ def test_another_error_is_raised_at_once(tiny_bert, class_trial, monkeypatch):
 @pytest.mark.parametrize(("longest", "parts"), [(64, 1), (65, 2)])
 def test_a_published_step_is_one_part_up_to_64_tokens_a_caption(longest, parts):
     lengths = np.array([longest, *range(1, 64)])
-    captions = Captions([torch.ones(length, dtype=torch.int64) for length in lengths], lengths, 0)
+    captions = TokenizedTexts([torch.ones(length, dtype=torch.int64) for length in lengths], lengths, 0)
     assert len(lengths) == BERT_FINETUNED.schedule.batch
     assert len(captions.in_parts(np.argsort(-lengths), finetuned.TOKENS_AT_ONCE, CPU)) == parts
 

@@ -26,7 +26,13 @@ from captionbias.attackers.neural.fitting import base_rates, fit_and_score, one_
 from captionbias.attackers.neural.layers import MLP, NormalizedMLP, parts
 from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.embeddings import EmbeddingStore
-from captionbias.attackers.pretrained.encoding import encoder, load_encoder, no_threads_of_tokenizers, special_tokens
+from captionbias.attackers.pretrained.encoding import (
+    encoder,
+    load_encoder,
+    no_threads_of_tokenizers,
+    special_tokens,
+    whole_characters,
+)
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
 from captionbias.attackers.recipes import Frozen
@@ -133,7 +139,7 @@ class WholeEncoder:
         if blank is None or not tokenizer.is_fast:
             lacking = "a token for nothing" if blank is None else "the places of its tokens in a text"
             raise self.refusal(f"its tokenizer does not give {lacking}")
-        whole = [text.encode("utf-8", "replace").decode() for text in self.texts]
+        whole = whole_characters(self.texts)
         with no_threads_of_tokenizers():
             cut = tokenizer(whole, truncation=True, max_length=self.encoder.max_seq_length, return_offsets_mapping=True)
         lengths = np.fromiter(map(len, cut["input_ids"]), np.int64, len(whole))
