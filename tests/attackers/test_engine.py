@@ -237,18 +237,6 @@ def test_after_an_exception_of_the_function_no_trial_is_started_and_none_is_trai
     assert len(counting.trained(tmp_path / "log")) == begun + 12 - kept
 
 
-def test_what_the_function_raises_comes_out_as_it_is(seeded):
-    raised = KeyboardInterrupt()
-
-    def tell(finished: int, total: int) -> None:
-        if finished == 2:
-            raise raised
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        run_trials(seeded, find_attacker("bow"), progress=tell)
-    assert caught.value is raised
-
-
 # --- the cache ---
 
 
@@ -269,47 +257,6 @@ def test_a_trial_several_times_in_a_list_is_trained_once(counted, seeded):
         found = run_trials([trial, *seeded[1:2], trial, trial], counted.attacker, placement=where)
         assert len({*bits(found[:1]), *bits(found[2:])}) == 1
         assert counted.seeds().count(trial.seed) == 1
-
-
-def test_another_seed_split_or_caption_trains(counted, seeded):
-    trial = seeded[0]
-    run_trials([trial], counted.attacker)
-    assert counted.seeds() == [0]
-    examples = trial.examples
-    others = [
-        replace(trial, seed=7),
-        replace(trial, train=trial.train[1:]),
-        replace(trial, train=trial.train[::-1]),
-        replace(trial, test=trial.test[1:]),
-        replace(trial, examples=replace(examples, targets=1 - examples.targets)),
-        replace(trial, examples=replace(examples, tokens=examples.tokens.select(np.roll(np.arange(60), 1)))),
-    ]
-    run_trials(others, counted.attacker)
-    assert counted.seeds() == [0] * 5 + [7]
-
-
-def test_another_name_or_spelling_trains_nothing(counted, seeded):
-    """The attacker sees numbers: a model's trials are found again when human captions bring further words."""
-    tokens = seeded[0].examples.tokens
-    run_trials(seeded[:1], counted.attacker)
-    spelled = replace(tokens, words=(*(word.upper() for word in tokens.words), "unheard"))
-    run_trials(
-        [replace(seeded[0], name="other", examples=replace(seeded[0].examples, tokens=spelled))], counted.attacker
-    )
-    assert counted.seeds() == [0]
-
-
-def test_another_precision_or_encoder_trains(counted, seeded, small_networks):
-    for precision in ("fp32", "bf16"):
-        run_trials(seeded, find_attacker(counted.module, precision))
-        assert counted.seeds() == [0, 1, 2, 3]
-    found = [
-        run_trials(seeded, find_attacker(*how))
-        for how in (("rnn", "fp32"), ("rnn", "bf16"), ("lstm", "fp32"), ("bow",), (counted.module, "fp32"))
-    ]
-    assert len({bits(scores)[0] for scores in found}) == 5
-    assert len(open_store(True).keys("trial")) == 6 * 4
-    assert counted.seeds() == []
 
 
 def test_without_a_cache_nothing_is_kept_or_read_and_a_folder_of_ones_own_is_the_only_one(

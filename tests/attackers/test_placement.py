@@ -107,15 +107,6 @@ def test_an_own_module_s_scores_are_the_same_everywhere(counting, mixed_trials, 
         assert bits(trained_in(where, mixed_trials, attacker)) == bits(plain), where
 
 
-@pytest.mark.parametrize("where", ["processes", "stacked"])
-def test_a_trial_twice_in_a_list_with_a_cache(small_networks, mixed_trials, where):
-    """Two workers meet the same key: one trains it, the other waits for its scores."""
-    attacker = find_attacker("rnn", "fp32")
-    wanted = trained_in("plain", mixed_trials, attacker)
-    twice = run_trials([*mixed_trials, *mixed_trials], attacker, placement=where)
-    assert alike(twice, [*wanted, *wanted])
-
-
 @pytest.mark.parametrize("where", PLACEMENTS)
 def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(class_trial, where):
     """With more, BLAS cuts a sum of 10,000 numbers between them, and a score depends on the machine's cores."""

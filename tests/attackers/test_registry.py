@@ -199,10 +199,10 @@ def test_an_own_module_is_known_by_its_file_and_its_schedule(own, tmp_path):
         ("{own}:", "cannot be imported"),
         (":Mine", "cannot be imported"),
         (".{own}:Mine", "cannot be imported"),
-        ("{own}:number", "is no class of torch.nn.Module"),
-        ("{own}:make", "is no class of torch.nn.Module"),
-        (3, "encoder 3 is no class of torch.nn.Module"),
-        (None, "encoder None is no class of torch.nn.Module"),
+        ("{own}:number", "must be a subclass of torch.nn.Module"),
+        ("{own}:make", "must be a subclass of torch.nn.Module"),
+        (3, "encoder 3 must be a subclass of torch.nn.Module"),
+        (None, "encoder None must be a subclass of torch.nn.Module"),
     ],
 )
 def test_what_is_no_module_is_refused_with_the_way_out(own, encoder, message):
@@ -212,7 +212,7 @@ def test_what_is_no_module_is_refused_with_the_way_out(own, encoder, message):
 
 
 def test_an_object_in_place_of_its_class_is_refused(own):
-    with pytest.raises(ValueError, match=r"is no class of torch\.nn\.Module"):
+    with pytest.raises(ValueError, match=r"must be a subclass of torch\.nn\.Module"):
         find_attacker(__import__(own).Mine())
 
 

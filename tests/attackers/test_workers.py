@@ -243,16 +243,6 @@ def test_closing_stops_the_work():
     assert not caught, "whoever closes knows that work is left"
 
 
-def test_a_result_that_breaks_on_its_way_is_not_called_a_killed_worker():
-    class Broken:
-        def __reduce__(self) -> tuple[object, ...]:
-            return int, ("not a number",)
-
-    with pytest.raises(RuntimeError, match="un-serialize") as raised:
-        list(in_workers(lambda item: Broken(), range(4), 2))
-    assert "killed" not in str(raised.value)
-
-
 @pytest.mark.parametrize(("to_group", "where"), [(True, "waiting"), (False, "in the loop's body")])
 def test_control_c_ends_everything_at_once(to_group, where):
     script = f"""

@@ -94,7 +94,7 @@ def in_workers(
 
 
 def _processes_can_start() -> bool:
-    """Not from a daemonic process, nor without a temporary folder or semaphores: joblib then has no multiprocessing."""
+    """Not from a daemonic process, nor without a temporary folder or semaphores, which joblib needs."""
     from joblib.parallel import mp
 
     try:

@@ -35,8 +35,8 @@ class Attributions:
             `tokens.offsets[i]` to `tokens.offsets[i + 1]`. Above 0 a word speaks for the class, below 0 against it.
         scores: `(n, classes)`, the attacker's probability of each class; those of tasks do not add up to 1.
         rows: `(n,)`, the row of each caption in the input.
-        truth: what the attacker should have said: `(n,)`, the number of each caption's own class; from T to A
-            `(n, classes)`, which tasks its image shows: several, one or none. `own` has either as flags.
+        truth: what the attacker should predict: `(n,)`, the number of each caption's true class; from T to A
+            `(n, classes)`, which tasks its image shows: several, one or none. `is_true` has either as flags.
         trials: `(n,)`, the number of the trial that scored each caption.
         classes: the names of the classes; from T to A, of the tasks that are explained.
         largest_delta: the largest difference between the sum of a caption's values and what it should be, in log-odds.
@@ -54,15 +54,15 @@ class Attributions:
     signature: str
 
     @property
-    def own(self) -> Flags:
-        """Which classes are a caption's own, flags `(n, classes)`."""
+    def is_true(self) -> Flags:
+        """Which classes a caption truly has, flags `(n, classes)`."""
         if self.truth.ndim == 2:
             return self.truth.astype(bool)
         return np.asarray(self.truth[:, None] == np.arange(len(self.classes)))
 
     @property
-    def answered(self) -> Flags:
-        """The classes that the attacker says a caption has, `(n, classes)`: the likeliest; tasks above a half."""
+    def is_predicted(self) -> Flags:
+        """Which classes the attacker predicts, flags `(n, classes)`: the likeliest one; tasks above a half."""
         if self.truth.ndim == 2:
             return np.asarray(self.scores > 0.5)
         return np.asarray(self.scores.argmax(axis=1)[:, None] == np.arange(len(self.classes)))
@@ -92,10 +92,10 @@ class Attributions:
 
     def _of_class(self, number: int, trials: int) -> dict[str, float]:
         captions, toward = len(self.tokens), self.values[:, number]
-        members = self.own[:, number]
+        members = self.is_true[:, number]
         sums = np.bincount(self.tokens.rows, toward, minlength=captions).astype(np.float64)
         length = np.sqrt(np.bincount(self.tokens.rows, toward**2, minlength=captions))
-        right = self.answered[:, number] & (length > 0)
+        right = self.is_predicted[:, number] & (length > 0)
         quantities: dict[str, tuple[Floats, Flags]] = {
             "score": (self.scores[:, number], members),
             "sum": (sums, members),
@@ -137,7 +137,7 @@ class Attributions:
 
         Returns:
             `words`, a list; `values`, for each class a list as long; `scores`, for each class a probability; `trials`,
-            how many of them scored it; `attribute`, its own class, or `tasks`, those of its image that are explained.
+            how many of them scored it; `attribute`, its true class, or `tasks`, those of its image that are explained.
 
         Raises:
             ValueError: no trial has it in its test split.
@@ -145,19 +145,19 @@ class Attributions:
         found = np.flatnonzero(self.rows == caption)
         if not len(found):
             raise ValueError(
-                f"captions[{caption}] is in no trial's test split: values are given for captions that an attacker has "
-                "not learnt from; `rows` lists those, and more trials score more of them"
+                f"captions[{caption}] is in no trial's test split: only captions that an attacker has not learnt from "
+                "have values; `rows` lists those, and more trials score more of them"
             )
         spans = [slice(self.tokens.offsets[row], self.tokens.offsets[row + 1]) for row in found]
         values = np.mean([self.values[span] for span in spans], axis=0)
         scores = self.scores[found].mean(axis=0)
-        own = [name for name, there in zip(self.classes, self.own[found[0]].tolist(), strict=True) if there]
+        true = [name for name, flag in zip(self.classes, self.is_true[found[0]].tolist(), strict=True) if flag]
         return {
             "words": [self.tokens.words[word] for word in self.tokens.ids[spans[0]]],
             "values": {name: values[:, number].tolist() for number, name in enumerate(self.classes)},
             "scores": dict(zip(self.classes, scores.tolist(), strict=True)),
             "trials": len(found),
-            **({"tasks": own} if self.truth.ndim == 2 else {"attribute": own[0]}),
+            **({"tasks": true} if self.truth.ndim == 2 else {"attribute": true[0]}),
         }
 
 
@@ -215,7 +215,8 @@ def attribute_captions(
         attribute_lexicon: A to T: what is masked: a built-in lexicon, a file or a mapping, see
             `captionbias.text.load_lexicon`.
         task_lexicon: T to A: what is masked, likewise.
-        cache: keep embeddings of pretrained encoders in the usual folder (True), in this one, or not at all (False).
+        cache: keep scores of finished trials and embeddings of pretrained encoders in the usual folder (True), in this
+            one, or not at all (False). Attackers are not kept: each call trains them.
 
     Raises:
         ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.

@@ -21,16 +21,14 @@ import torch
 import captionbias
 from captionbias.attackers import ranks as processes
 from captionbias.attackers import registry as attackers
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.neural import checkpoints, finetuned
-from captionbias.attackers.neural.finetuned import Captions, Classifier, FittedEncoder
+from captionbias.attackers.neural.finetuned import Classifier, FittedEncoder, TokenizedTexts
 from captionbias.attackers.pretrained import encoding
 from captionbias.attackers.recipes import BERT_FINETUNED
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning
 from captionbias.explain.contributions import contributions
 from captionbias.text import tokenize
-from captionbias.text.tokens import UNKNOWN
 from tests.patience import PATIENCE
 
 pytest.importorskip("sentence_transformers")
@@ -126,36 +124,7 @@ def test_nothing_is_learnt_where_nothing_is_planted(tiny_bert, class_trial):
     assert 0.35 < scores.correct.mean() < 0.65
 
 
-def test_a_last_step_of_one_caption_is_no_hindrance(tiny_bert, class_trial):
-    (scores,) = trained([class_trial(n=6 * 32 + 1 + 60, test=60)], tiny_bert)
-    assert scores.correct.mean() > 0.8
-
-
 # --- what the encoder is given ---
-
-
-def test_masked_and_unknown_words_are_the_encoders_own_tokens(tiny_bert, monkeypatch):
-    texts = ["maskedword w1 w2", "lost w3", "maskedword maskedword sign0 w4", "w5", *(f"w{n}" for n in range(6, 20))]
-    tokens = tokenize(texts)
-    tokens = replace(tokens, words=tuple(UNKNOWN if word == "lost" else word for word in tokens.words))
-    rows = np.arange(len(texts))
-    trial = Trial("", Examples(tokens, rows % 2, 2, mask="maskedword"), rows, rows[:4], 0)
-    given, features = [], Classifier.features
-
-    def listen(self, tokens, real):
-        if not self.training:
-            given.extend(row[kept].tolist() for row, kept in zip(tokens, real, strict=True))
-        return features(self, tokens, real)
-
-    monkeypatch.setattr(Classifier, "features", listen)
-    trained([trial], tiny_bert)
-    words = (tiny_bert / "vocab.txt").read_text().split("\n")
-    assert sorted(" ".join(words[number] for number in row) for row in given) == [
-        "[CLS] [MASK] [MASK] sign0 w4 [SEP]",
-        "[CLS] [MASK] w1 w2 [SEP]",
-        "[CLS] [UNK] w3 [SEP]",
-        "[CLS] w5 [SEP]",
-    ]
 
 
 def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
@@ -295,7 +264,7 @@ def test_another_error_is_raised_at_once(tiny_bert, class_trial, monkeypatch):
 @pytest.mark.parametrize(("longest", "parts"), [(64, 1), (65, 2)])
 def test_a_published_step_is_one_part_up_to_64_tokens_a_caption(longest, parts):
     lengths = np.array([longest, *range(1, 64)])
-    captions = Captions([torch.ones(length, dtype=torch.int64) for length in lengths], lengths, 0)
+    captions = TokenizedTexts([torch.ones(length, dtype=torch.int64) for length in lengths], lengths, 0)
     assert len(lengths) == BERT_FINETUNED.schedule.batch
     assert len(captions.in_parts(np.argsort(-lengths), finetuned.TOKENS_AT_ONCE, CPU)) == parts
 
@@ -334,41 +303,6 @@ def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial
     assert bits(trained([trial], tiny_bert, tmp_path)) == undisturbed
     assert len(passes) == 9 - (stop - 1) + 1, "the steps that are left, and the test captions"
     assert not list(tmp_path.iterdir()), "it goes with its training"
-
-
-@pytest.mark.usefixtures("kept_at_every_step")
-def test_a_damaged_checkpoint_is_left_out(tiny_bert, class_trial, tmp_path, monkeypatch, passes):
-    trial = class_trial(n=110, test=20)
-    undisturbed = bits(trained([trial], tiny_bert))
-    with stopped_in_step(monkeypatch, 7):
-        trained([trial], tiny_bert, tmp_path)
-    (path,) = tmp_path.iterdir()
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    passes.clear()
-    with pytest.warns(CaptionBiasWarning, match=r"checkpoint-.* is damaged.* computed anew"):
-        assert bits(trained([trial], tiny_bert, tmp_path)) == undisturbed
-    assert len(passes) == 9 + 1
-
-
-@pytest.mark.usefixtures("kept_at_every_step")
-def test_what_makes_another_training_makes_another_checkpoint(
-    tiny_bert, steady_bert, class_trial, tmp_path, monkeypatch, passes
-):
-    trial = class_trial(n=110, test=20)
-    with stopped_in_step(monkeypatch, 7):
-        trained([trial], tiny_bert, tmp_path)
-    spelled = replace(trial.examples, tokens=tokenize([f"x{text}" for text in trial.examples.tokens.texts()]))
-    others: list[tuple[Trial, Path, str]] = [
-        (replace(trial, examples=spelled), tiny_bert, "fp32"),
-        (trial, tiny_bert, "bf16"),
-        (trial, steady_bert, "fp32"),
-    ]
-    for other, model, precision in others:
-        passes.clear()
-        trained([other], model, tmp_path, precision)
-        assert len(passes) == 9 + 1
 
 
 # --- by name ---

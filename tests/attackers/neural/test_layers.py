@@ -11,7 +11,7 @@ from scipy.stats import kstest, norm
 from torch import Tensor, nn
 
 from captionbias.attackers.batches import FIRST_WORD_ROW, PADDING_ROW, UNKNOWN_ROW
-from captionbias.attackers.neural.layers import MLP, BatchNorm, Embedding, Linear, NormalizedMLP, uniform
+from captionbias.attackers.neural.layers import MLP, BatchNorm, Embedding, NormalizedMLP, uniform
 
 
 def generators(*seeds: int) -> list[torch.Generator]:
@@ -29,15 +29,6 @@ def test_uniform_reaches_its_bound_and_never_passes_it():
     assert found.requires_grad
     assert found.abs().max().item() == pytest.approx(1 / math.sqrt(25), rel=1e-3)
     assert found.abs().max() <= 1 / math.sqrt(25)
-
-
-def test_linear_starts_as_torch_s_own():
-    own, theirs = Linear(generators(3, 4), 30, 2000), nn.Linear(30, 2000)
-    for trial in range(2):
-        assert drawn_alike(own.weight[trial], theirs.weight)
-        assert drawn_alike(own.bias[trial], theirs.bias)
-    assert own.weight.abs().max().item() == pytest.approx(theirs.weight.abs().max().item(), rel=1e-3)
-    assert not torch.equal(own.weight[0], own.weight[1])
 
 
 @pytest.mark.parametrize("widths", [(5, 2), (5, 6, 4, 2)])

@@ -177,15 +177,6 @@ def test_it_starts_by_the_trial_s_seed_and_a_learning_rate_of_0_learns_nothing(c
     assert all(map(torch.equal, calls[0][0].parameters(), start.parameters()))
 
 
-def test_bucketed_batches_hold_captions_of_like_length(class_trial, mean):
-    spans = {}
-    for bucketed in (False, True):
-        module, calls = noting(mean, bucketed=bucketed)
-        train(class_trial(n=300), module)
-        spans[bucketed] = np.mean([np.ptp(lengths.numpy()) for _, _, lengths, training, _ in calls if training])
-    assert spans[True] < 3 < spans[False]
-
-
 @pytest.mark.parametrize(
     ("kind", "count", "outputs"), [("class_trial", 2, 1), ("class_trial", 3, 3), ("task_trial", 2, 2)]
 )
@@ -218,12 +209,6 @@ def test_it_learns_a_planted_class(class_trial, mean, classes):
     assert scores.log_probability.dtype == np.float64
     assert scores.correct.mean() > 0.9
     assert scores.correct[scores.log_probability > np.log(0.5)].all()
-
-
-def test_it_learns_planted_tasks_and_without_a_signal_it_is_chance(class_trial, task_trial, mean):
-    assert train(task_trial(n=600, tasks=3), mean).correct.mean() > 0.75  # by chance, all are right in a third
-    noise = train(class_trial(n=700, signal=0.0, test=400), mean)
-    assert noise.correct.mean() == pytest.approx(0.5, abs=0.1)  # 4 standard errors
 
 
 def test_bfloat16_is_autocast_alone(class_trial, mean):

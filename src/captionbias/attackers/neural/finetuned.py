@@ -26,7 +26,13 @@ from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
 from captionbias.attackers.neural.layers import NormalizedMLP
 from captionbias.attackers.pretrained.distinct_texts import as_texts
-from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers, reading, special_tokens
+from captionbias.attackers.pretrained.encoding import (
+    all_cores,
+    no_threads_of_tokenizers,
+    reading,
+    special_tokens,
+    whole_characters,
+)
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned
 from captionbias.attackers.stored_trials import trial_key
@@ -82,7 +88,7 @@ class FittedEncoder(Fitted):
 
     numbered: Trial
     classifier: Classifier
-    captions: Captions
+    captions: TokenizedTexts
 
     def scores(self, rows: Integers) -> TrialScores:
         return scores_from(*self._answer(rows))
@@ -101,7 +107,7 @@ class FittedEncoder(Fitted):
 
 
 @dataclass(frozen=True, eq=False)
-class Captions:
+class TokenizedTexts:
     """Distinct captions as token numbers, and how many tokens each has."""
 
     tokens: list[Tensor]
@@ -124,7 +130,7 @@ class Captions:
 Part = tuple[Tensor, Tensor]
 
 
-def _tokenized(texts: list[str], model: Model) -> Captions:
+def _tokenized(texts: list[str], model: Model) -> TokenizedTexts:
     """As the encoder's own tokenizer has them, cut off where the encoder ends."""
     from transformers import AutoConfig, AutoTokenizer
 
@@ -132,11 +138,10 @@ def _tokenized(texts: list[str], model: Model) -> Captions:
         tokenizer = AutoTokenizer.from_pretrained(model.folder)
         positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
-    whole = [text.encode("utf-8", "replace").decode() for text in texts]  # half a character is no text to a tokenizer
     with no_threads_of_tokenizers():
-        numbers = tokenizer(whole, truncation=True, return_attention_mask=False)["input_ids"]
+        numbers = tokenizer(whole_characters(texts), truncation=True, return_attention_mask=False)["input_ids"]
     lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
-    return Captions([torch.tensor(one) for one in numbers], lengths, tokenizer.pad_token_id or 0)
+    return TokenizedTexts([torch.tensor(one) for one in numbers], lengths, tokenizer.pad_token_id or 0)
 
 
 def _encoder(model: Model) -> nn.Module:
@@ -176,7 +181,9 @@ class Classifier(nn.Module):
         return logits
 
 
-def _fit(classifier: Classifier, trial: Trial, captions: Captions, recipe: FineTuned, checkpoint: Checkpoint) -> None:
+def _fit(
+    classifier: Classifier, trial: Trial, captions: TokenizedTexts, recipe: FineTuned, checkpoint: Checkpoint
+) -> None:
     optimizer = _optimizer(classifier, recipe)
     memory = Memory(TOKENS_AT_ONCE)
     classifier.train()
@@ -192,7 +199,7 @@ def _fit(classifier: Classifier, trial: Trial, captions: Captions, recipe: FineT
 def _backward(
     classifier: Classifier,
     trial: Trial,
-    captions: Captions,
+    captions: TokenizedTexts,
     rows: Integers,
     seed: int,
     statistics: list[Tensor],
@@ -207,7 +214,7 @@ def _backward(
     loss_of([trial], logits, rows[None]).backward()  # type: ignore[no-untyped-call]
 
 
-def _steps(trial: Trial, captions: Captions, recipe: FineTuned) -> Iterator[Integers]:
+def _steps(trial: Trial, captions: TokenizedTexts, recipe: FineTuned) -> Iterator[Integers]:
     """The rows of every step, the longest caption first."""
     for number in range(recipe.schedule.epochs):
         for rows in batches.epoch(trial, recipe.schedule, number, np.random.default_rng([trial.seed, 2, number])):
@@ -233,7 +240,7 @@ def _optimizer(classifier: Classifier, recipe: FineTuned) -> torch.optim.Optimiz
 
 
 @torch.no_grad()
-def _predict(classifier: Classifier, trial: Trial, captions: Captions) -> Tensor:
+def _predict(classifier: Classifier, trial: Trial, captions: TokenizedTexts) -> Tensor:
     """Logits of the test captions `(captions, outputs)`, in 64 bits; those of equal captions are equal."""
     numbers, places = np.unique(_numbers(trial, trial.test), return_inverse=True)
     order = np.argsort(-captions.lengths[numbers], kind="stable")

@@ -45,7 +45,7 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
-    """Torch's random numbers are a trial's own meanwhile, and go on afterwards as if nothing had been drawn."""
+    """Torch's random numbers are a trial's own in here, and go on afterwards as if nothing had been drawn."""
     with _one_at_a_time, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield

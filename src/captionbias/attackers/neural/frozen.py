@@ -22,10 +22,16 @@ from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.fitting import base_rates, fit_and_score, one_thread, outputs, score_tests
-from captionbias.attackers.neural.layers import MLP, NormalizedMLP, take_part
+from captionbias.attackers.neural.layers import MLP, NormalizedMLP, parts
 from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.embeddings import embed
-from captionbias.attackers.pretrained.encoding import encoder, load_encoder, no_threads_of_tokenizers, special_tokens
+from captionbias.attackers.pretrained.encoding import (
+    encoder,
+    load_encoder,
+    no_threads_of_tokenizers,
+    special_tokens,
+    whole_characters,
+)
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
 from captionbias.attackers.recipes import Frozen
@@ -55,13 +61,11 @@ def fit(
     with one_thread():
         stack = _untrained(texts.trials, table, recipe)
         scores = fit_and_score(texts.trials, _rows(table, trials), stack, recipe.schedule, 0.0, device)
-        networks = [stack]
-        if len(trials) > 1:
-            networks = [_untrained([numbered], stack.table, recipe) for numbered in texts.trials]
-            for number, network in enumerate(networks):
-                take_part(network.to(device), stack, number)
+        networks = parts(
+            stack, len(trials), lambda trial: _untrained([texts.trials[trial]], stack.table, recipe).to(device)
+        )
     whole = WholeEncoder(texts.distinct, model, recipe.pooling, device)
-    return [FittedHead(*parts, whole) for parts in zip(trials, scores, texts.trials, networks, strict=True)]
+    return [FittedHead(*of_trial, whole) for of_trial in zip(trials, scores, texts.trials, networks, strict=True)]
 
 
 def _untrained(trials: Sequence[Trial], table: Tensor, recipe: Frozen) -> OnTable:
@@ -135,7 +139,7 @@ class WholeEncoder:
         if blank is None or not tokenizer.is_fast:
             lacking = "a token for nothing" if blank is None else "the places of its tokens in a text"
             raise self.refusal(f"its tokenizer does not give {lacking}")
-        whole = [text.encode("utf-8", "replace").decode() for text in self.texts]
+        whole = whole_characters(self.texts)
         with no_threads_of_tokenizers():
             cut = tokenizer(whole, truncation=True, max_length=self.encoder.max_seq_length, return_offsets_mapping=True)
         lengths = np.fromiter(map(len, cut["input_ids"]), np.int64, len(whole))

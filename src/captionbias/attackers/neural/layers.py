@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from torch.nn import functional
 from captionbias.attackers.batches import FIRST_WORD_ROW
 
 Generators = Sequence[torch.Generator]
+Module = TypeVar("Module", bound=nn.Module)
 Embed = Callable[[Tensor], Tensor]  # numbers `(...)` to embeddings `(..., width)`
 MOMENTUM, EPSILON = 0.1, 1e-5  # of torch's own batch normalisation
 
@@ -118,11 +120,16 @@ class NormalizedMLP(nn.Module):
         return result
 
 
-def take_part(alone: nn.Module, stack: nn.Module, number: int) -> None:
-    """Give a module of one trial the values of trial `number` of a trained stack."""
-    state = {name: value[number : number + 1] for name, value in stack.state_dict().items()}
-    for name, layer in stack.named_modules():
-        if isinstance(layer, Embedding):
-            state[f"{name}.weight"] = torch.split(layer.weight, list(layer.rows))[number]
-    alone.load_state_dict(state)
-    alone.requires_grad_(False).eval()
+def parts(stack: Module, count: int, make: Callable[[int], Module]) -> list[Module]:
+    """Each trial's part of a trained stack, in a module that `make(trial)` makes; a stack of one is its own part."""
+    if count == 1:
+        return [stack]
+    state, made = stack.state_dict(), [make(trial) for trial in range(count)]
+    for trial, part in enumerate(made):
+        values = {name: value[trial : trial + 1] for name, value in state.items()}
+        for name, layer in stack.named_modules():
+            if isinstance(layer, Embedding):
+                values[f"{name}.weight"] = torch.split(layer.weight, list(layer.rows))[trial]
+        part.load_state_dict(values)
+        part.requires_grad_(False).eval()
+    return made

@@ -24,7 +24,7 @@ from captionbias.attackers.neural.fitting import (
     one_thread,
     outputs,
 )
-from captionbias.attackers.neural.layers import MLP, Embed, Embedding, Generators, take_part
+from captionbias.attackers.neural.layers import MLP, Embed, Embedding, Generators, parts
 from captionbias.attackers.recipes import Bag, Recipe, Recurrent, Transformer
 
 ENCODERS: dict[type, Any] = {Recurrent: RecurrentEncoder, Transformer: TransformerEncoder, Bag: BagEncoder}
@@ -76,12 +76,12 @@ def fit(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch.d
     with one_thread():
         stack = _untrained(trials, recipe, rows, precision)
         scores = fit_and_score(trials, words, stack, recipe.schedule, recipe.dropout, device)
-        networks = [stack]
-        if len(trials) > 1:
-            networks = [_untrained([trial], recipe, [own], precision) for trial, own in zip(trials, rows, strict=True)]
-            for number, network in enumerate(networks):
-                take_part(network.to(device), stack, number)
-    return [FittedNetwork(*parts) for parts in zip(trials, scores, words, networks, strict=True)]
+
+        def alone(trial: int) -> Network:
+            return _untrained([trials[trial]], recipe, [rows[trial]], precision).to(device)
+
+        networks = parts(stack, len(trials), alone)
+    return [FittedNetwork(*of_trial) for of_trial in zip(trials, scores, words, networks, strict=True)]
 
 
 def _untrained(trials: Sequence[Trial], recipe: Recipe, rows: Sequence[int], precision: str) -> Network:

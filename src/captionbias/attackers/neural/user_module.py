@@ -38,7 +38,7 @@ def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
     """The class, or the one called `module:Class`.
 
     Raises:
-        ValueError: there is no such module or class, or it is no `torch.nn.Module`.
+        ValueError: there is no such module or class, or it is not a `torch.nn.Module`.
     """
     found: Any = encoder
     if isinstance(encoder, str):
@@ -52,7 +52,9 @@ def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
                 f"encoder {encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
             ) from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
-        raise ValueError(f"encoder {encoder!r} is no class of torch.nn.Module: its objects turn captions into logits")
+        raise ValueError(
+            f"encoder {encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
+        )
     return found
 
 
@@ -98,9 +100,9 @@ def _content(module: type[nn.Module], variable: str, value: object) -> bytes:
 
 
 def schedule(module: type[nn.Module]) -> Schedule:
-    """`STANDARD`, but for what the class says in attributes of the same names."""
-    said = {field.name: getattr(module, field.name) for field in fields(Schedule) if hasattr(module, field.name)}
-    return replace(STANDARD, **said)
+    """`STANDARD`, but for what the class sets in attributes of the same names."""
+    chosen = {field.name: getattr(module, field.name) for field in fields(Schedule) if hasattr(module, field.name)}
+    return replace(STANDARD, **chosen)
 
 
 class UserNetwork(WordNetwork):
@@ -174,7 +176,7 @@ def _lengths(tokens: Tensor) -> Integers:
 
 
 def fit(trials: Sequence[Trial], module: type[nn.Module], precision: str, device: torch.device) -> list[FittedNetwork]:
-    """Train one network a trial and score it; torch's random numbers are the trial's own meanwhile.
+    """Train one network a trial and score it, with random numbers of the trial's own.
 
     `module(words, outputs)` makes the network: `words` is the number of rows that an embedding of its tokens needs.
     Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, and lengths
