@@ -52,9 +52,9 @@ def main(
         for metric in ("lic", "dbac"):
             found = simulate(seed, images, metric, **chosen)
             for score in found.scores:
-                result, parts = found.results["faithful"], found.parts["faithful"][score]
+                estimate, parts = found.measurements["faithful"].estimates[score], found.parts["faithful"][score]
                 null[score, "faithful against 0"].append(found.p_values["faithful"][score])
-                intervals[score, "faithful"].append(tuple(result[score + end] for end in ("", "_ci_low", "_ci_high")))
+                intervals[score, "faithful"].append((estimate.value, estimate.low or np.nan, estimate.high or np.nan))
                 errors[score].append((parts.standard_error, np.sqrt(parts.bootstrap)))
             for one in found.differences:
                 if "alike" not in (one.first, one.second):
