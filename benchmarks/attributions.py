@@ -17,11 +17,10 @@ from rich.table import Table
 
 from captionbias.attackers.base import Fitted
 from captionbias.attackers.convex import FittedConvex
-from captionbias.attackers.engine import run_trials
 from captionbias.explain import contributions as computing
-from captionbias.explain.attack_plan import AttackPlan, attack_plan
-from captionbias.explain.attributions import explain
+from captionbias.explain import explain
 from captionbias.explain.contributions import contributions
+from captionbias.metrics import Measurement, lic
 
 # Türk et al. 2023, Table 4, ten seeds: captions that the LSTM gets right, values scaled to length 1 in each.
 PUBLISHED = {"nic": (1.12, 1.10), "nic_plus": (1.20, 1.18)}
@@ -31,16 +30,20 @@ app = typer.Typer(add_completion=False)
 console = Console(width=120)
 
 
-def plan_of(shared: Path, captioner: str, encoder: str, trials: int, seed: int) -> AttackPlan:
-    """The trials that `lic` trains on a captioner's captions."""
+def measure(shared: Path, captioner: str, encoder: str, trials: int, seed: int) -> Measurement:
+    """LIC of a captioner's captions, with its attackers."""
     data = shared / "data" / "gender"
     table = pd.read_parquet(data / "people.parquet")
     table = table.merge(pd.read_parquet(data / "predictions" / f"{captioner}.parquet"), on="image_id")
-    presets = dict.fromkeys(
-        ("tasks", "references", "classes", "model", "precision", "tokenizer", "attribute_lexicon", "task_lexicon")
+    return lic.measure(
+        predictions=list(table.caption),
+        attributes=list(table.gender.str.lower()),
+        encoder=encoder,
+        trials=trials,
+        seed=seed,
+        bootstrap=0,
+        keep_attackers=trials,
     )
-    arguments = presets | {"encoder": encoder, "trials": trials, "cache": True}
-    return attack_plan("a_to_t", list(table.caption), list(table.gender.str.lower()), None, seed, **arguments)
 
 
 def show_speed(attacker: Fitted) -> None:
@@ -66,17 +69,19 @@ def show_speed(attacker: Fitted) -> None:
         console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
 
 
-def show_words(plan: AttackPlan, attackers: list[Fitted], captioner: str, words: int) -> None:
-    found = explain(plan, attackers)
+def show_words(measured: Measurement, captioner: str, words: int) -> None:
+    found = explain(measured)
     by_class, by_word = found.by_class(), found.by_word()
     columns = ("score", "sum", "normalized", "normalized_std")
-    table = Table("class", "captions", *columns, "published", title=f"averages of a class, {len(attackers)} trials")
+    table = Table(
+        "class", "captions", *columns, "published", title=f"averages of a class, {found.trials.max() + 1} trials"
+    )
     for number, (name, row) in enumerate(by_class.items()):
         known = f"{PUBLISHED[captioner][number]:.2f}" if captioner in PUBLISHED else ""
         table.add_row(name, f"{row['captions']:.0f}", *(f"{row[key]:.3f}" for key in columns), known)
     console.print(table)
-    table = Table(*plan.classes, title="words that say most for a class (mean value, count)")
-    for rows in zip(*(by_word[name][:words] for name in plan.classes), strict=True):
+    table = Table(*found.classes, title="words that say most for a class (mean value, count)")
+    for rows in zip(*(by_word[name][:words] for name in found.classes), strict=True):
         table.add_row(*(f"{row['word']} {row['mean']:.2f} ({row['count']})" for row in rows))
     console.print(table)
 
@@ -91,11 +96,10 @@ def main(
     shared: Annotated[Path, typer.Option(help="Folder with data/gender.")] = Path("../shared"),
 ) -> None:
     """Train attackers, explain them, print three tables."""
-    started, plan = time.perf_counter(), plan_of(shared, captioner, encoder, trials, seed)
-    attackers = [one.fitted for one in run_trials(plan.trials, plan.attacker, keep=plan.trials)]
+    started, measured = time.perf_counter(), measure(shared, captioner, encoder, trials, seed)
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
-    show_speed(attackers[0])
-    show_words(plan, attackers, captioner if encoder == "lstm" else "", words)
+    show_speed(measured.plans["lic"].fitted[0])
+    show_words(measured, captioner if encoder in ("lstm", "lstm-lic") else "", words)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ class DBAC(modules.CaptionMetric):
     """DBAC (directional bias amplification in captioning) asks in which direction a captioner makes its data's bias
     worse. From attribute to task (A->T): does the person's gender, say, shape which objects the caption names? From
     task to attribute (T->A): do the objects shape which gender it names? Attackers are trained on captions with the
-    attribute words, or the task words, masked; their quality is weighed by how often attributes and tasks are named,
-    and the model captions are compared with the human ones. Beside the published score stands the matched one, which
-    how often a captioner names things at all does not move.
+    attribute words, or the task words, masked; their quality is weighted by how often attributes and tasks are named,
+    and the model captions are compared with the human ones. The matched score, beside the published one, does not
+    depend on how often a captioner names things at all.
 
     Args:
         Without predictions only the data's bias is measured, without references only the captioner's.
@@ -31,12 +31,12 @@ class DBAC(modules.CaptionMetric):
     Returns:
         dbac_a_to_t, dbac_t_to_a (float): the published scores, in (-1, 1). Above 0 the captioner amplifies the data's
             bias in that direction, below 0 it mitigates it.
-        dbac_a_to_t_matched, dbac_t_to_a_matched (float): the same with both sides weighed alike in what they name.
+        dbac_a_to_t_matched, dbac_t_to_a_matched (float): the same with both sides weighted to name the same things
+            equally often.
         dbac_a_to_t_prior, dbac_t_to_a_prior (float): the published scores if the attackers were perfect.
-        signature (str): everything that changes the score; report it with the score.
-        Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high; the omegas
-            of
-        both sides and the parts that they are made of stand beside them.
+        signature (str): everything that affects the score; report it with the score.
+        Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high. The omegas
+            of both sides and their parts are there too.
     Examples:
         >>> import evaluate
         >>> dbac = evaluate.load("dbac")
