@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.terminal import plain_errors, say
 
 
 def app(
@@ -40,6 +40,6 @@ def app(
             )
         except OSError as error:
             raise ValueError(f"--port {port} is taken: name another, or end what listens there") from error
-    console.print(f"the page is at {address}; end it with Ctrl-C", highlight=False, markup=False, soft_wrap=True)
+    say(f"the page is at {address}; end it with Ctrl-C")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: what runs left in files goes
     served.block_thread()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.terminal import plain_errors, say
 
 card = typer.Typer(
     no_args_is_help=True,
@@ -77,4 +77,4 @@ def _run(function: str, path: Path, results: list[Path], **options: Any) -> None
             raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
         changed = getattr(cards, function)(path, cards.read_results(results), **options)
     for line in map(str, changed or ["nothing changed"]):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from captionbias.cli.terminal import complaints, console, plain_errors
+from captionbias.cli.terminal import complaints, plain_errors, say
 
 if TYPE_CHECKING:
     from captionbias.hub.publishing import Published
@@ -103,7 +103,7 @@ def _run(function: str, *arguments: Any, dry_run: bool, **options: Any) -> None:
             raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
     for repository in done if isinstance(done, list) else [done]:
         for line in _dry_run(repository) if dry_run else _published(repository):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            say(line)
 
 
 def _dry_run(done: Published) -> list[str]:

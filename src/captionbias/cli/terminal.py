@@ -52,6 +52,11 @@ def say(text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """A line on standard error, as it is."""
+    complaints.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
 def write_result(content: dict[str, Any], output: Path | None) -> None:
     """Write everything that was measured to the file with --output."""
     from captionbias.io.formats import write_json
@@ -100,7 +105,7 @@ def plain_errors() -> Iterator[None]:
     def tell(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            complaints.print(f"note: {message}", highlight=False, markup=False, soft_wrap=True)
+            note(f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
