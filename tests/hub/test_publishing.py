@@ -404,7 +404,7 @@ def test_a_token_that_may_not_write_there_is_refused(hub, space):
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
-        (RefusedError(500, "oops"), r"fault of its own \(500\): run again later"),
+        (RefusedError(500, "oops"), r"the Hub failed \(500\): run again later"),
         (RefusedError(429, "slow"), "too many requests for now: run again in some minutes"),
         (RefusedError(400, "bad\nlines"), r"refuses \(400\): "),
     ],

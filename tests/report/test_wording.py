@@ -53,7 +53,7 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     whole = measured(LIC, 5.04, 5.04)
     point = replace(whole, samples={LIC: replace(whole.samples[LIC], replicates=whole.samples[LIC].replicates[:0])})
     assert verdict(point, LIC) == verdict(Measurement("lic", {}, {}, ""), LIC) == "-"
-    said = "nic: no interval, so nothing can be said for sure (LIC x 100: 5.0)."
+    said = "nic: no interval, so no conclusion is possible (LIC x 100: 5.0)."
     assert sentence("nic", point, LIC, math.nan) == said
 
 

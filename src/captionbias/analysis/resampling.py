@@ -14,6 +14,7 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
 from captionbias.captions.values import as_list, image_keys
 from captionbias.io.files import replacing
+from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.scores import number_sets
 
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
@@ -35,12 +36,19 @@ def in_words(row: Mapping[str, Any]) -> str:
     'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.019 matched,
     +0.021 [+0.010, +0.030] as published'
     """
-    from_label, to_label = ("attribute", "task") if row["direction"] == "a_to_t" else ("task", "attribute")
-    arrow = "A to T" if row["direction"] == "a_to_t" else "T to A"
-    nothing = {"attribute": "nobody named", "task": "no task"}
-    names = [nothing[kind] if row[kind] is None else row[kind] for kind in (from_label, to_label)]
-    said = "; ".join(filter(None, (_how_often(row), _how_much(row))))
-    return f"{names[0]} -> {names[1]} ({arrow})" + (f": {said}" if said else "")
+    parts = "; ".join(filter(None, (_how_often(row), _how_much(row))))
+    return f"{pair_name(row, '->')} ({DIRECTIONS[row['direction']]})" + (f": {parts}" if parts else "")
+
+
+def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
+    """A row of the sources as the pair, with an arrow to what is named from what shapes it.
+
+    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
+    'knife → woman'
+    """
+    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
+    task = "no task" if row["task"] is None else row["task"]
+    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
 
 
 def _how_often(row: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ def install_metrics(
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains anew.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains again.")] = False,
 ) -> None:
     """Show where finished trials and embeddings of captions are kept and how many there are, or remove them.
 

@@ -45,10 +45,8 @@ def card_model(
         str | None, typer.Option(help="When it was measured, such as 2026-01-31.", show_default="today")
     ] = None,
     source_url: Annotated[str | None, typer.Option(help="A link to how it was measured.")] = None,
-    source_name: Annotated[
-        str | None, typer.Option(help="What that link is called.", show_default="captionbias")
-    ] = None,
-    source_user: Annotated[str | None, typer.Option(help="Whose it is on the Hub.")] = None,
+    source_name: Annotated[str | None, typer.Option(help="The name of that link.", show_default="captionbias")] = None,
+    source_user: Annotated[str | None, typer.Option(help="The user on the Hub.")] = None,
 ) -> None:
     """The captioner's amplification: a section of a model card, its model-index, and .eval_results/captionbias.yaml.
 

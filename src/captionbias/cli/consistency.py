@@ -58,7 +58,7 @@ def consistency(
         read_captioners(**files),
         named(encoder or SCRATCH, "encoder"),
         metrics=metrics or ["lic", "dbac"],
-        watch=None if console.quiet else _Watch().tell,
+        watch=None if console.quiet else _Progress().show,
         **chosen,
     )
     for table in consistency_tables(study):
@@ -69,14 +69,14 @@ def consistency(
         say(f"the plot is in {plot}")
 
 
-class _Watch:
-    """Tells on standard error what is measured, and how long the rest will take by what has been measured so far."""
+class _Progress:
+    """Prints what is measured, and how long the rest will take, estimated from the measurements so far."""
 
     def __init__(self) -> None:
         self.seconds: dict[tuple[str, str], list[float]] = {}
         self.running: tuple[Cell, float] | None = None
 
-    def tell(self, left: Sequence[Cell]) -> None:
+    def show(self, left: Sequence[Cell]) -> None:
         now = time.monotonic()
         if self.running:
             cell, started = self.running

@@ -32,7 +32,7 @@ def report(
     title: str | None,
     **given: Any,
 ) -> None:
-    """Everything about captioners' bias in one file: scores, what drives them, words, quality, and how sure it all is.
+    """Everything about captioners' bias in one file: scores, what drives them, words, quality, and uncertainty.
 
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """

@@ -167,14 +167,14 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
-    """The tasks of the pairs with every attribute value, since a pair can name its own otherwise than the images do."""
+    """The tasks of the pairs with every attribute value, since images may name the value of a pair differently."""
     from captionbias.report.terminal import plain_table
 
     table = plain_table(
         "Predicted effect on the training images",
         *("task", "attribute", "images", "before", "after"),
         meaning="Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "
-        "independent, above 1 they go together. What a captioner trained on them will name, these numbers do not say.",
+        "independent, above 1 they go together. They do not predict what a captioner trained on them names.",
     )
     for task in dict.fromkeys(row["task"] for row in taken):
         for number, row in enumerate(row for row in effect if row["task"] == task):

@@ -123,7 +123,7 @@ def sentence(
         )
     if found == UNCLEAR:
         return f"{captioner}: no clear change. Whether it {more}, or less, cannot be told ({numbers})."
-    return f"{captioner}: no interval, so nothing can be said for sure ({numbers})."
+    return f"{captioner}: no interval, so no conclusion is possible ({numbers})."
 
 
 def _sure(p: float) -> str:
