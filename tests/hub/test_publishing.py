@@ -444,7 +444,7 @@ def test_a_commit_of_somebody_else_meanwhile_is_not_overwritten(hub, space, monk
         return commit(*arguments, **options)
 
     monkeypatch.setattr(HfApi, "create_commit", late)
-    refused(space, "somebody else changed it meanwhile: run again")
+    refused(space, "it was changed meanwhile: run again")
     assert on_hub(hub, "spaces", "alice/bias") == {"README.md": b"somebody else's"}
 
 

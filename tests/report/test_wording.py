@@ -63,7 +63,7 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     [
         (0.1, 0.3, "nic makes its data's bias worse: it {more}. We are sure of that ("),
         (-0.3, -0.1, "nic softens its data's bias: it {less}. We are sure of that ("),
-        (-0.1, 0.3, "nic: no clear change. Whether it {more}, or less, cannot be told ("),
+        (-0.1, 0.3, "nic: no clear change. The interval does not show whether it {more}, or less ("),
     ],
 )
 def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, opening):

@@ -324,7 +324,7 @@ def _trained_vectors(captioners: Mapping[str, Captions]) -> Any:
 def _undefined(comparison: Comparison) -> list[str]:
     """The requested scores that are undefined in all trials of some captioner."""
     reason = "in no trial is it defined"
-    matched = "in no trial do test captions of the captioner and of people name the same, so there is nothing to match"
+    matched = "in no trial do captioner and human test captions name the same, so there is nothing to match"
     return [
         f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
         for captioner, measured in comparison.measurements.items()

@@ -89,7 +89,7 @@ def added(row: Mapping[str, Any]) -> float | None:
 
 
 def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10) -> Floats:
-    """How often to draw each training image, so that the attribute says nothing about the tasks that are amplified.
+    """How often to draw each training image, so that the attribute is independent of the tasks that are amplified.
 
     Takes the first `top` of the rows that add to the matched score (their `amplification_matched` is above 0, or their
     `amplification` where they have no matched one) and name both an attribute value and a task. Drawn by the weights,
@@ -134,7 +134,7 @@ def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, 
 def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str, Any]]:
     """How far attribute and task go together among the images, as they are and drawn by weights.
 
-    This is of the labels that a captioner would be trained on. It does not say what that captioner will then name.
+    It describes the labels that a captioner would be trained on, and does not predict what that captioner names.
 
     Returns:
         One row a pair that some image shows: `attribute`, `task`, `images`, and `before` and `after`, the share of the

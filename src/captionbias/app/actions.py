@@ -147,7 +147,7 @@ def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
         if row.model is not None:
             spans += [("captioner: ", None), *row.model, ("\n", None)]
         for caption in row.human[:1]:
-            spans += [("people: ", None), *caption, ("\n", None)]
+            spans += [("human: ", None), *caption, ("\n", None)]
         spans.append(("\n", None))
     return spans
 

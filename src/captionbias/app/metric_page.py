@@ -109,10 +109,10 @@ def measure_each(
 
 
 def _progress(watch: Callable[[str, float], None], name: str, number: int, count: int) -> Callable[[int, int], None]:
-    def tell(finished: int, total: int) -> None:
+    def show(finished: int, total: int) -> None:
         watch(f"measuring {name}", (number + finished / max(1, total)) / count)
 
-    return tell
+    return show
 
 
 def rows(found: Mapping[str, Measurement]) -> list[list[Any]]:

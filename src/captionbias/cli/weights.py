@@ -58,7 +58,7 @@ def weights(
     top: int,
     output: Path,
 ) -> None:
-    """Which training images to draw more often, so that the attribute says nothing about the tasks that are amplified.
+    """Which training images to draw more often, so that the attribute is independent of the tasks that are amplified.
 
     Pairs are taken by what they add to matched DBAC, since the published one also moves with how often a captioner
     names tasks at all; by the published one where no matched one is defined.

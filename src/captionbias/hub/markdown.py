@@ -28,7 +28,7 @@ def line_break(text: str) -> str:
 
 def dataset_section(results: Results) -> str:
     """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
-    about = "How much the human captions tell of a protected attribute beyond the words that name it."
+    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
     return _section(about, results, scores_in(results, human=True))
 
 

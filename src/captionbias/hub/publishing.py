@@ -40,7 +40,7 @@ WAYS_OUT = {
     403: "the access token may not write there: use one that may, name an owner for whom yours may, or propose the "
     "change with a pull request",
     404: "there is no such repository or owner: check the name, and what the access token may read",
-    412: "somebody else changed it meanwhile: run again",
+    412: "it was changed meanwhile: run again",
     429: "too many requests for now: run again in some minutes",
 }
 

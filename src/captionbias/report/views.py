@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of text and numbers; None where there is nothing. `meaning`: what its columns say."""
+    """A table of text and numbers; None where there is nothing. `meaning`: what its columns mean."""
 
     title: str
     columns: tuple[Column, ...]
@@ -97,7 +97,7 @@ def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
 
 
 def _scores_meaning(scores: Sequence[Score]) -> str:
-    """What the columns say of these scores."""
+    """What the columns mean for these scores."""
     keys = {score.key for score in scores}
     parts = ["low, high: 95% interval over images and trials."]
     if any(score.judged for score in scores):
@@ -115,11 +115,11 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
             "DBAC as published also moves with how often captions name anything at all, so it gets no verdict."
         )
     if any(key.startswith("omega") for key in keys):
-        parts.append("Omega: how surely an attacker tells what the captions hide, each caption by its weight.")
+        parts.append("Omega: how confidently an attacker infers what the captions hide, each caption by its weight.")
     if keys & {"lic_m", "lic_d"}:
         parts.append(
-            "LIC of the captioner or of human captions: how surely an attacker reads the attribute from captions whose "
-            "attribute words are masked."
+            "LIC of the captioner or of human captions: how confidently an attacker infers the attribute from captions "
+            "whose attribute words are masked."
         )
     return " ".join(parts)
 
@@ -172,7 +172,7 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
         (
             Column("pair"),
             Column("captioner names it", ".1%"),
-            Column("people name it", ".1%"),
+            Column("humans name it", ".1%"),
             *(Column(name, "+.4f") for name in of_parts),
             Column("test captions, captioner", ",.1f"),
         ),
@@ -188,7 +188,7 @@ def main_part(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
-    """`both`: captioner and people, whose difference is the score; one alone has its omega."""
+    """`both`: captioner and humans, whose difference is the score; one alone has its omega."""
     score = "the score" if both else "omega"
     adds = "what that adds to the score" if both else "its part of omega, the certainty of an attacker"
     whole = f"All rows together make {score}."
@@ -267,7 +267,7 @@ def leaks(audit: Audit) -> Grid:
     rows: list[list[Cell]] = [
         [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
     ]
-    columns = ("captioner", "score", "seen, captioner", "seen, people", "value", "on unseen captions")
+    columns = ("captioner", "score", "seen, captioner", "seen, human", "value", "on unseen captions")
     return Grid(
         "Captions that were seen in training",
         tuple(map(Column, columns, ("", "", ".0%", ".0%", ".3f", ".3f"))),

@@ -68,7 +68,7 @@ def bias_scores(
         scores of other metrics. Intervals are left to the metrics themselves.
 
     Raises:
-        ValueError: arguments that cannot be measured whatever the captioner says.
+        ValueError: arguments that cannot be measured whatever the captions are.
 
     Warns:
         CaptionBiasWarning: once, with what is left out and why, and with weak statistics.
