@@ -10,10 +10,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from captionbias.analysis.resampling import added, in_words, predicted_effect, resampling_weights, write_weights
+from captionbias.analysis.resampling import (
+    added,
+    in_words,
+    pair_name,
+    predicted_effect,
+    resampling_weights,
+    write_weights,
+)
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
-from captionbias.report.views import pair_name
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}

@@ -281,7 +281,7 @@ def test_an_address_is_no_file_and_is_never_opened(served, other, described):
 
 
 def test_the_address_of_a_file_is_refused_in_plain_words(client, other):
-    with pytest.raises(AppError, match="An address is no file: upload the file itself"):
+    with pytest.raises(AppError, match="An address is not a file: upload the file itself"):
         client.predict([handle_file(f"{other}/captions.csv")], None, None, None, api_name="/read")
     assert Answers.asked == []
 

@@ -80,7 +80,7 @@ def choose(page: Any, label: str, option: str) -> None:
 
 def tabs(page: Any) -> Iterator[str]:
     """Open every tab of the results, one after the other; on a phone some are in a menu."""
-    for name in ("Scores", "Compare", "Where it comes from", "Words", "Quality", "How sure", "Take away"):
+    for name in ("Scores", "Compare", "Where it comes from", "Words", "Quality", "How sure", "Download"):
         tab = page.get_by_role("tab", name=name, exact=True)
         if not tab.count():
             page.locator(".overflow-menu > button").click()
@@ -170,11 +170,11 @@ def test_every_tab_shows_its_plots_and_tables(measured):
         if name == "Words":
             measured.locator("#captions .token").first.wait_for()
         assert not too_wide(measured), name
-    assert name == "Take away"
+    assert name == "Download"
 
 
 def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
-    measured.get_by_role("tab", name="Take away").click()
+    measured.get_by_role("tab", name="Download").click()
     measured.locator('#files a[download="report.html"]').wait_for()
     names = measured.locator("#files a").evaluate_all("links => links.map((link) => link.download)")
     saved = {name: download(measured, name) for name in names}
@@ -201,7 +201,7 @@ def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
 
 
 def test_the_shown_lines_of_python_are_python(measured):
-    measured.get_by_role("tab", name="Take away").click()
+    measured.get_by_role("tab", name="Download").click()
     lines = measured.locator("#python .cm-line").all_inner_texts()
     compile("\n".join(lines), "shown", "exec")
     assert any("write_report" in line for line in lines)
@@ -332,5 +332,5 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         page.locator("#own-attribute textarea").press("Tab")
         page.locator("#read").get_by_text("<img src=x").wait_for()
         page.locator("#measure").click()
-        told(page, "stands under 'a' and 'b'")
+        told(page, "is listed under 'a' and 'b'")
         assert page.locator("img[src='x']").count() == 0

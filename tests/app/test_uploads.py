@@ -97,7 +97,7 @@ HEAD = "id,caption\n"
         (b"\xd0\xcf\x11\xe0" + bytes(9), ".csv", "is an old Excel workbook"),
         (b"\x1f\x8b\x08" + bytes(9), ".jsonl", "is a packed file (gzip): unpack it first"),
         (b"PAR1" + bytes(9), ".csv", "is a Parquet file: give it the ending .parquet"),
-        (HEAD, ".parquet", "is no Parquet file"),
+        (HEAD, ".parquet", "is not a Parquet file"),
         (b"PAR1" + bytes(99) + b"PAR1", ".parquet", "is damaged: write it again"),
         (b"\x89PNG\r\n\x1a\n" + bytes(9), ".csv", "is not text, which a .csv file is"),
         ('[{"caption": "a\\u0000"}]', ".json", "has a NUL character (code 0) in column 'caption'"),
@@ -130,12 +130,12 @@ def test_parquet_text_that_is_not_utf8_is_damaged(tmp_path, refused):
 
 
 def test_a_missing_file_a_folder_and_a_link_are_no_files(refused, tmp_path):
-    assert refused(None) == "mine.csv is no file: upload it again"
+    assert refused(None) == "mine.csv is not a file: upload it again"
     (tmp_path / "stored-elsewhere.json").mkdir()
-    assert refused(None, ".json") == "mine.json is no file: upload it again"
+    assert refused(None, ".json") == "mine.json is not a file: upload it again"
     (tmp_path / "secret.tsv").write_text("id\tcaption\n1\ta\n")
     (tmp_path / "stored-elsewhere.tsv").symlink_to(tmp_path / "secret.tsv")
-    assert refused(None, ".tsv") == "mine.tsv is no file: upload it again"
+    assert refused(None, ".tsv") == "mine.tsv is not a file: upload it again"
 
 
 @pytest.mark.parametrize(

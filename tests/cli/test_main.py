@@ -41,7 +41,7 @@ SPELLED = {"attribute_lexicon": "--attribute", "directions": "--direction"}
 PROGRAMS = {
     *("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks"),
     *("training_attributes", "training_tasks", "alignment", "delta", "tokenizer", "bayes", "most_frequent"),
-    *("details", "progress", "distributed"),
+    *("details", "progress", "distributed", "keep_attackers"),
 }
 OPTIONS = {
     "": ["--version", "measure", "compare", "consistency", "report", "weights", "app", "data", "card", "publish"],

@@ -127,7 +127,7 @@ def test_rows_of_an_earlier_build_are_listed_as_deleted(hub, dataset):
 def test_a_hub_that_fails_and_bad_input_are_one_line_and_status_2(hub, space, tmp_path):
     hub.faults["POST", "/commit/"] = RefusedError(500, "oops")
     for arguments, text in (
-        (["space", space, "--to", "alice/bias"], "alice/bias: the Hub has a fault of its own"),
+        (["space", space, "--to", "alice/bias"], "alice/bias: the Hub failed"),
         (["space", tmp_path / "nowhere", "--to", "alice/bias"], "which is not a folder"),
         (["metric", "no_such", "--to", "alice"], "not a metric"),
         (["dataset", space, "--to", "alice/bias"], "cannot be a dataset"),

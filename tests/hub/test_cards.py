@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from captionbias import metrics
 from captionbias.hub.cards import update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
-from captionbias.hub.markdown import BEGIN, END, fixed
+from captionbias.hub.markdown import BEGIN, END
 from captionbias.metrics.catalogue import METRICS, TASKS
+from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few

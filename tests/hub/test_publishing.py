@@ -404,7 +404,7 @@ def test_a_token_that_may_not_write_there_is_refused(hub, space):
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
-        (RefusedError(500, "oops"), r"fault of its own \(500\): run again later"),
+        (RefusedError(500, "oops"), r"the Hub failed \(500\): run again later"),
         (RefusedError(429, "slow"), "too many requests for now: run again in some minutes"),
         (RefusedError(400, "bad\nlines"), r"refuses \(400\): "),
     ],
@@ -444,7 +444,7 @@ def test_a_commit_of_somebody_else_meanwhile_is_not_overwritten(hub, space, monk
         return commit(*arguments, **options)
 
     monkeypatch.setattr(HfApi, "create_commit", late)
-    refused(space, "somebody else changed it meanwhile: run again")
+    refused(space, "it was changed meanwhile: run again")
     assert on_hub(hub, "spaces", "alice/bias") == {"README.md": b"somebody else's"}
 
 

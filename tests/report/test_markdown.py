@@ -106,7 +106,7 @@ def test_without_people_the_captioner_s_scores_are_shown_and_what_is_missing_is_
     assert rows == list(views.scores(alone).texts())
     assert {row[1] for row in rows} >= {"LIC x 100, captioner", "omega A to T, captioner"}
     assert alone.missing
-    assert {f"Not here: {line}" for line in alone.missing} <= set(listed(text))
+    assert {f"Not included: {line}" for line in alone.missing} <= set(listed(text))
 
 
 @pytest.fixture(scope="module")

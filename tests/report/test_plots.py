@@ -10,6 +10,7 @@ import pytest
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.audit import audit
 from captionbias.analysis.consistency import Study
+from captionbias.analysis.resampling import pair_name
 from captionbias.metrics import catalogue
 from captionbias.report.plots import (
     ADDS,
@@ -23,7 +24,6 @@ from captionbias.report.plots import (
     vectors_plot,
     write_html,
 )
-from captionbias.report.views import pair_name
 from tests.browser import NEEDS_BROWSER, browser, new_page
 from tests.report.conftest import QUICK, audited, changed
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from captionbias.analysis.resampling import pair_name
 from captionbias.metrics import catalogue
 from captionbias.report import views
 from captionbias.report.views import Column, Grid
@@ -110,7 +111,7 @@ def test_all_sources_together_make_the_score_and_the_largest_comes_first(directi
         assert table.meaning.endswith("All rows together make the score.")
         by_pair = {row[0]: row for row in table.rows}
         for source in two.details("dbac", captioner)["sources"][direction]:
-            row = by_pair[views.pair_name(source)]
+            row = by_pair[pair_name(source)]
             assert row[1:3] == [source.get("named_m"), source.get("named_h")]
             assert row[-1] == source["test_captions_m"]
         cut = views.sources(two, captioner, direction, 3)

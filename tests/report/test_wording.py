@@ -53,7 +53,7 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     whole = measured(LIC, 5.04, 5.04)
     point = replace(whole, samples={LIC: replace(whole.samples[LIC], replicates=whole.samples[LIC].replicates[:0])})
     assert verdict(point, LIC) == verdict(Measurement("lic", {}, {}, ""), LIC) == "-"
-    said = "nic: no interval, so nothing can be said for sure (LIC x 100: 5.0)."
+    said = "nic: no interval, so no conclusion is possible (LIC x 100: 5.0)."
     assert sentence("nic", point, LIC, math.nan) == said
 
 
@@ -63,7 +63,7 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     [
         (0.1, 0.3, "nic makes its data's bias worse: it {more}. We are sure of that ("),
         (-0.3, -0.1, "nic softens its data's bias: it {less}. We are sure of that ("),
-        (-0.1, 0.3, "nic: no clear change. Whether it {more}, or less, cannot be told ("),
+        (-0.1, 0.3, "nic: no clear change. The interval does not show whether it {more}, or less ("),
     ],
 )
 def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, opening):

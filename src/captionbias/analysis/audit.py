@@ -1,4 +1,4 @@
-"""Everything there is to know of captioners' bias on the same images, in one call: what reports are made of."""
+"""All measurements of captioners' bias on the same images in one call: the content of reports."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Audit:
             packages that compute them.
         alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
             alignment: `contextual`, as DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
-        missing: what is not there and why.
-        settings: what was asked for, to measure it again.
+        missing: what could not be measured, and why.
+        settings: the arguments, to reproduce it.
         signatures: everything that changes the scores, by metric.
     """
 
@@ -77,7 +77,7 @@ class Audit:
         return self.measurement(metric, captioner).details or {}
 
     def notes(self, captioner: str) -> list[str]:
-        """What to know before the captioner's numbers are believed."""
+        """What to consider when reading the captioner's numbers."""
         return list(
             dict.fromkeys(
                 f"{catalogue.METRICS[metric].title}: {note}"
@@ -131,7 +131,7 @@ def audit(
             raises ends the audit.
 
     Raises:
-        ValueError: no captioner or no name of one, an unknown metric or preset, a number that is none, or what the
+        ValueError: no captioner or no name of one, an unknown metric or preset, a bad number, or what the
             metrics refuse.
 
     >>> from captionbias.synthetic import plant
@@ -166,7 +166,7 @@ def audit(
         comparisons[metric] = measure_together(
             checked,
             metric,
-            watch=partial(_begin, steps, metric),
+            watch=partial(steps.begin_first, metric),
             bootstrap=bootstrap,
             **_accepted(metric, options | {"keep_attackers": int(metric == "lic")}, preset),
         )
@@ -189,7 +189,7 @@ def audit(
         except ValueError as error:
             missing.append(f"words of {name}: {error}")
         else:
-            words[name] = _told(found, mask)
+            words[name] = _explained(found, mask)
     alignments, quality = {}, {}
     for name in aligned if scored else ():
         steps.begin("alignment", name)
@@ -249,6 +249,9 @@ class _Steps:
         self.span = self.spans[kind, captioner]
         self.watch(self.title, self.span[0])
 
+    def begin_first(self, metric: str, left: Sequence[str]) -> None:
+        self.begin(metric, left[0])
+
     def within(self, finished: int, total: int) -> None:
         """Trials are most of the work of a metric."""
         start, end = self.span
@@ -267,10 +270,6 @@ def _plan(
     steps += [("alignment", name) for name in aligned]
     steps += [("quality", name) for name in captioners if scored]
     return {step: COST.get(step[0], 1) for step in steps}
-
-
-def _begin(steps: _Steps, metric: str, left: Sequence[str]) -> None:
-    steps.begin(metric, left[0])
 
 
 def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
@@ -295,7 +294,7 @@ def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset
 
 
 def _accepted(metric: str, options: Mapping[str, Any], preset: str) -> dict[str, Any]:
-    """The options that a metric takes; None leaves its own default."""
+    """The options that a metric takes; None leaves its default."""
     taken = find_metric(metric).options()
     wanted = {**options, "preset": preset}
     return {name: value for name, value in wanted.items() if name in taken and value is not None}
@@ -309,7 +308,7 @@ def _has_quality(missing: list[str]) -> bool:
 
 
 def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
-    """The captioners that lack a word of people's."""
+    """The captioners that lack a word of the human captions."""
     words = {name: captions.words() for name, captions in captioners.items()}
     return [name for name, table in words.items() if (table.human.present() & ~table.model.present()).any()]
 
@@ -323,9 +322,9 @@ def _trained_vectors(captioners: Mapping[str, Captions]) -> Any:
 
 
 def _undefined(comparison: Comparison) -> list[str]:
-    """The scores that were asked for and that some captioner has in no trial."""
+    """The requested scores that are undefined in all trials of some captioner."""
     reason = "in no trial is it defined"
-    matched = "in no trial do test captions of the captioner and of people name the same, so there is nothing to match"
+    matched = "in no trial do captioner and human test captions name the same, so there is nothing to match"
     return [
         f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
         for captioner, measured in comparison.measurements.items()
@@ -346,8 +345,8 @@ def _alignment(captions: Captions, vectors: Any, seed: int) -> dict[str, Any]:
     return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
 
 
-def _told(found: Attributions, mask: str) -> dict[str, Any]:
-    """The words and captions that say most, as plain data; the mask stands in captions and is no word."""
+def _explained(found: Attributions, mask: str) -> dict[str, Any]:
+    """The words and captions that reveal most, as plain data; the mask is in captions but does not count as a word."""
     least = min(10, max(2, len(found.tokens) // 50))
     examples = []
     for number in range(len(found.classes)):

@@ -18,7 +18,7 @@ from captionbias.text.tokens import tokenizer as find_tokenizer
 def caption_quality(
     *, predictions: Any, references: Any, tokenizer: str = "words", images: int | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """How much a captioner's captions say what people say.
+    """How close a captioner's captions are to human captions.
 
     Captions are split as bias metrics split them; tokens without a letter or a digit are left out, as COCO's own
     evaluation leaves punctuation out. Its tokenizer is another one, so published figures come out near, not the same.

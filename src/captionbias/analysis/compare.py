@@ -124,7 +124,7 @@ def compare(
     an easy split or an odd image does to all of them drops out of their differences. P-values are corrected for the
     number of pairs and scores, by Holm's procedure.
 
-    Finished trials are kept: one more captioner trains only its own.
+    Finished trials are kept: one more captioner trains only its attackers.
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.

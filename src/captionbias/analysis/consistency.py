@@ -84,12 +84,12 @@ def consistency(
     """Measure every captioner with every encoder, and compare.
 
     Finished trials are kept: a study that was interrupted goes on where it stopped, and one more captioner or encoder
-    trains only its own.
+    trains only its attackers.
 
     Args:
         captioners: their names, and for each its `Captions`, or the arguments `predictions`, `references`, `attributes`
             and, if there are any, `tasks`.
-        encoders: names as `dbac` takes them, or names of your own with those.
+        encoders: names as `dbac` takes them, or other names mapped to those.
         metrics: those that train attackers: `lic`, `dbac`, `dpa`, `label_leakage`.
         directions: of `dbac`.
         watch: called before each measurement with those that are left, this one first.
@@ -117,7 +117,7 @@ def consistency(
         raise ValueError("metrics is empty: name at least one")
     for name, metric in chosen.items():
         if "encoder" not in metric.options():
-            raise ValueError(f"metrics: {name} trains no attacker, so encoders play no part in it")
+            raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
     checked = {

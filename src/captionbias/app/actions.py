@@ -44,27 +44,27 @@ NO_COLUMN = ""
 NONE = ("(none)", NO_COLUMN)
 PREVIEWED = 4  # images
 UNCHOSEN = Columns()
-# Nobody's own words go into the settings: what they are called in files and commands.
+# The user's words do not go into the settings: the files that hold them, and their names in commands.
 OWN_FILES = {"attribute": reproduce.WORDS, "task": reproduce.TASK_WORDS}
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of the input as the person is told them; the text is never read as HTML."""
+    """Errors of the input as the page shows them; the text is never read as HTML."""
     try:
         yield
     except CancelledError:
         raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
     except (ValueError, RankError, WorkerKilledError) as error:
         raise gr.Error(
-            html.escape(str(error), quote=False), duration=None, title="That cannot be measured", print_exception=False
+            html.escape(str(error), quote=False), duration=None, title="Cannot be measured", print_exception=False
         ) from None
 
 
 def read(
     predictions: list[str] | None, references: str | None, attributes: str | None, tasks: str | None
 ) -> tuple[Any, ...]:
-    """The files as tables, a guess of their columns, and the choices that there are."""
+    """The files as tables, a guess of their columns, and the possible choices."""
     with plain_errors():
         return guessed(read_uploads(predictions or [], references, attributes, tasks))
 
@@ -95,7 +95,7 @@ def columns(
     tasks: str | None,
     keep: list[str],
 ) -> tuple[Any, ...]:
-    """The columns as the user corrects them; other labels when there is another column of labels."""
+    """The columns as the user corrects them; other labels when the label column changes."""
     counts = count_labels(data, attributes or NO_COLUMN)
     kept = [label for label in keep if label in counts] or kept_at_first(counts)
     chosen = Columns(
@@ -117,7 +117,7 @@ def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
 def look(
     data: Data, chosen: Columns, attribute: str, own_attribute: str, task_words: str, own_task: str
 ) -> tuple[Any, ...]:
-    """How many images there are, and the first of them with the words marked that will be masked."""
+    """The number of images, and the first of them with the words marked that will be masked."""
     if not data:
         return "", gr.update(visible=False), [], []
     hidden = gr.update(visible=False)
@@ -129,15 +129,15 @@ def look(
     except ValueError as error:
         return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
     names = ", ".join(map(escaped, captioner_columns(list(data.predictions), chosen.prediction_column)))
-    told = [f"**{len(captions):,} images**, captioners: {names}."]
+    lines = [f"**{len(captions):,} images**, captioners: {names}."]
     if captions.references is None:
-        told.append("Without people's captions only what the captioner tells is measured, not whether it is more.")
-    told += [
+        lines.append("Without human captions only the bias of the captioner is measured, not whether it is amplified.")
+    lines += [
         f"Note: {escaped(note)}."
         for note in (*notes, left_out(count_labels(data, chosen.attribute_column), chosen.keep))
         if note
     ]
-    return "\n\n".join(told), gr.update(visible=True), *spans
+    return "\n\n".join(lines), gr.update(visible=True), *spans
 
 
 def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
@@ -147,7 +147,7 @@ def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
         if row.model is not None:
             spans += [("captioner: ", None), *row.model, ("\n", None)]
         for caption in row.human[:1]:
-            spans += [("people: ", None), *caption, ("\n", None)]
+            spans += [("human: ", None), *caption, ("\n", None)]
         spans.append(("\n", None))
     return spans
 
@@ -272,7 +272,7 @@ def words(run: Run | None, captioner: str | None) -> tuple[Any, ...]:
 
 
 def files(run: Run | None) -> list[str]:
-    """Everything to take away."""
+    """Everything to download."""
     with plain_errors():
         if run is None:
             raise ValueError("nothing has been measured yet")

@@ -1,4 +1,4 @@
-"""The page of one metric, for a Space of its own: captions in, scores with their intervals out."""
+"""The page of one metric, for a Space: captions in, scores with their intervals out."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TYPES: Any = ["str", "str", "number", "number", "number"]  # text is never read 
 ATTRIBUTES = [name for name in components.ATTRIBUTES if name != components.OWN]
 
 TABLE = """
-Upload what a captioner says, and what people say about the same images: CSV, TSV, JSON, JSONL, Parquet, COCO results or
-COCO captions, with the label of each image (female or male, say) in one of them. Files are deleted within two hours.
+Upload the captions of a captioner and human captions of the same images: CSV, TSV, JSON, JSONL, Parquet, COCO results
+or COCO captions, with the label of each image (female or male, say) in one of them. Files are deleted within two hours.
 """
 INTERVALS = "`low` and `high` are the ends of the 95% interval over images and attackers; not every score has one."
 
@@ -42,7 +42,7 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
         gr.Markdown(f"# {title}\n{about}\n{TABLE}")
         data = components.data()
         gr.Markdown("## 2. Scores")
-        attribute = gr.Dropdown(ATTRIBUTES, value=ATTRIBUTES[0], label="Words of which attribute")
+        attribute = gr.Dropdown(ATTRIBUTES, value=ATTRIBUTES[0], label="Attribute")
         button = gr.Button("Measure", variant="primary", elem_id="measure")
         notes = gr.Markdown(elem_id="notes")
         scores = gr.Dataframe(
@@ -65,12 +65,12 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
             with (
                 actions.plain_errors(),
                 runs.begun(session, lambda done, step: progress(done, desc=step)) as watch,
-                heard() as told,
+                heard() as warned,
             ):
                 found = measure_each(given, chosen, metric, {**options, "attribute_lexicon": attribute}, watch)
             signatures = dict.fromkeys(measured.signature for measured in found.values())
             results = {name: measured.flat() for name, measured in found.items()}
-            lines = "\n".join(f"- {escaped(note)}" for note in told)
+            lines = "\n".join(f"- {escaped(note)}" for note in warned)
             return lines, rows(found), "\n".join(signatures), results
 
         def left(request: gr.Request) -> None:
@@ -97,7 +97,7 @@ def measure_each(
     if captions > MAX_CAPTIONS:
         raise ValueError(
             f"the captioners have {captions:,} captions in all, and this page takes {MAX_CAPTIONS:,} at most: give "
-            "fewer images or captioners, or measure them on a machine of your own with the command line"
+            "fewer images or captioners, or measure them on your machine with the command line"
         )
     found = {}
     for number, (name, predicted) in enumerate(captioners.items()):
@@ -109,10 +109,10 @@ def measure_each(
 
 
 def _progress(watch: Callable[[str, float], None], name: str, number: int, count: int) -> Callable[[int, int], None]:
-    def tell(finished: int, total: int) -> None:
+    def show(finished: int, total: int) -> None:
         watch(f"measuring {name}", (number + finished / max(1, total)) / count)
 
-    return tell
+    return show
 
 
 def rows(found: Mapping[str, Measurement]) -> list[list[Any]]:

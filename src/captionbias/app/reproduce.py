@@ -1,4 +1,4 @@
-"""The command and the lines of Python that measure again what the page measured."""
+"""The command and the lines of Python that reproduce what the page measured."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def count_labels(data: Data, column: str) -> dict[str, int]:
 
 
 def kept_at_first(counts: Mapping[str, int]) -> list[str]:
-    """The labels that attackers can learn; none if there are more than anyone would choose from."""
+    """The labels that attackers can learn; none if there are too many to choose from."""
     kept = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
     return kept if len(counts) <= MAX_LABELS else []
 

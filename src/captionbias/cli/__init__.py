@@ -22,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Measure whether an image captioner makes its data's bias worse, in which direction, and how sure that is.",
+    help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
 command(app, "compare", compare.OPTIONS, compare.compare)
@@ -43,7 +43,7 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
     """Measure whether an image captioner makes its data's bias worse."""
     from captionbias.attackers.ranks import rank_and_size
 
-    console.quiet = rank_and_size()[0] > 0  # every process measures, one tells
+    console.quiet = rank_and_size()[0] > 0  # every process measures, one prints
     if version:
         console.print(f"captionbias {__version__}", highlight=False)
         raise typer.Exit

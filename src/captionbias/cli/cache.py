@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.terminal import plain_errors, say
 
 
 def install_metrics(
@@ -24,11 +24,11 @@ def install_metrics(
             raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
 
         for path in install(names or None):
-            console.print(f"evaluate.load({path.stem!r}) loads {path}", highlight=False, markup=False, soft_wrap=True)
+            say(f"evaluate.load({path.stem!r}) loads {path}")
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains anew.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains again.")] = False,
 ) -> None:
     """Show where finished trials and embeddings of captions are kept and how many there are, or remove them.
 
@@ -37,9 +37,6 @@ def cache(
     Example: captionbias cache --clear
     """
     from rich.filesize import decimal
-
-    def tell(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     with plain_errors():
         from captionbias.io.store import Entry, open_store
@@ -55,7 +52,7 @@ def cache(
             return
         if clear:
             removed = store.clear()
-            tell(f"removed {trials(removed)} trials, {size(removed)}, from {store.folder}")
+            say(f"removed {trials(removed)} trials, {size(removed)}, from {store.folder}")
             if left := store.contents():
                 raise ValueError(
                     f"{trials(left)} trials, {size(left)}, in {store.folder} could not be removed: make that folder "
@@ -63,9 +60,9 @@ def cache(
                 )
             return
         found = store.contents()
-        tell(f"folder  {store.folder}")
-        tell(f"trials  {trials(found)}")
-        tell(f"size    {size(found)} of at most {decimal(store.limit)}")
+        say(f"folder  {store.folder}")
+        say(f"trials  {trials(found)}")
+        say(f"size    {size(found)} of at most {decimal(store.limit)}")
         if found:
             oldest, newest = (datetime.fromtimestamp(found[end].used) for end in (0, -1))
-            tell(f"used    {oldest:%Y-%m-%d %H:%M} to {newest:%Y-%m-%d %H:%M}")
+            say(f"used    {oldest:%Y-%m-%d %H:%M} to {newest:%Y-%m-%d %H:%M}")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from captionbias.cli.options import ATTACK, CAPTIONERS, FILES, METRIC, OUTPUT, RESULT, Options, split_options
-from captionbias.cli.terminal import check_outputs, complaints, console, read_captioners, say, write_result
+from captionbias.cli.options import CAPTIONERS, FILES, METRIC, OUTPUT, RESULT, Options, option, split_options
+from captionbias.cli.terminal import check_outputs, complaints, console, note, read_captioners, say, write_result
 
 COMPARED: Options = {
-    "metric": (Annotated[str, typer.Option(help="Any metric of captionbias measure.", rich_help_panel=ATTACK)], "dbac"),
-    "score": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="<key>",
-                help="Compare this key of the metric's result, such as leakage; repeat it for each. The main scores "
-                "when none is named.",
-                show_default=False,
-                rich_help_panel=RESULT,
-            ),
-        ],
-        None,
+    "metric": option(str, "Any metric of captionbias measure.", default="dbac"),
+    "score": option(
+        list[str] | None,
+        "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
+        "is named.",
+        panel=RESULT,
+        metavar="<key>",
+        show_default=False,
     ),
 }
 OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | OUTPUT
@@ -50,16 +42,12 @@ def compare(metric: str, score: list[str] | None, output: Path | None, **given: 
         captioners,
         metric=metric,
         scores=score,
-        watch=None if console.quiet else _tell,
+        watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
         **{name: value for name, value in options.items() if name in taken},
     )
     for table in comparison_tables(found):
         console.print(table, markup=False)
     images = len(next(iter(captioners.values())))
-    console.print(f"\n{images:,} images", highlight=False, markup=False)
+    say(f"\n{images:,} images")
     say(f"signature {found.signature}")
     write_result({"images": images, **found.as_dict()}, output)
-
-
-def _tell(left: Sequence[str]) -> None:
-    complaints.print(f"{len(left)} left: {left[0]}", highlight=False, markup=False, soft_wrap=True)

@@ -6,12 +6,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from captionbias.cli.options import (
-    ATTACK,
     CAPTIONERS,
     FILES,
     METRICS,
@@ -19,31 +16,23 @@ from captionbias.cli.options import (
     RESULT,
     Options,
     metric_options,
+    option,
     split_options,
 )
-from captionbias.cli.terminal import check_outputs, complaints, console, named, read_captioners, say, write_result
+from captionbias.cli.terminal import check_outputs, console, named, note, read_captioners, say, write_result
 
 if TYPE_CHECKING:
     from captionbias.analysis.consistency import Cell
 
 SCRATCH = ["lstm-dbac", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
 ENCODERS: Options = {
-    "encoder": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="<encoder|name=encoder>",
-                help="An attacker; repeat it for each. All that are trained from scratch when none is named.",
-                show_default=False,
-                rich_help_panel=ATTACK,
-            ),
-        ],
-        None,
+    "encoder": option(
+        list[str] | None,
+        "An attacker; repeat it for each attacker. All that are trained from scratch when none is named.",
+        metavar="<encoder|name=encoder>",
+        show_default=False,
     ),
-    "plot": (
-        Annotated[Path | None, typer.Option(help="Write the scores as a plot, one HTML file.", rich_help_panel=RESULT)],
-        None,
-    ),
+    "plot": option(Path | None, "Write the scores as a plot, one HTML file.", panel=RESULT),
 }
 STUDIED = metric_options(
     "attribute_lexicon", "directions", "vectors", "trials", "seed", "bootstrap", "cache", bootstrap=0
@@ -69,7 +58,7 @@ def consistency(
         read_captioners(**files),
         named(encoder or SCRATCH, "encoder"),
         metrics=metrics or ["lic", "dbac"],
-        watch=None if console.quiet else _Watch().tell,
+        watch=None if console.quiet else _Progress().show,
         **chosen,
     )
     for table in consistency_tables(study):
@@ -80,14 +69,14 @@ def consistency(
         say(f"the plot is in {plot}")
 
 
-class _Watch:
-    """Tells on standard error what is measured, and how long the rest will take by what has been measured so far."""
+class _Progress:
+    """Prints what is measured, and how long the rest will take, estimated from the measurements so far."""
 
     def __init__(self) -> None:
         self.seconds: dict[tuple[str, str], list[float]] = {}
         self.running: tuple[Cell, float] | None = None
 
-    def tell(self, left: Sequence[Cell]) -> None:
+    def show(self, left: Sequence[Cell]) -> None:
         now = time.monotonic()
         if self.running:
             cell, started = self.running
@@ -95,8 +84,7 @@ class _Watch:
         self.running = left[0], now
         rest = f", about {_duration(self._expected(left))} to go" if self.seconds else ""
         captioner, encoder, metric = left[0]
-        text = f"{len(left)} left: {metric} of {captioner} by {encoder}{rest}"
-        complaints.print(text, highlight=False, markup=False, soft_wrap=True)
+        note(f"{len(left)} left: {metric} of {captioner} by {encoder}{rest}")
 
     def _expected(self, left: Sequence[Cell]) -> float:
         """An encoder that has not been measured counts as the mean of those that have."""

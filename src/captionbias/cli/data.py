@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import complaints, console, plain_errors
+from captionbias.cli.terminal import complaints, plain_errors, say
 
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
@@ -52,9 +52,5 @@ def build(
         built = build_dataset(name, source, to, configurations)
         for configuration, rows in built.rows.items():
             left_out = reasons(built.left_out[configuration])
-            _print(f"{configuration}: {rows:,} rows; left out: {left_out}")
-        _print(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")
-
-
-def _print(text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+            say(f"{configuration}: {rows:,} rows; left out: {left_out}")
+        say(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from captionbias.cli.options import FILES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
-from captionbias.cli.terminal import check_outputs, complaints, console, read_files, say, write_result
+from captionbias.cli.terminal import check_outputs, complaints, console, note, read_files, say, write_result
 from captionbias.metrics import catalogue, find_metric
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
     console.print(measurement_table(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
-    console.print(f"\n{details['images']:,} images: {counts}", highlight=False, markup=False)
+    say(f"\n{details['images']:,} images: {counts}")
     say(f"signature {measured.signature}")
     write_result({"metric": metric, **_content(measured)}, output)
 
@@ -55,7 +55,7 @@ def _measure_all(output: Path | None, preset: str, **given: Any) -> None:
         raise ValueError(next(iter(refused.values())))
     console.print(score_table(list(found.values())))
     for metric, reason in refused.items():
-        complaints.print(f"note: no {metric}: {reason}", highlight=False, markup=False, soft_wrap=True)
+        note(f"note: no {metric}: {reason}")
     for measured in found.values():
         say(f"signature {measured.signature}")
     write_result({"metrics": {metric: _content(measured) for metric, measured in found.items()}}, output)
@@ -85,12 +85,7 @@ for _entry in catalogue.METRICS.values():
 command(
     measure,
     "all",
-    PREDICTIONS
-    | FILES
-    | metric_options(
-        "attribute_lexicon", "task_lexicon", "preset", "trials", "cache", "seed", "bootstrap", preset="fast"
-    )
-    | OUTPUT,
+    PREDICTIONS | FILES | metric_options(*COMMON, preset="fast") | OUTPUT,
     _measure_all,
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )

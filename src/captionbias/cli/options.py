@@ -25,197 +25,132 @@ class DirectionName(str, Enum):
     t_to_a = "t_to_a"
 
 
-def _option(kind: Any, *names: str, panel: str = ATTACK, **about: Any) -> Any:
-    return Annotated[kind, typer.Option(*names, rich_help_panel=panel, **about)]
-
-
 Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
 
+
+def option(
+    kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACK, **display: Any
+) -> tuple[Any, Any]:
+    """An entry of `Options`: its type, its help, its flags if they are not its name, and how help displays it."""
+    return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
+
+
 PREDICTIONS: Options = {
-    "predictions": (
-        _option(
-            Path | None,
-            panel=INPUT,
-            help="The captioner's captions. Leave out to measure human captions alone.",
-        ),
-        None,
+    "predictions": option(
+        Path | None, "The captioner's captions. Leave out to measure human captions alone.", panel=INPUT
     ),
-    "prediction_column": (
-        _option(str | None, panel=COLUMNS, help="The captioner's captions.", show_default="caption"),
-        None,
-    ),
+    "prediction_column": option(str | None, "The captioner's captions.", panel=COLUMNS, show_default="caption"),
 }
 CAPTIONERS: Options = {
-    "predictions": (
-        _option(
-            list[str],
-            panel=INPUT,
-            metavar="<file|name=file>",
-            help="A captioner's captions; repeat it for each captioner.",
-        ),
-        Parameter.empty,
+    "predictions": option(
+        list[str],
+        "A captioner's captions; repeat it for each captioner.",
+        default=Parameter.empty,
+        panel=INPUT,
+        metavar="<file|name=file>",
     ),
-    "prediction_column": (
-        _option(
-            list[str] | None,
-            panel=COLUMNS,
-            metavar="<column>",
-            help="The captioner's captions; repeat it for each captioner of one file.",
-            show_default="caption",
-        ),
-        None,
+    "prediction_column": option(
+        list[str] | None,
+        "The captioner's captions; repeat it for each captioner of one file.",
+        panel=COLUMNS,
+        metavar="<column>",
+        show_default="caption",
     ),
 }
 FILES: Options = {
-    "references": (
-        _option(Path | None, panel=INPUT, help="Human captions. Leave out to measure the captioner alone."),
-        None,
+    "references": option(Path | None, "Human captions. Leave out to measure the captioner alone.", panel=INPUT),
+    "attributes": option(Path | None, "The attribute label of each image, if it is in neither file.", panel=INPUT),
+    "tasks": option(Path | None, "The tasks of each image; else those that human captions name.", panel=INPUT),
+    "id_column": option(
+        str | None,
+        "Image ids in the first file; others are joined by their column that has them.",
+        panel=COLUMNS,
+        show_default="image_id",
     ),
-    "attributes": (
-        _option(Path | None, panel=INPUT, help="The attribute's label of each image, if it is in neither file."),
-        None,
-    ),
-    "tasks": (
-        _option(Path | None, panel=INPUT, help="The tasks of each image; else those that human captions name."),
-        None,
-    ),
-    "id_column": (
-        _option(
-            str | None,
-            panel=COLUMNS,
-            help="Image ids in the first file; others are joined by their column that has them.",
-            show_default="image_id",
-        ),
-        None,
-    ),
-    "reference_column": (_option(str | None, panel=COLUMNS, help="Human captions.", show_default="references"), None),
-    "attribute_column": (
-        _option(str | None, panel=COLUMNS, help="Labels.", show_default="the name of --attribute"),
-        None,
-    ),
-    "task_column": (_option(str | None, panel=COLUMNS, help="Tasks.", show_default="tasks"), None),
-    "keep": (
-        _option(
-            list[str] | None,
-            panel=INPUT,
-            metavar="<label>",
-            help="Only images with this label; repeat it for each label.",
-        ),
-        None,
+    "reference_column": option(str | None, "Human captions.", panel=COLUMNS, show_default="references"),
+    "attribute_column": option(str | None, "Labels.", panel=COLUMNS, show_default="the name of --attribute"),
+    "task_column": option(str | None, "Tasks.", panel=COLUMNS, show_default="tasks"),
+    "keep": option(
+        list[str] | None, "Only images with this label; repeat it for each label.", panel=INPUT, metavar="<label>"
     ),
 }
 # Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
 METRIC: Options = {
-    "attribute_lexicon": (
-        _option(
-            str,
-            "--attribute",
-            panel=INPUT,
-            help="What is measured: gender, race, age, emotion, or a JSON file with your own words.",
-        ),
-        "gender",
+    "attribute_lexicon": option(
+        str,
+        "What is measured: gender, race, age, emotion, or a JSON file with your own words.",
+        "--attribute",
+        default="gender",
+        panel=INPUT,
     ),
-    "task_lexicon": (
-        _option(
-            str | None,
-            panel=INPUT,
-            help="Task words: coco_objects, coco_names, or a JSON file of yours.",
-            show_default=OF_PRESET,
-        ),
-        None,
+    "task_lexicon": option(
+        str | None,
+        "Task words: coco_objects, coco_names, or a JSON file of yours.",
+        panel=INPUT,
+        show_default=OF_PRESET,
     ),
-    "preset": (
-        _option(
-            str | None,
-            help="papers: the protocol of the metric's paper (lic-2022, dbac-2026), with LSTMs; needs torch, and hours "
-            "without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its tables only. "
-            "fast: a convex attacker, no torch, seconds to minutes.",
-            show_default="papers",
-        ),
-        None,
+    "preset": option(
+        str | None,
+        "papers: the protocol of the metric's paper (lic-2022, dbac-2026), with LSTMs; needs torch, and hours "
+        "without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its tables only. "
+        "fast: a convex attacker, no torch, seconds to minutes.",
+        show_default="papers",
     ),
-    "directions": (
-        _option(list[DirectionName] | None, "--direction", metavar="<a_to_t|t_to_a>", help="One direction of DBAC."),
-        None,
+    "directions": option(
+        list[DirectionName] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"
     ),
-    "encoder": (
-        _option(
-            str | None,
-            help="The attacker: lstm-lic, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow; "
-            f"{PRETRAINED}; bert-frozen, bert-finetuned; on labels linear or dense; or your own torch module as "
-            "module:Class.",
-            show_default=OF_PRESET,
-        ),
-        None,
+    "encoder": option(
+        str | None,
+        "The attacker: lstm-lic, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow; "
+        f"{PRETRAINED}; bert-frozen, bert-finetuned; on labels linear or dense; or your own torch module as "
+        "module:Class.",
+        show_default=OF_PRESET,
     ),
-    "model": (
-        _option(
-            str | None,
-            help="The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
-            show_default="bert-base-uncased",
-        ),
-        None,
+    "model": option(
+        str | None,
+        "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
+        show_default="bert-base-uncased",
     ),
-    "precision": (
-        _option(str | None, help="fp32 or bf16, of neural attackers.", show_default="bf16 where it is native"),
-        None,
+    "precision": option(
+        str | None, "fp32 or bf16, of neural attackers.", show_default="bf16 where the device supports it"
     ),
-    "trials": (
-        _option(int | None, help="Attackers trained for each set of captions.", show_default=OF_PRESET),
-        None,
+    "trials": option(int | None, "Attackers trained for each set of captions.", show_default=OF_PRESET),
+    "quality": option(
+        str | None,
+        "The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
+        show_default=OF_PRESET,
     ),
-    "quality": (
-        _option(
-            str | None,
-            help="The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
-            show_default=OF_PRESET,
-        ),
-        None,
+    "equalize": option(
+        bool,
+        "Make the images' labels wrong as often as the captioner's are: accuracy plays no part.",
+        "--equalize/--no-equalize",
+        default=True,
     ),
-    "equalize": (
-        _option(
-            bool,
-            "--equalize/--no-equalize",
-            help="Make the images' labels wrong as often as the captioner's are: accuracy plays no part.",
-        ),
-        True,
+    "vectors": option(
+        str | None,
+        "Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
+        "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
+        show_default=OF_PRESET,
     ),
-    "vectors": (
-        _option(
-            str | None,
-            help="Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
-            "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
-            show_default=OF_PRESET,
-        ),
-        None,
+    "words": option(
+        bool, "Use the frequent words of human captions as tasks, as LIC's paper does.", "--words", default=False
     ),
-    "words": (
-        _option(bool, "--words", help="Take the frequent words of human captions for tasks, as LIC's paper does."),
-        False,
+    "at_least": option(
+        int | None,
+        "Keep combinations that at least so many images have (with --words: words in so many human captions per "
+        "attribute value).",
+        min=1,
+        show_default="1, with --words 100",
     ),
-    "at_least": (
-        _option(
-            int | None,
-            min=1,
-            help="How many images (with --words: human captions a value) a combination or word must be of.",
-            show_default="1, with --words 100",
-        ),
-        None,
-    ),
-    "unseen_only": (_option(bool, "--unseen-only", help="Score only captions not seen in training."), False),
-    "seed": (_option(int, help="Seed of the first trial."), 0),
-    "bootstrap": (_option(int, help="Bootstrap replicates over images; 0 for none."), 1000),
-    "cache": (
-        _option(bool, "--cache/--no-cache", help="Keep finished trials, and train none twice; see captionbias cache."),
-        True,
+    "unseen_only": option(bool, "Score only captions not seen in training.", "--unseen-only", default=False),
+    "seed": option(int, "Seed of the first trial.", default=0),
+    "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000),
+    "cache": option(
+        bool, "Keep finished trials, and train none twice; see captionbias cache.", "--cache/--no-cache", default=True
     ),
 }
-METRICS: Options = {
-    "metrics": (_option(list[str] | None, "--metric", metavar="<metric>", help="Repeat it for each metric."), None)
-}
-OUTPUT: Options = {
-    "output": (_option(Path | None, panel=RESULT, help="Write everything to this JSON file, trials included."), None)
-}
+METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
+OUTPUT: Options = {"output": option(Path | None, "Write everything to this JSON file, trials included.", panel=RESULT)}
 
 
 def metric_options(*names: str, **defaults: Any) -> Options:

@@ -5,29 +5,18 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from captionbias.cli.options import CAPTIONERS, FILES, METRICS, RESULT, Options, metric_options, split_options
+from captionbias.cli.options import CAPTIONERS, FILES, METRICS, RESULT, Options, metric_options, option, split_options
 from captionbias.cli.terminal import check_outputs, console, read_captioners, say, steps
 
 WRITTEN: Options = {
-    "output": (
-        Annotated[Path, typer.Option(help="The report, one HTML file that needs no network.", rich_help_panel=RESULT)],
-        Path("report.html"),
+    "output": option(
+        Path, "The report, one HTML file that needs no network.", default=Path("report.html"), panel=RESULT
     ),
-    "markdown": (
-        Annotated[
-            Path | None, typer.Option(help="Also write it as Markdown, for a pull request.", rich_help_panel=RESULT)
-        ],
-        None,
-    ),
-    "json": (
-        Annotated[Path | None, typer.Option(help="Also write all its data as JSON.", rich_help_panel=RESULT)],
-        None,
-    ),
-    "title": (Annotated[str | None, typer.Option(help="Of the report.", rich_help_panel=RESULT)], None),
+    "markdown": option(Path | None, "Also write it as Markdown, for a pull request.", panel=RESULT),
+    "json": option(Path | None, "Also write all its data as JSON.", panel=RESULT),
+    "title": option(str | None, "The title of the report.", panel=RESULT),
 }
 REPORTED = metric_options(
     *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
@@ -43,7 +32,7 @@ def report(
     title: str | None,
     **given: Any,
 ) -> None:
-    """Everything about captioners' bias in one file: scores, what drives them, words, quality, and how sure it all is.
+    """Everything about captioners' bias in one file: scores, what drives them, words, quality, and uncertainty.
 
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """

@@ -25,7 +25,7 @@ def read_files(**files: Any) -> Any:
 
 
 def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
-    """Each captioner's captions of the images that all of them have, with what `files` say of these."""
+    """Each captioner's captions of the images that all of them have, with their labels from `files`."""
     from captionbias import captions
 
     read = captions.read_captioners(
@@ -35,14 +35,16 @@ def read_captioners(predictions: Sequence[str], prediction_column: list[str] | N
 
 
 def named(given: Sequence[str], option: str) -> dict[str, str]:
-    """`name=what` as it says; a file or folder alone is named after itself."""
+    """Each `name=what` by its name; a file or folder alone is named after itself."""
     named: dict[str, str] = {}
     for value in given:
         name, equals, what = value.partition("=")
         if not equals or Path(value).exists():
             name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
         if name in named:
-            raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")
+            raise ValueError(
+                f"--{option}: two are called {name!r}; give them different names, as in --{option} other={what}"
+            )
         named[name] = what
     return named
 
@@ -50,6 +52,11 @@ def named(given: Sequence[str], option: str) -> dict[str, str]:
 def say(text: str) -> None:
     """A line on standard output, as it is."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A line on standard error, as it is."""
+    complaints.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def write_result(content: dict[str, Any], output: Path | None) -> None:
@@ -70,7 +77,7 @@ def check_outputs(**paths: Path | None) -> None:
         if path is not None:
             other = named.setdefault(path.resolve(), option)
             if other != option:
-                raise ValueError(f"--{other} and --{option} name the same file; name each its own")
+                raise ValueError(f"--{other} and --{option} name the same file; name two files")
             check_writable(path)
 
 
@@ -90,21 +97,21 @@ def steps() -> Iterator[Callable[[str, float], None] | None]:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, each once and as soon as it is known."""
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once."""
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
     from captionbias.captions import CaptionBiasWarning
 
     noted: set[str] = set()
 
-    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            complaints.print(f"note: {message}", highlight=False, markup=False, soft_wrap=True)
+            note(f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         try:
             yield
         except (ValueError, RankError, WorkerKilledError) as error:

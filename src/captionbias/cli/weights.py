@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options
+from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options, option
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
@@ -27,52 +27,21 @@ SHOWN_NAMES = 10  # in an error
 
 OPTIONS: Options = {
     "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
-    "attributes": (
-        Annotated[Path, typer.Option(help="The attribute's label of each training image.", rich_help_panel=INPUT)],
-        Parameter.empty,
+    "attributes": option(Path, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
+    "tasks": option(
+        Path | None,
+        "The tasks of each training image, under the names that the results have.",
+        panel=INPUT,
+        show_default="the file of --attributes",
     ),
-    "tasks": (
-        Annotated[
-            Path | None,
-            typer.Option(
-                help="The tasks of each training image, under the names that the results have.",
-                show_default="the file of --attributes",
-                rich_help_panel=INPUT,
-            ),
-        ],
-        None,
-    ),
-    "captioner": (
-        Annotated[
-            str | None, typer.Option(help="Whose results, if there are several captioners.", rich_help_panel=INPUT)
-        ],
-        None,
-    ),
+    "captioner": option(str | None, "Whose results, if there are several captioners.", panel=INPUT),
     "keep": FILES["keep"],
     "id_column": FILES["id_column"],
-    "attribute_column": (
-        Annotated[str | None, typer.Option(help="Labels.", show_default="gender", rich_help_panel=COLUMNS)],
-        None,
-    ),
+    "attribute_column": option(str | None, "Labels.", panel=COLUMNS, show_default="gender"),
     "task_column": FILES["task_column"],
-    "direction": (
-        Annotated[
-            DirectionName | None,
-            typer.Option(metavar="<a_to_t|t_to_a>", help="Pairs of one direction only.", rich_help_panel=RESULT),
-        ],
-        None,
-    ),
-    "top": (
-        Annotated[
-            int,
-            typer.Option(help="Pairs to take: those that add most to matched DBAC.", min=1, rich_help_panel=RESULT),
-        ],
-        10,
-    ),
-    "output": (
-        Annotated[Path, typer.Option(help="The weights, as .csv or .parquet.", rich_help_panel=RESULT)],
-        Path("weights.csv"),
-    ),
+    "direction": option(DirectionName | None, "Pairs of one direction only.", panel=RESULT, metavar="<a_to_t|t_to_a>"),
+    "top": option(int, "Pairs to take: those that add most to matched DBAC.", default=10, panel=RESULT, min=1),
+    "output": option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv"), panel=RESULT),
 }
 
 
@@ -89,7 +58,7 @@ def weights(
     top: int,
     output: Path,
 ) -> None:
-    """Which training images to draw more often, so that the attribute says nothing about the tasks that are amplified.
+    """Which training images to draw more often, so that the attribute is independent of the tasks that are amplified.
 
     Pairs are taken by what they add to matched DBAC, since the published one also moves with how often a captioner
     names tasks at all; by the published one where no matched one is defined.
@@ -114,13 +83,13 @@ def weights(
     effect = predicted_effect(images.attributes, shown, found)
     write_weights(output, images.image_ids, found)
 
-    console.print(f"Pairs that add most to the score ({_forms(taken)}):")
+    say(f"Pairs that add most to the score ({_forms(taken)}):")
     for row in taken:
         say(in_words(row))
     console.print()
     console.print(_effect_table(effect, taken), markup=False)
     span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
-    console.print(f"\n{len(images):,} images, {span}, are in {output}")
+    say(f"\n{len(images):,} images, {span}, are in {output}")
     for line in _uses(output):
         say(line)
 
@@ -198,14 +167,14 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
-    """The tasks of the pairs with every attribute value, since a pair can name its own otherwise than the images do."""
+    """The tasks of the pairs with every attribute value, since images may name the value of a pair differently."""
     from captionbias.report.terminal import plain_table
 
     table = plain_table(
         "Predicted effect on the training images",
         *("task", "attribute", "images", "before", "after"),
         meaning="Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "
-        "independent, above 1 they go together. What a captioner trained on them will name, these numbers do not say.",
+        "independent, above 1 they go together. They do not predict what a captioner trained on them names.",
     )
     for task in dict.fromkeys(row["task"] for row in taken):
         for number, row in enumerate(row for row in effect if row["task"] == task):

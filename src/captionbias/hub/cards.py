@@ -102,7 +102,7 @@ def update_model_card(
         date: when it was measured, ISO 8601; when None today in UTC, or the date that the same results already have.
         source_url: a link to how it was measured.
         source_name: what the link is called; captionbias when None.
-        source_user: whose it is on the Hub.
+        source_user: the user on the Hub who published it.
 
     Returns:
         The files that were changed, in the order written; none if all is there already.

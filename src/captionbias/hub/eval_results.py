@@ -29,7 +29,7 @@ _USER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 class Source(NamedTuple):
-    """Where the results were measured: a link, what it is called, and whose it is on the Hub; without a link, None."""
+    """Where the results were measured: a link, its name, and its user on the Hub; all None without a link."""
 
     url: str | None = None
     name: str | None = None
@@ -167,7 +167,7 @@ def _notes(results: Results, score: Score) -> str:
 def benchmark(name: str, description: str, metrics: Sequence[str] | None = None) -> str:
     """The text of `eval.yaml`, which makes a dataset on the Hub a benchmark that captioners' results can name.
 
-    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which people are asked to add to.
+    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
 
     Args:
         name: what the benchmark is called.

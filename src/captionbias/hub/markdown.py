@@ -8,6 +8,7 @@ from typing import Any
 
 from captionbias.hub.scores import Results, interval_keys, scores_in
 from captionbias.metrics.catalogue import Score
+from captionbias.report.wording import fixed
 from captionbias.text.markdown import code, escaped
 
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
@@ -27,7 +28,7 @@ def line_break(text: str) -> str:
 
 def dataset_section(results: Results) -> str:
     """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
-    about = "How much the human captions tell of a protected attribute beyond the words that name it."
+    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
     return _section(about, results, scores_in(results, human=True))
 
 
@@ -56,7 +57,7 @@ def _section(about: str, results: Results, scores: list[Score]) -> str:
         "| :--- | ---: | :--- |",
         *(f"| {score.label} | {_value(results[score.metric], score)} |" for score in scores),
         "",
-        "What the scores say:",
+        "What the scores mean:",
         "",
         *(f"- {'; '.join(labels)}: {meaning}" for meaning, labels in meanings.items()),
         "",
@@ -80,15 +81,6 @@ def interval_text(result: Mapping[str, Any], score: Score) -> str | None:
     """A score's 95% interval, such as "[-1.0, 3.5]"; None if the result has none."""
     keys = interval_keys(score.key)
     return f"[{', '.join(fixed(result[key], score.digits) for key in keys)}]" if keys[0] in result else None
-
-
-def fixed(number: float, digits: int) -> str:
-    """A number with this many digits after the point.
-
-    >>> fixed(-0.0001, 3)
-    '0.000'
-    """
-    return f"{round(number, digits) + 0.0:.{digits}f}"  # adding 0 turns -0 into 0
 
 
 def _measured(result: Mapping[str, Any], human: bool) -> str:

@@ -40,7 +40,7 @@ WAYS_OUT = {
     403: "the access token may not write there: use one that may, name an owner for whom yours may, or propose the "
     "change with a pull request",
     404: "there is no such repository or owner: check the name, and what the access token may read",
-    412: "somebody else changed it meanwhile: run again",
+    412: "it was changed meanwhile: run again",
     429: "too many requests for now: run again in some minutes",
 }
 
@@ -169,7 +169,7 @@ def _publish(
         raise ValueError(f"there is no access token: make one that may write at {TOKENS_PAGE}, then run hf auth login")
     # The HTTP library quotes a header that it cannot send, and thus the token, in its error.
     if token is not None and not re.fullmatch(r"[!-~]+", token):
-        raise ValueError("token has spaces or characters that no token has: copy it anew, or run hf auth login again")
+        raise ValueError("token has spaces or characters that no token has: copy it again, or run hf auth login again")
     api = HfApi(token=token or False, library_name="captionbias", library_version=__version__)
     done = []
     for source in sources:
@@ -346,7 +346,7 @@ def _way_out(error: BaseException, api: HfApi) -> str:
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code
         if status >= 500:
-            return f"the Hub has a fault of its own ({status}): run again later, see https://status.huggingface.co"
+            return f"the Hub failed ({status}): run again later, see https://status.huggingface.co"
         return WAYS_OUT.get(status, f"the Hub refuses ({status}): {one_line(error.server_message or reason)}")
     if isinstance(error, HTTPError):
         return f"{api.endpoint} is out of reach ({reason}): check the network and HF_ENDPOINT, then run again"

@@ -1,4 +1,4 @@
-"""Which scores of a result belong on a card, what each says, and which are tasks of a benchmark on the Hub."""
+"""Which scores of a result belong on a card, what each means, and which are tasks of a benchmark on the Hub."""
 
 from __future__ import annotations
 

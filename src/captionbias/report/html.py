@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Part = dict[str, Any]
 
-TOP = 40  # rows of the sources that stand in the page; all of them are in its data
+TOP = 40  # rows of the sources on the page; all of them are in its data
 SPEAKS_FOR, SPEAKS_AGAINST = "213,94,0", "0,114,178"
 
 
@@ -38,12 +38,12 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
     """An audit as one HTML page: verdicts, plots, tables, and all its data as JSON in `<script id="audit-data">`.
 
-    It loads nothing, and its own policy forbids it to.
+    It loads nothing, and its content security policy forbids it to.
 
     Args:
         audit: from `captionbias.analysis.audit.audit`.
         title: of the page.
-        command: what measures it again, to be shown.
+        command: the command that reproduces it, to be shown.
 
     Raises:
         ValueError: plotly or jinja2 is missing.
@@ -113,12 +113,12 @@ def _sections(audit: Audit, command: str | None) -> Iterator[tuple[str, list[Par
         yield "Alignment", [plot, _table(views.meteors(audit), titled=True), *folds]
     yield "Seen in training", [_table(views.leaks(audit))]
     yield "How sure", [_table(views.certainty(audit))]
-    yield "To know", list(_notes(audit))
-    yield "Measured again", list(_again(audit, command))
+    yield "Notes", list(_notes(audit))
+    yield "Reproduce", list(_reproduce(audit, command))
 
 
 def _section(name: str, parts: list[Part], figures: list[Any]) -> dict[str, Any]:
-    """With the number of each plot: its data stand at that place in the page's list."""
+    """With the number of each plot: the place of its data in the list of figures."""
 
     def numbered(part: Part) -> Part:
         if part["kind"] == "fold":
@@ -188,10 +188,10 @@ def _notes(audit: Audit) -> Iterator[Part]:
         if notes := audit.notes(name):
             yield {"kind": "fold", "title": name, "parts": [{"kind": "list", "lines": notes}], "open": True}
     if audit.missing:
-        yield {"kind": "list", "lines": [f"Not here: {line}" for line in audit.missing]}
+        yield {"kind": "list", "lines": [f"Not included: {line}" for line in audit.missing]}
 
 
-def _again(audit: Audit, command: str | None) -> Iterator[Part]:
+def _reproduce(audit: Audit, command: str | None) -> Iterator[Part]:
     if command:
         yield {"kind": "code", "text": command}
     yield {"kind": "text", "text": "The same input and signature give the same scores."}

@@ -23,7 +23,7 @@ def markdown_report(audit: Audit, *, command: str | None = None) -> str:
 
     Args:
         audit: from `captionbias.analysis.audit.audit`.
-        command: what measures it again, to be shown.
+        command: the command that reproduces it, to be shown.
 
     >>> from captionbias.analysis.audit import audit
     >>> from captionbias.synthetic import plant
@@ -52,8 +52,8 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from _folded(views.quality(audit))
     yield from _folded(views.leaks(audit))
     notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
-    missing = [f"Not here: {line}" for line in audit.missing]
-    yield from _details("To know", [f"- {escaped(note)}" for note in (*notes, *missing)])
+    missing = [f"Not included: {line}" for line in audit.missing]
+    yield from _details("Notes", [f"- {escaped(note)}" for note in (*notes, *missing)])
     again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]
     yield from _details("Measured with", [*again, *([f"- {code(command)}"] if command else [])])
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.analysis.resampling import pair_name
 from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.measurement import Estimate
-from captionbias.report.views import pair_name
+from captionbias.report.views import main_part
 
 if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy
@@ -28,11 +29,11 @@ except ImportError as error:
 
 PANEL_HEIGHT = 320
 ROW_HEIGHT, PANEL_MARGIN, NAMED_AXIS_MARGIN, TITLE_HEIGHT = 34, 66, 96, 60
-# Okabe and Ito's colours, which colour-blind people tell apart.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 ADDS, TAKES = COLOURS[3], COLOURS[0]
 ZERO = {"line_width": 1, "line_color": "gray"}
-# Read on white and on black alike: who shows a plot knows the page, a plot does not.
+# Legible on white and on black: a plot does not know the page that shows it.
 INK, GRID = "#777e87", "rgba(128,128,128,0.25)"
 AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
 TEMPLATE = {"layout": {"xaxis": AXIS, "yaxis": AXIS}}
@@ -73,16 +74,17 @@ def sources_plot(rows: Sequence[Mapping[str, Any]], top: int = 12) -> Any:
 
     `rows`: of `dbac(..., details=True)["details"]["sources"]`, of one direction.
     """
-    part = _part(rows)
+    part = main_part(rows)
     largest = sorted((row for row in rows if part in row), key=lambda row: -abs(row[part]))[:top]
     values = [row[part] for row in largest]
+    estimates = [Estimate(row[part], row.get(f"{part}_ci_low"), row.get(f"{part}_ci_high")) for row in largest]
     names = [literal(pair_name(row)) for row in largest]
     bars = graph_objects.Bar(
         x=values,
         y=names,
         orientation="h",
         marker={"color": [ADDS if value > 0 else TAKES for value in values]},
-        error_x=_errors([_part_estimate(row, part) for row in largest]) | {"color": INK},
+        error_x=_errors(estimates) | {"color": INK},
         hovertemplate="%{y}: %{x:+.4f}<extra></extra>",
     )
     figure = graph_objects.Figure(bars)
@@ -180,7 +182,7 @@ def write_html(figure: Any, path: Path) -> None:
 
 
 def literal(text: str) -> str:
-    """Somebody's words for a plot, which would read tags in them.
+    """A user's text for a plot, which would read tags in it.
 
     >>> literal("<b>nic</b>")
     '&lt;b&gt;nic&lt;/b&gt;'
@@ -189,7 +191,7 @@ def literal(text: str) -> str:
 
 
 def _shown_scores(audit: Audit) -> list[Score]:
-    """The main scores of what was measured, or without human captions how much the captioner's captions tell alone."""
+    """The main scores of what was measured, or without human captions those of the captioner alone."""
     found: list[Score] = []
     for metric, comparison in audit.comparisons.items():
         measured = {key for one in comparison.measurements.values() for key in one.estimates}
@@ -200,10 +202,6 @@ def _shown_scores(audit: Audit) -> list[Score]:
 
 def _estimate(audit: Audit, captioner: str, score: Score) -> Estimate | None:
     return audit.measurement(score.metric, captioner).estimates.get(score.key)
-
-
-def _part_estimate(row: Mapping[str, Any], part: str) -> Estimate:
-    return Estimate(row[part], row.get(f"{part}_ci_low"), row.get(f"{part}_ci_high"))
 
 
 def _panels(titles: Sequence[str], height: int, margin: int = PANEL_MARGIN) -> Any:
@@ -247,11 +245,6 @@ def _errors(estimates: Iterable[Estimate | None]) -> dict[str, Any]:
     value, low, high = np.array(ends, np.float64).reshape(-1, 3).T  # None becomes nan
     # As arrays: nan in a list becomes null, which plotly draws as a bar of no length with caps, as if all were certain.
     return {"type": "data", "array": high - value, "arrayminus": value - low, "thickness": 1.5, "width": 4}
-
-
-def _part(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = ("amplification_matched", "amplification", "omega_m", "omega_h")
-    return next((name for name in names if any(name in row for row in rows)), "amplification")
 
 
 def _shares_line(deltas: Sequence[float], shares: Sequence[float], elbow: float | None, name: str, number: int) -> Any:

@@ -38,9 +38,9 @@ def lic_table(measured: Measurement) -> Table:
     """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict."""
     estimates = measured.estimates
     sides = {side: name for side, name in (("m", SIDES["m"]), ("d", SIDES["h"])) if f"lic_{side}" in estimates}
-    meaning = "An attacker reads the attribute from captions whose attribute words are masked."
+    meaning = "An attacker infers the attribute from captions whose attribute words are masked."
     if len(sides) == 2:
-        meaning += " A difference above 0: the captioner's give it away more than people's (amplifies)."
+        meaning += " A difference above 0: the captioner's captions give it away more than human ones (amplifies)."
     table = plain_table("LIC x 100 [95% interval]", "", *SCORES.values(), meaning=meaning)
     for side, name in sides.items():
         table.add_row(name, *(interval(estimates.get(f"{score}_{side}"), 1) for score in SCORES))
@@ -59,7 +59,7 @@ def dbac_table(measured: Measurement) -> Table:
     """DBAC of each direction: matched with its verdict, published, and the parts they are made of."""
     directions, estimates = list(measured.plans), measured.estimates
     both = any(key.startswith("dbac_") for key in estimates)
-    meaning = "Omega is how surely an attacker tells what the captions hide, each caption by its weight."
+    meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
     if both:
         meaning = (
             "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it. As published, the score also "
@@ -121,7 +121,7 @@ def score_table(measurements: list[Measurement]) -> Table:
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
-    """The captioners' scores with their intervals and p-values; then every difference with its own."""
+    """The captioners' scores with their intervals and p-values; then every difference, likewise."""
     scores = [catalogue.SCORES[key] for key in comparison.scores]
     table = plain_table(
         "Scores [95% interval]",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from captionbias.analysis.resampling import pair_name
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.report.wording import SMALL_DBAC, verdict
@@ -32,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of text and numbers; None where there is nothing. `meaning`: what its columns say."""
+    """A table of text and numbers; None where there is nothing. `meaning`: what its columns mean."""
 
     title: str
     columns: tuple[Column, ...]
@@ -40,13 +41,13 @@ class Grid(NamedTuple):
     meaning: str = ""
 
     def texts(self) -> Iterator[list[str]]:
-        """The rows as they are read."""
+        """The rows as text."""
         for row in self.rows:
             yield [shown(cell, column.form) for cell, column in zip(row, self.columns, strict=True)]
 
 
 def shown(cell: Cell, form: str) -> str:
-    """A cell as it is read.
+    """A cell as text.
 
     >>> shown(0.123456, ".3f"), shown(None, ".3f"), shown(-0.00001, ".3f"), shown("nic", "")
     ('0.123', '-', '0.000', 'nic')
@@ -96,7 +97,7 @@ def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
 
 
 def _scores_meaning(scores: Sequence[Score]) -> str:
-    """What the columns say of these scores."""
+    """What the columns mean for these scores."""
     keys = {score.key for score in scores}
     parts = ["low, high: 95% interval over images and trials."]
     if any(score.judged for score in scores):
@@ -114,11 +115,11 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
             "DBAC as published also moves with how often captions name anything at all, so it gets no verdict."
         )
     if any(key.startswith("omega") for key in keys):
-        parts.append("Omega: how surely an attacker tells what the captions hide, each caption by its weight.")
+        parts.append("Omega: how confidently an attacker infers what the captions hide, each caption by its weight.")
     if keys & {"lic_m", "lic_d"}:
         parts.append(
-            "LIC of the captioner or of human captions: how surely an attacker reads the attribute from captions whose "
-            "attribute words are masked."
+            "LIC of the captioner or of human captions: how confidently an attacker infers the attribute from captions "
+            "whose attribute words are masked."
         )
     return " ".join(parts)
 
@@ -145,19 +146,18 @@ def differences(audit: Audit) -> Grid:
         "Differences",
         tuple(map(Column, columns, forms)),
         rows,
-        "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within DBAC and within "
-        "LIC, for the number of differences.",
+        "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
+        "metric, for the number of differences.",
     )
 
 
 def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
     """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
     found = audit.details("dbac", captioner)["sources"].get(direction, [])
-    both = any("amplification" in row for row in found)
-    side = "" if both else next((side for side in "mh" if found and f"omega_{side}" in found[0]), "m")
-    parts = ("amplification_matched", "amplification") if both else (f"omega_{side}",)
-    sorted_by = next((part for part in parts if any(part in row for row in found)), parts[0])
-    largest = sorted(found, key=lambda row: -abs(row.get(sorted_by, 0.0)))[:top]
+    part = main_part(found)
+    both = part.startswith("amplification")
+    parts = ("amplification_matched", "amplification") if both else (part,)
+    largest = sorted(found, key=lambda row: -abs(row.get(part, 0.0)))[:top]
     rows: list[list[Cell]] = []
     for row in largest:
         rows.append(
@@ -172,7 +172,7 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
         (
             Column("pair"),
             Column("captioner names it", ".1%"),
-            Column("people name it", ".1%"),
+            Column("humans name it", ".1%"),
             *(Column(name, "+.4f") for name in of_parts),
             Column("test captions, captioner", ",.1f"),
         ),
@@ -181,10 +181,16 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     )
 
 
+def main_part(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The key of what rows of the sources contribute: to the score, matched if it is, or to the omega of one side."""
+    keys = ("amplification_matched", "amplification", "omega_m", "omega_h")
+    return next((key for key in keys if any(key in row for row in rows)), "amplification")
+
+
 def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
-    """`both`: captioner and people, whose difference is the score; one alone has its omega."""
+    """`both`: captioner and humans, whose difference is the score; one alone has its omega."""
     score = "the score" if both else "omega"
-    adds = "what that adds to the score" if both else "the part of omega, how surely an attacker tells, that it makes"
+    adds = "what that adds to the score" if both else "its part of omega, the certainty of an attacker"
     whole = f"All rows together make {score}."
     if shown_rows < all_rows:
         whole = f"These are the {shown_rows:,} largest of {all_rows:,} rows, which together make {score}."
@@ -192,16 +198,6 @@ def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
         "How often, of the captions of images that show the first, the second is named; "
         f"{adds}, with its 95% interval; and the captioner's test captions with both in a trial. {whole}"
     )
-
-
-def pair_name(row: Mapping[str, Any]) -> str:
-    """A row of the sources by what shapes what.
-
-    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
-    'knife → woman'
-    """
-    attribute, task = row["attribute"] or "nobody named", row["task"] or "no task"
-    return f"{attribute} → {task}" if row["direction"] == "a_to_t" else f"{task} → {attribute}"
 
 
 def words(audit: Audit, captioner: str) -> Grid:
@@ -216,8 +212,8 @@ def words(audit: Audit, captioner: str) -> Grid:
         "Words that give the attribute away",
         (Column("attribute"), Column("word"), Column("adds", "+.2f"), Column("times", ",d")),
         rows,
-        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it stands in "
-        "the captions that the attacker had not learnt from.",
+        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it is in "
+        "the captions that the attacker was not trained on.",
     )
 
 
@@ -228,7 +224,7 @@ def quality(audit: Audit) -> Grid:
         "Caption quality",
         (Column("captioner"), *(Column(QUALITY_NAMES[name], ".3f") for name in names)),
         [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
-        "How much the captions say what people say; the higher the better.",
+        "How close the captions are to human captions; the higher the better.",
     )
 
 
@@ -237,7 +233,7 @@ def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
     report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
     pairs = report["pairs"] if report else []
     rows: list[list[Cell]] = [[pair[part] for part in ("word", "replacement", "distance", "tokens")] for pair in pairs]
-    meaning = "What people say is put into the words that the captioner uses before the two are compared."
+    meaning = "Human captions are put into the captioner's words before the two are compared."
     if report:
         replaced = report["replaced_contextual"] + report["replaced_unknown"]
         meaning += f" {replaced:,} of {report['tokens']:,} human words were replaced"
@@ -245,14 +241,14 @@ def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
         meaning += "." if share is None else f", {share:.0%} of them by another word and the rest by <unk>."
     return Grid(
         f"What alignment replaced, {DIRECTIONS[direction]}",
-        (Column("people's word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
+        (Column("human word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
         rows,
         meaning,
     )
 
 
 def meteors(audit: Audit) -> Grid:
-    """How much of what people said either way of alignment keeps."""
+    """How much of the human captions each way of alignment keeps."""
     name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
     rows: list[list[Cell]] = [
         [name, found["contextual"], found["constant"]] for name, found in audit.alignments.items()
@@ -262,22 +258,22 @@ def meteors(audit: Audit) -> Grid:
         (Column("captioner"), Column("contextual (DBAC)", ".4f"), Column("constant (LIC)", ".4f")),
         rows,
         "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
-        "the two are told apart by word forms alone.",
+        "the two differ by word forms alone.",
     )
 
 
 def leaks(audit: Audit) -> Grid:
-    """Test captions that also stand in the training split, and the scores without them."""
+    """Test captions that are also in the training split, and the scores without them."""
     rows: list[list[Cell]] = [
         [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
     ]
-    columns = ("captioner", "score", "seen, captioner", "seen, people", "value", "on unseen captions")
+    columns = ("captioner", "score", "seen, captioner", "seen, human", "value", "on unseen captions")
     return Grid(
         "Captions that were seen in training",
         tuple(map(Column, columns, ("", "", ".0%", ".0%", ".3f", ".3f"))),
         rows,
-        "Captioners repeat themselves: the share of test captions that stand word for word in the split that the "
-        "attacker learnt from, and the score without them.",
+        "Captioners repeat themselves: the share of test captions that are word for word in the training "
+        "split of the attacker, and the score without them.",
     )
 
 
@@ -325,8 +321,8 @@ def certainty(audit: Audit) -> Grid:
         ),
         rows,
         f"Due to trials: the part of the variance that more trials would lessen; the rest is of the {audit.images:,} "
-        "images. At least: other images to learn from are not counted. No number of images with one trial or no "
-        "bootstrap, which cannot tell, and where images alone cannot halve the interval.",
+        "images. At least: the choice of training images is not counted. No number of images with one trial or no "
+        "bootstrap, which do not show it, and where images alone cannot halve the interval.",
     )
 
 

@@ -56,9 +56,9 @@ def p_text(p: float) -> str:
 
 
 def verdict(measured: Measurement, key: str) -> str:
-    """What a score and its interval say about 0; a matched DBAC below `SMALL_DBAC` says nothing.
+    """On which side of 0 a score and its interval are; a matched DBAC below `SMALL_DBAC` is no evidence.
 
-    T to A with tasks that human captions name leans below 0 whatever the captioner does: being there says nothing.
+    T to A with tasks that human captions name leans below 0 whatever the captioner does: a value there is no evidence.
     """
     estimate = measured.estimates.get(key)
     if estimate is None or estimate.low is None or estimate.high is None:
@@ -122,8 +122,8 @@ def sentence(
             f"{SMALL_DBAC:g} ({numbers})."
         )
     if found == UNCLEAR:
-        return f"{captioner}: no clear change. Whether it {more}, or less, cannot be told ({numbers})."
-    return f"{captioner}: no interval, so nothing can be said for sure ({numbers})."
+        return f"{captioner}: no clear change. The interval does not show whether it {more}, or less ({numbers})."
+    return f"{captioner}: no interval, so no conclusion is possible ({numbers})."
 
 
 def _sure(p: float) -> str:

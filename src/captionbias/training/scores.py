@@ -1,4 +1,4 @@
-"""The few numbers that a training logs, from whatever a captioner in training says."""
+"""The few numbers that a training logs, from the captions of a captioner in training."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def bias_scores(
     vectors: Any = None,
     cache: bool | str | Path = True,
 ) -> dict[str, float]:
-    """DBAC and LIC as flat floats for a training's log, from captions that may be good for nothing yet.
+    """DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
     undefined is left out. An empty caption names nothing and cannot be attacked, so the scores are of the other images,
     on both sides; `empty_captions` says how many are missing, for a captioner that is silent more often with one group
-    than with another is biased in a way that these scores do not see.
+    than with another is biased in a way that these scores do not show.
 
     This process measures alone, whatever others run beside it.
 
@@ -58,7 +58,7 @@ def bias_scores(
         attribute_lexicon: attribute words, see `captionbias.text.load_lexicon`; the preset's when None.
         task_lexicon: task words of `dbac`, likewise.
         vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
-            the preset's when None. Those of `human_vectors` need not be trained anew at each measurement.
+            the preset's when None. Those of `human_vectors` need not be trained again at each measurement.
         cache: keep finished trials: in the usual folder, in this one, or not at all (False).
 
     Returns:
@@ -67,10 +67,10 @@ def bias_scores(
         scores of other metrics. Intervals are left to the metrics themselves.
 
     Raises:
-        ValueError: arguments that cannot be measured whatever the captioner says.
+        ValueError: arguments that cannot be measured whatever the captions are.
 
     Warns:
-        CaptionBiasWarning: once, with everything to know: what is left out and why, and weak statistics.
+        CaptionBiasWarning: once, with what is left out and why, and with weak statistics.
 
     >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
@@ -93,7 +93,7 @@ def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
 
 
 class TrainingBias:
-    """The bias of a captioner in training against the same human captions, measured as often as one likes.
+    """The bias of a captioner in training against the same human captions, measured any number of times.
 
     `people`: the human captions; they are checked and split into words once. `options`: by metric, as it takes them.
     """
@@ -108,22 +108,16 @@ class TrainingBias:
         attributes: Collection[Any],
         *,
         tasks: Collection[Any] | None,
-        metrics: Sequence[str],
-        preset: str,
-        trials: int,
-        seed: int,
-        attribute_lexicon: LexiconSource | None,
-        task_lexicon: LexiconSource | None,
-        cache: bool | str | Path,
+        **settings: Any,
     ) -> TrainingBias:
         """Measure the human captions alone, so that errors in the arguments show before a training, and train their
-        word vectors if the metrics need some.
+        word vectors if the metrics need some. `settings`: those of `bias_scores` from `metrics` on, without `vectors`.
 
         Raises:
             ValueError: as `bias_scores`.
         """
         people = check_captions(references=references, attributes=attributes, tasks=tasks)
-        options = _options(metrics, preset, trials, seed, attribute_lexicon, task_lexicon, cache)
+        options = _options(**settings)
         found = cls(people, options)
         for name in options:
             found._measure_people(name)
@@ -233,7 +227,7 @@ def _rows(captions: Captions, rows: Sequence[int]) -> Captions:
 
 
 def _usable(name: str, captions: Captions) -> Captions:
-    """Some metrics do not use the tasks, and images without any are no reason to leave these out."""
+    """Drop the tasks for metrics that do not use them: images without tasks are no obstacle to these."""
     if "task_lexicon" not in find_metric(name).options():
         return captions.without_tasks()
     if captions.tasks is not None and not any(captions.tasks):

@@ -106,7 +106,7 @@ def generated_tokens(predictions: Any) -> list[list[int]]:
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
         raise ValueError(
             f"predictions are of shape {table.shape} and type {table.dtype}, not generated tokens: the most likely "
-            "words after those of a human caption are no caption of the model's own. Use a Seq2SeqTrainer with "
+            "words after those of a human caption are not a caption of the model. Use a Seq2SeqTrainer with "
             "predict_with_generate=True, or BiasCallback with any Trainer"
         )
     return [row[row >= 0].tolist() for row in table]
