@@ -114,7 +114,7 @@ def test_the_sections_stand_in_order(name: str) -> None:
 def test_every_argument_is_described(name: str) -> None:
     table = rows(section(name, "Inputs"))[2:]
     arguments = [argument for cells in table for argument in re.findall(r"`(\w+)`", cells[0])]
-    assert sorted(arguments) == sorted(getattr(metrics, name).options() - {"keep_attackers"})
+    assert sorted(arguments) == sorted(getattr(metrics, name).options())
 
 
 @pytest.mark.parametrize("name", NAMES)
