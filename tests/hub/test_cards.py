@@ -16,7 +16,7 @@ from captionbias import metrics
 from captionbias.hub.cards import update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
 from captionbias.hub.markdown import BEGIN, END
-from captionbias.metrics.catalogue import TASKS
+from captionbias.metrics.catalogue import METRICS, TASKS
 from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
 
@@ -52,7 +52,7 @@ def both(captions):
     """Every metric, of a captioner and people."""
     chosen = {"lic": ATTACK, "dbac": ATTACK, "dpa": {"trials": 2}, "label_leakage": {"trials": 2}}
     few = {"bootstrap": 20, "details": True}
-    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in metrics.__all__}
+    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in METRICS}
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import HfApi
 
-from captionbias import metrics
 from captionbias.hub.modules import metric_folders
 from captionbias.hub.publishing import publish_dataset, publish_metric, publish_space
+from captionbias.metrics.catalogue import METRICS
 from tests.hub.hub_server import TOKEN, RefusedError, connect, environment, running
 
 SECRET = "hf_" + "aB3" * 12
@@ -107,7 +107,7 @@ def test_a_dataset_arrives_whole_with_its_tables_in_large_file_storage(hub, data
 
 def test_all_metrics_become_spaces_when_none_is_named(hub):
     published = publish_metric(None, "lab")
-    assert sorted(done.repo for done in published) == sorted(f"lab/{name}" for name in metrics.__all__)
+    assert sorted(done.repo for done in published) == sorted(f"lab/{name}" for name in METRICS)
     for folder in metric_folders():
         assert on_hub(hub, "spaces", f"lab/{folder.name}") == {
             path: data for path, data in contents(folder).items() if "__pycache__" not in path
