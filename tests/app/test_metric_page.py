@@ -164,7 +164,7 @@ def test_a_web_page_named_csv_and_an_address_are_refused(clients: dict[str, Clie
     with pytest.raises(AppError, match=r"^saved\.csv is a web page \(HTML\): download the file itself"):
         read(clients["lic"], handle_file(page))
     for address in ("http://127.0.0.1:9/captions.csv", "https://example.org/captions.csv"):
-        with pytest.raises(AppError, match="An address is no file"):
+        with pytest.raises(AppError, match="An address is not a file"):
             read(clients["lic"], {"path": address, "meta": {"_type": "gradio.FileData"}})
 
 

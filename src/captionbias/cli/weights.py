@@ -16,13 +16,11 @@ from captionbias.cli.terminal import console, say
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from captionbias.captions import Captions
 
 Row = Mapping[str, Any]
 
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 LABELS = ("direction", "attribute", "task")
-SHOWN_NAMES = 10  # in an error
 
 
 OPTIONS: Options = {
@@ -78,7 +76,7 @@ def weights(
         task_column=task_column,
         keep=keep,
     )
-    shown = _checked_tasks(images, taken, tasks or attributes, results)
+    shown = [list(of_image) for of_image in images.tasks or ()]
     found = resampling_weights(images.attributes, shown, taken, top=len(taken))
     effect = predicted_effect(images.attributes, shown, found)
     write_weights(output, images.image_ids, found)
@@ -148,22 +146,6 @@ def _forms(rows: Sequence[Row]) -> str:
     """Of which score the parts are that `added` reads."""
     forms = ["matched" if "amplification_matched" in row else "as published" for row in rows]
     return " or ".join(dict.fromkeys(forms))
-
-
-def _checked_tasks(images: Captions, taken: Sequence[Row], file: Path, results: Path) -> list[list[str]]:
-    """The images' tasks, every task of the rows among them."""
-    tasks = [list(of_image) for of_image in images.tasks or ()]
-    shown = {task for of_image in tasks for task in of_image}
-    if missing := list(dict.fromkeys(row["task"] for row in taken if row["task"] not in shown)):
-        raise ValueError(
-            f"{file}: no image shows {_some(missing)}, of the pairs in {results}; images show {_some(sorted(shown))}. "
-            "Give tasks under the names of the results, or take fewer pairs with --top or --direction"
-        )
-    return tasks
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN_NAMES])) + (", ..." if len(names) > SHOWN_NAMES else "")
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
