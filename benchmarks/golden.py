@@ -21,8 +21,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,32 +35,24 @@ from rich.table import Table
 
 import captionbias
 from captionbias import metrics
+from captionbias.analysis.alignment_quality import alignment_quality
+from captionbias.analysis.caption_quality import caption_quality
 from captionbias.explain import attribute_captions
-
-
-def find(function: str, *modules: str) -> Any:
-    """The function from the first of these modules that exists; the second is where it was."""
-    for module in modules:
-        with suppress(ModuleNotFoundError):
-            return getattr(import_module(module), function)
-    raise SystemExit(f"{function} is in none of {', '.join(modules)}")
-
-
-plant = find("plant", "captionbias.synthetic", "captionbias.planted")
-quality = find("caption_quality", "captionbias.analysis.caption_quality", "captionbias.quality")
-alignments = find("alignment_quality", "captionbias.analysis.alignment_quality", "captionbias.alignment_quality")
+from captionbias.synthetic import plant
 
 ROOT = Path(captionbias.__file__).parents[2]
 SETTINGS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
 SETTINGS |= {"CUDA_VISIBLE_DEVICES": "", "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
 SETTINGS |= {"HF_ENDPOINT": "http://127.0.0.1:9"}  # nothing answers there: a dry run lists all that it would send
 DIALS = {"faithful": {}, "a_to_t": {"a_to_t": 0.5}, "t_to_a": {"t_to_a": 0.4, "naming": 0.7}}
-IMAGES, SAMPLE, SMALL = 2000, 1000, 500  # planted; published; of either, where LSTMs are trained or commands run
+IMAGES, SAMPLE = 1000, 800  # planted; published
+FEW, FEWER = 400, 240  # of either: for commands; for neural attackers, which take two human captions of each
 DRAWN = {"bootstrap": 60, "details": True}
 TRAINED = {**DRAWN, "trials": 3, "cache": False, "distributed": False}
 FAST = {**TRAINED, "preset": "fast"}
 BASES = {"dbac": FAST, "lic": FAST, "dpa": TRAINED, "label_leakage": TRAINED}
-COUNTS = ("ba_mals", "directional_ba", "gender_error", "multi_directional_ba")
+METRICS = (*BASES, "ba_mals", "directional_ba", "gender_error", "multi_directional_ba")
+BOW, TASKS = {"encoder": "bow", "trials": 2}, {"direction": "t_to_a"}
 CARDS = {"model": "license: mit", "data": "configs:\n- config_name: all\n  data_files: people.parquet"}
 SHOWN = 60  # differences
 
@@ -78,26 +68,28 @@ def planted(images: int, dials: dict[str, float]) -> Given:
     return {side: list(getattr(captions, side)) for side in ("predictions", "references", "attributes", "tasks")}
 
 
-def published(shared: Path, captioner: str, images: int | None = None, attribute: str = "gender") -> Given:
+def published(
+    shared: Path, captioner: str, images: int | None = None, attribute: str = "gender", captions: int | None = None
+) -> Given:
     """The published captions of all images that have human captions, or of so many of these."""
     data = shared / "data" / attribute
-    captions = pd.read_parquet(data / "predictions" / f"{captioner}.parquet")
-    table = pd.read_parquet(data / "people.parquet").merge(captions, on="image_id")
+    table = pd.read_parquet(data / "people.parquet")
+    table = table.merge(pd.read_parquet(data / "predictions" / f"{captioner}.parquet"), on="image_id")
     table["label"] = table.skin if attribute == "race" else table.gender
     table = table[(table.references.map(len) > 0) & table.label.isin(["Female", "Male", "Light", "Dark"])]
     table = table.sample(images, random_state=0) if images else table
-    references = [list(row) for row in table.references]
+    references = [list(row)[:captions] for row in table.references]
     return {"predictions": list(table.caption), "references": references, "attributes": list(table.label)}
 
 
 def labels(images: int, seed: int) -> Given:
     """0/1 arrays of what images show, and of what a classifier predicts that errs in a fifth of the entries."""
     draws = np.random.default_rng(seed)
-    value, tasks, wrong = (draws.random((images, columns)) < share for columns, share in ((1, 0.5), (6, 0.5), (7, 0.2)))
+    value, tasks, wrong = (draws.random((images, columns)) < share for columns, share in ((1, 0.5), (4, 0.5), (5, 0.2)))
     tasks[:, :1] |= value
     shown = {"attributes": np.hstack([value, ~value]), "tasks": tasks}
-    predicted = value ^ wrong[:, 6:]
-    shown |= {"predicted_attributes": np.hstack([predicted, ~predicted]), "predicted_tasks": tasks ^ wrong[:, :6]}
+    predicted = value ^ wrong[:, 4:]
+    shown |= {"predicted_attributes": np.hstack([predicted, ~predicted]), "predicted_tasks": tasks ^ wrong[:, :4]}
     return {side: flags.astype(int) for side, flags in shown.items()}
 
 
@@ -121,14 +113,15 @@ def variants(group: str, given: Given) -> Cases:
     paper = {"preset": "dbac-2026-published", "encoder": "bow", "vectors": "captions"}
     yield from score(group, "lic", given, *common, {"unseen_only": True})
     yield from score(group, "dbac", given, *common, *qualities, {"bayes": False}, {"directions": ["t_to_a"]}, paper)
-    for metric in ("lic", "dbac"):
-        yield from score(group, metric, given, without="predictions")
-        yield from score(group, metric, given, without="references")
+    for side in ("predictions", "references"):
+        yield from score(group, "lic", given, without=side)
+        yield from score(group, "dbac", given, {"directions": ["a_to_t"]}, without=side)
     yield from score(group, "dpa", given, *qualities, {"equalize": False}, {"tokenizer": "whitespace"})
     yield from score(group, "label_leakage", given, {"equalize": False}, {"seed": 5})
     yield from score(group, "multi_directional_ba", given, {}, {"at_least": 3})
     yield from score(group, "ba_mals", given, {"words": True, "at_least": 5, "most_frequent": 200}, {"seed": 5})
-    yield from score(group, "directional_ba", given, {"tokenizer": "whitespace"}, without="predictions")
+    if "tasks" in given:
+        yield from score(group, "directional_ba", given, {"tokenizer": "whitespace"}, without="predictions")
     yield from score(group, "gender_error", given, without="references")
 
 
@@ -155,7 +148,7 @@ def neural(group: str, given: Given) -> Cases:
     yield from score(group, "lic", given, {"preset": "lic-2022", "trials": 2}, one | {"encoder": "birnn"})
     yield from score(group, "dbac", given, one | {"preset": "dbac-2026"}, paper, one | {"encoder": "transformer-1h"})
     yield from score(group, "dpa", given, one | {"encoder": "dense"})
-    yield from words(group, given, {"encoder": "lstm"}, {"encoder": "lstm", "direction": "t_to_a"})
+    yield from words(group, given, {"encoder": "lstm"}, {"encoder": "lstm"} | TASKS)
 
 
 def words(group: str, given: Given, *variants: Given) -> Cases:
@@ -177,14 +170,18 @@ def qualities(group: str, given: Given) -> Cases:
     """How good captions and their alignment are."""
     sides = {side: given[side] for side in ("predictions", "references")}
 
+    def quality(**options: Any) -> Given:
+        return caption_quality(**sides, **options)
+
     def aligned() -> Given:
-        repeated = (sides["predictions"][:12] * len(sides["predictions"]))[: len(sides["predictions"])]  # few words
-        found = alignments(**{**sides, "predictions": repeated}, vectors={"trained here": "captions"}, captions=300)
+        predictions = (sides["predictions"][:12] * len(sides["predictions"]))[: len(sides["predictions"])]  # few words
+        arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": {"trained here": "captions"}}
+        found = alignment_quality(**arguments)
         of_vectors = vars(found.vectors["trained here"])
         return {**vars(found), "vectors": {**of_vectors, "report": of_vectors["report"].as_dict()}}
 
-    yield f"{group}: caption quality", lambda: quality(**sides)
-    yield f"{group}: caption quality of 100", lambda: quality(**sides, images=100, tokenizer="whitespace", seed=1)
+    yield f"{group}: caption quality", quality
+    yield f"{group}: caption quality of 100", lambda: quality(images=100, tokenizer="whitespace", seed=1)
     yield f"{group}: alignment quality", aligned
 
 
@@ -199,7 +196,7 @@ def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: s
         people[["image_id"]].assign(caption=given["predictions"]).to_parquet(folder / f"{name}.parquet")
     people.to_parquet(folder / "people.parquet")
     people.to_parquet(folder / "data/people.parquet")
-    draws = "--references people.parquet --trials 2 --bootstrap 60 --no-cache"
+    draws = "--references people.parquet --trials 2 --bootstrap 500 --no-cache"
     one = f"--predictions {name}.parquet {draws}"
     every = " ".join(f"--predictions {name}.parquet" for name in captioners) + f" {draws}"
     lines = [f"consistency {every} {encoders} --output study.json --plot study.html"]
@@ -212,7 +209,7 @@ def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: s
             f"measure dbac {one} --preset fast --output dbac.json",
             "card model model --results all.json --dataset someone/captions",
             "card model model --results dbac.json --dataset someone/captions",
-            "card model new --results all.json --dataset someone/captions",
+            "card model new.md --results all.json --dataset someone/captions",
             "card dataset data --results all.json",
             "publish metric --to someone --dry-run",
             f"publish space {ROOT}/spaces/captionbias --to someone/captionbias --dry-run",
@@ -220,7 +217,7 @@ def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: s
             *(["weights dbac.json --attributes people.parquet --top 4"] if "tasks" in people else []),
         ]
     for number, line in enumerate(lines):
-        yield f"{group}: command {number} {' '.join(line.split()[:2])}", lambda line=line: run(line.split(), folder)
+        yield f"{group}: {plain(line).partition(' --')[0]} ({number})", lambda line=line: run(line.split(), folder)
 
 
 def run(arguments: list[str], folder: Path) -> Given:
@@ -229,7 +226,7 @@ def run(arguments: list[str], folder: Path) -> Given:
     command = [sys.executable, "-m", "captionbias", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
     notes = [line for line in done.stderr.splitlines() if line.startswith("note:")]
     after = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     changed = {path.relative_to(folder): text.decode() for path, text in after.items() if text != before.get(path)}
@@ -240,7 +237,7 @@ def run(arguments: list[str], folder: Path) -> Given:
 
 
 def plain(value: Any, folder: str = "<folder>") -> Any:
-    """The value as JSON has it; without what is different each time: the folder, dates, the version, plotly's code."""
+    """The value as JSON has it; without what may be different: folders, dates, ids, the version, plotly's code."""
     if isinstance(value, dict):
         return {str(key): plain(item, folder) for key, item in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -248,38 +245,51 @@ def plain(value: Any, folder: str = "<folder>") -> Any:
     if isinstance(value, str):
         for text, name in {get_plotlyjs(): "<plotly>", folder: "<folder>", str(ROOT): "<root>"}.items():
             value = value.replace(text, name)
-        return re.sub(r"\b20\d\d-\d\d-\d\d\b", "<date>", value.replace(captionbias.__version__, "<version>"))
-    return value.item() if isinstance(value, np.generic) else value
+        value = value.replace(captionbias.__version__, "<version>")
+        value = re.sub(r"\b20\d\d-\d\d-\d\d\b", "<date>", value)
+        return re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<id>", value)  # plotly's, of a page element
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, (bool, int, float, type(None))):
+        raise TypeError(f"{type(value)} has no place in JSON")
+    return value
 
 
 def cases(folder: Path, shared: Path | None, fast_only: bool) -> Cases:
     """Everything that is measured, by its name."""
     dialled = {name: planted(IMAGES, dials) for name, dials in DIALS.items()}
-    few = {"planted": {name: planted(SMALL, dials) for name, dials in DIALS.items()}}
-    sample = {"planted": dialled["a_to_t"]}
+    few = {"planted": {name: planted(FEW, dials) for name, dials in DIALS.items()}}
     if shared:
-        few["published"] = {name: published(shared, name, SMALL) for name in ("sat", "nic")}
-        sample["published"] = published(shared, "nic", SAMPLE)
-        race = published(shared, "nic", SAMPLE, "race")
-        for metric in BASES:
-            yield from score("race", metric, race, {"attribute_lexicon": "race"})
-            yield from score("all of sat", metric, published(shared, "sat"))
-        yield from score("race", "directional_ba", race, {"attribute_lexicon": "race"})
-    for name, given in dialled.items():
-        for metric in (*BASES, *COUNTS):
-            yield from score(name, metric, given)
-    for name, given in sample.items():
-        bow = {"encoder": "bow", "trials": 2}
-        yield from variants(name, given)
-        yield from words(name, given, bow, bow | {"direction": "t_to_a"}, bow | {"tokenizer": "whitespace"})
-        yield from qualities(name, given)
+        nic = published(shared, "nic", SAMPLE)
+        few["published"] = {name: published(shared, name, FEW) for name in ("sat", "nic")}
     yield from of_labels()
-    for name, captioners in few.items():
-        yield from commands(name, captioners, folder / name, "--encoder bow --encoder again=bow")
+    for name, given in dialled.items():
+        for metric in METRICS:
+            yield from score(name, metric, given)
+    yield from variants("a_to_t", dialled["a_to_t"])
+    yield from words("a_to_t", dialled["a_to_t"], BOW, BOW | TASKS, BOW | {"tokenizer": "whitespace"})
+    yield from qualities("a_to_t", dialled["a_to_t"])
+    yield from commands("planted", few["planted"], folder / "planted", "--encoder bow --encoder again=bow")
+    if shared:
+        for metric in METRICS[:-1]:
+            yield from score("nic", metric, nic)
+        yield from words("nic", nic, BOW)
+        yield from qualities("nic", nic)
+        race = published(shared, "nic", SAMPLE, "race")
+        for metric in ("lic", "directional_ba", "dpa"):
+            yield from score("race", metric, race, {"attribute_lexicon": "race"})
+    if shared and not fast_only:  # with 80 tasks, or all images, each takes up to a minute
+        for metric in ("lic", "dbac", "dpa", "label_leakage"):
+            yield from score("all of sat", metric, published(shared, "sat"))
+        yield from score("race", "dbac", race, {"attribute_lexicon": "race"})
+        yield from variants("nic", nic)
+        yield from words("nic", nic, BOW | TASKS)
+        yield from commands("published", few["published"], folder / "published", "--encoder bow --encoder again=bow")
     if not fast_only:
-        for name, captioners in few.items():
-            yield from neural(f"few {name}", captioners["nic" if "nic" in captioners else "a_to_t"])
-        yield from commands("neural", few["planted"], folder / "neural", "--encoder lstm --encoder rnn")
+        two = {name: planted(FEWER, DIALS[name] | {"captions": 2}) for name in ("faithful", "a_to_t")}
+        yield from neural("neural a_to_t", two["a_to_t"])
+        if shared:
+            yield from neural("neural nic", published(shared, "nic", FEWER, captions=2))
+        yield from commands("neural", two, folder / "neural", "--encoder lstm --encoder rnn --trials 1")
 
 
 @app.command()
@@ -302,7 +312,11 @@ def record(
         for name, measure in cases(Path(folder), None if planted_only else shared, fast_only):
             if re.search(some, name):
                 started = time.perf_counter()
-                found[name] = plain(measure())
+                try:
+                    found[name] = plain(measure())
+                except Exception as error:  # the others are measured all the same
+                    found[name] = {"raised": repr(error)}
+                    console.print(f"[red]{escape(f'{name} raised {error!r}')}")
                 seconds[name] = round(time.perf_counter() - started, 1)
                 console.print(f"{seconds[name]:7.1f} s  {name}", markup=False)
     machine = {"cpu": torch.backends.cpu.get_cpu_capability(), "python": sys.version, "torch": str(torch.__version__)}
@@ -326,16 +340,19 @@ def compare(
     before, after = (json.loads(file.read_text()) for file in (old, new))
     if before["machine"] != after["machine"]:
         console.print(f"[yellow]two machines, digits may differ: {before['machine']}, {after['machine']}")
-    was, now = (
-        {name: case for name, case in found["cases"].items() if re.search(some, name)} for found in (before, after)
-    )
-    was, now = {renamed(path, renames): renamed(value, renames) for path, value in leaves(was)}, dict(leaves(now))
+    was, now = {}, {}
+    for found, values, changed in ((before, was, renames), (after, now, {})):
+        for name, case in found["cases"].items():
+            for path, value in leaves(case) if re.search(some, name) else ():
+                values[f"{name} > {renamed(path, changed)}"] = renamed(value, changed)
     equal, rows = 0, []
     for path in dict.fromkeys([*was, *now]):
         changes = list(differences(was.get(path, "(absent)"), now.get(path, "(absent)")))
         equal += not changes
         rows += [(path, *change) for change in changes]
-    table = Table("where", "old", "new", "relative", title=f"the first {SHOWN} of {len(rows):,} differences")
+    table = Table(title=f"{min(SHOWN, len(rows))} of {len(rows):,} differences")
+    for column in ("where", "old", "new", "relative"):
+        table.add_column(column, overflow="fold")
     for row in rows[:SHOWN]:
         table.add_row(*map(escape, row))
     for name, count in Counter(path.partition(" > ")[0] for path, *_ in rows).items():
@@ -354,7 +371,8 @@ def renamed(value: Any, renames: dict[str, str]) -> Any:
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every number and text with the way to it; of a JSON file what it holds. The digests say nothing more."""
-    value = json.loads(value) if path.endswith(".json") else value
+    if isinstance(value, str) and path.endswith(".json"):
+        value = json.loads(value)
     if isinstance(value, (dict, list)) and value:
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             if key != "sha256":

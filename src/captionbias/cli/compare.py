@@ -37,7 +37,7 @@ def compare(metric: str, score: list[str] | None, output: Path | None, **given: 
     if "directions" in chosen and "directions" not in taken:
         raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")
     captioners = read_captioners(**files)
-    options = {**chosen, "progress": complaints.is_terminal, "details": True}
+    options = {**chosen, "progress": complaints.is_terminal}
     found = comparison_of(
         captioners,
         metric=metric,
