@@ -134,7 +134,7 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     said = {"x": ["a woman standing"] * 120}
     found = audit(said, people, labels, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
     (line,) = found.missing
-    assert line.startswith("dbac_a_to_t_matched of x: in no trial do test captions of the captioner and of people name")
+    assert line.startswith("dbac_a_to_t_matched of x: in no trial do captioner and human test captions name the same")
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 5
     assert rows["DBAC T to A, matched"][0] != "-"

@@ -332,13 +332,13 @@ def test_the_attackers_of_lic_explain_the_score_that_they_gave(encoder):
     assert measured.flat() == lic(**planted, **settings, details=True)
     found = explain(measured)
     for number, row in enumerate(measured.details["trials"]["m"]):
-        of_trial = found.trials == number
+        of_trial = np.flatnonzero(found.trials == number)
         truth = found.scores[of_trial, found.truth[of_trial]]
         right = found.scores[of_trial].argmax(axis=1) == found.truth[of_trial]
-        assert 100 * (truth * right).mean() == pytest.approx(row["lic"], abs=1e-2)
+        assert 100 * (truth * right).mean() == pytest.approx(row["lic"], abs=0.1)  # LSTMs answer in bf16
     assert {"handbag", "teddy", "bear", "cake"} & {row["word"] for row in found.by_word(least=3)["female"][:3]}
     one = explain(lic.measure(**planted, **settings, keep_attackers=1))
-    np.testing.assert_array_equal(one.values, found.values[found.trials == 0])
+    np.testing.assert_array_equal(one.values, found.values[: len(one.values)])
 
 
 def test_the_attackers_of_dbac_explain_what_tells_a_planted_task():

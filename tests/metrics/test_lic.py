@@ -183,7 +183,7 @@ def test_human_words_that_the_captioner_lacks_are_unknown():
 
 
 def test_captions_seen_in_training_are_counted_and_said():
-    with pytest.warns(CaptionBiasWarning, match="100% of the model test captions also .* unseen_only=True"):
+    with pytest.warns(CaptionBiasWarning, match="100% of the model test captions are also .* unseen_only=True"):
         result = lic(predictions=FAIR, attributes=LABELS, **FAST)
     assert result["seen_m"] == 100, "four captions, once the person is masked, in 400 images"
     unique = [f"{text} {image}" for image, text in enumerate(FAIR)]
@@ -272,7 +272,7 @@ def test_trials_without_unseen_captions_do_not_count():
 def test_nothing_unseen_to_score():
     """Which is known before anything is trained."""
     told = []
-    with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 stands in its training"):
+    with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 is also in its training"):
         lic(
             predictions=FAIR,
             attributes=LABELS,

@@ -50,7 +50,7 @@ def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = N
     >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
     >>> [attacker] = find_attacker("bow").fit([Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0)])
     >>> contributions(attacker, np.array([1])).values[:, 0].round(1).tolist()
-    [0.8, 1.6]
+    [0.6, 1.8]
     """
     if not isinstance(attacker, FittedConvex | Reader):
         raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")

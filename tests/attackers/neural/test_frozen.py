@@ -159,7 +159,7 @@ def test_another_spelling_is_another_caption_to_those_that_read(tiny_bert, class
     other = replace(tokens, words=tuple(f"{word}s" for word in tokens.words))
     one, two = trained([trial, replace(trial, examples=replace(trial.examples, tokens=other))], "sentences", tiny_bert)
     assert one.log_probability.tolist() != two.log_probability.tolist()
-    assert open_store(True).contents().trials == 2
+    assert len(open_store(True).keys("trial")) == 2
 
 
 def test_damaged_embeddings_change_no_score(tiny_bert, class_trial, own_cache):
@@ -169,6 +169,6 @@ def test_damaged_embeddings_change_no_score(tiny_bert, class_trial, own_cache):
         path.unlink()
     [path] = own_cache.glob("embeddings-*")
     path.write_bytes(b"embeddings")
-    with pytest.warns(CaptionBiasWarning, match="cannot be used .* encoded anew"):
+    with pytest.warns(CaptionBiasWarning, match="cannot be used"):
         [again] = trained([trial], "sentences", tiny_bert)
     assert again.log_probability.tolist() == first.log_probability.tolist()
