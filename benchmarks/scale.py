@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
+import joblib
 import numpy as np
 import typer
 from rich.progress import track
@@ -38,13 +39,12 @@ from speed import (
 
 from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.base import Examples
-from captionbias.attackers.cache import trial_key
 from captionbias.attackers.registry import Attacker, find_attacker
-from captionbias.attackers.shared_examples import open_table, write_table
+from captionbias.attackers.stored_trials import trial_key
 from captionbias.captions import check_captions
-from captionbias.metrics.inputs import align_human, mentions_of, split_into_words
+from captionbias.metrics.inputs import align_human
 from captionbias.synthetic import plant
-from captionbias.text import load_lexicon, named_labels
+from captionbias.text import find_mentions, load_lexicon, named_labels
 
 ATTACKERS = ("bow", "lstm")
 CAPTIONS_AN_IMAGE = 6  # one of the model, five human ones
@@ -139,25 +139,26 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
     attribute, task = load_lexicon("gender"), load_lexicon("coco_objects")
     planted = step("plant", plant, size // CAPTIONS_AN_IMAGE)
     checked = step("check", partial(check_captions, **vars(planted)))
-    sides = step("split into words", split_into_words, checked, "words")
-    mentions = step("find attribute words", mentions_of, sides, attribute, "words")
-    tasks = step("find tasks", mentions_of, sides, task, "words")
-    step("tasks of each caption", named_labels, sides.tokens, tasks, len(task.labels))
-    hidden = step("mask attribute words", sides.mask, mentions, attribute.mask)
-    step("train word vectors", load_vectors, "captions", sides.tokens)
-    human, _ = step("align", align_human, hidden, attribute.mask, {"delta": 0.4}, None)
+    words = step("split into words", checked.words, "words")
+    mentions = step("find attribute words", find_mentions, words.tokens, attribute, "words")
+    tasks = step("find tasks", find_mentions, words.tokens, task, "words")
+    step("tasks of each caption", named_labels, words.tokens, tasks, len(task.labels))
+    masked = step("mask attribute words", words.mask, mentions, attribute.mask)
+    vectors = step("train word vectors", load_vectors, "captions", words.tokens)
+    human, _ = step("align", align_human, masked, attribute.mask, vectors, 0.4)
     classes = np.arange(len(checked)) % 2
-    examples = Examples(human, classes[sides.human_image], 2)
+    examples = Examples(human, classes[words.human_image], 2)
     step("key of a trial", trial_key, trials_of(examples, 1)[0], "")
-    table = step("write table", write_table, examples, folder)
-    step("open table", open_table, table)
+    table = folder / f"{size}.joblib"  # as workers get it
+    step("write captions", joblib.dump, examples, table)
+    step("open captions", joblib.load, table, "r")
     return costs, table
 
 
 def train_on(table: Path, name: str) -> Cost:
     attacker = attacker_of_one_epoch(name)
     start(attacker, "plain")
-    found, _ = cost(attacker.train, trials_of(open_table(table), 1))
+    found, _ = cost(attacker.fit, trials_of(joblib.load(table, "r"), 1))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Are p-values as often small as they say, and do intervals of differences hold the truth?
+"""Are p-values uniform where there is no effect, and do intervals of differences contain the truth?
 
 usage: python benchmarks/significance.py [--simulations 100] [--images 600] [--trials 4]
 
@@ -41,7 +41,7 @@ def main(
     trials: Annotated[int, typer.Option(help="trials each")] = 4,
     bootstrap: Annotated[int, typer.Option(help="replicates each")] = 200,
 ) -> None:
-    """Print what p-values and intervals say beside what happens."""
+    """Print p-values and intervals beside what happens."""
     warnings.simplefilter("ignore")
     started = time.perf_counter()
     chosen = {"preset": "fast", "trials": trials, "bootstrap": bootstrap, "cache": False}
@@ -52,9 +52,9 @@ def main(
         for metric in ("lic", "dbac"):
             found = simulate(seed, images, metric, **chosen)
             for score in found.scores:
-                result, parts = found.results["faithful"], found.parts["faithful"][score]
+                estimate, parts = found.measurements["faithful"].estimates[score], found.parts["faithful"][score]
                 null[score, "faithful against 0"].append(found.p_values["faithful"][score])
-                intervals[score, "faithful"].append(tuple(result[score + end] for end in ("", "_ci_low", "_ci_high")))
+                intervals[score, "faithful"].append((estimate.value, estimate.low or np.nan, estimate.high or np.nan))
                 errors[score].append((parts.standard_error, np.sqrt(parts.bootstrap)))
             for one in found.differences:
                 if "alike" not in (one.first, one.second):
@@ -70,7 +70,7 @@ def main(
         cells = [f"{p.mean():.2f}", f"{np.mean(p < 0.05):.0%}", f"{np.mean(p < 0.2):.0%}"]
         table.add_row(score, name, *cells, f"{test.statistic:.2f}", f"{test.pvalue:.2g}")
     Console(width=120).print(table)
-    table = Table("95% intervals", "", "hold the truth", "mean", "spread", "spread said")
+    table = Table("95% intervals", "", "contain the truth", "mean", "spread", "estimated spread")
     for (score, name), found_ends in intervals.items():
         value, low, high = np.array(found_ends).T
         truth = value.mean() if "biased" in name else 0.0  # of a bias only the simulations know the score

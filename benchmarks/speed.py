@@ -44,8 +44,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.batches import PADDING_ROW, vocabulary
 from captionbias.attackers.engine import run_trials
+from captionbias.attackers.neural.encoders import positions
 from captionbias.attackers.neural.fitting import outputs
-from captionbias.attackers.neural.transformer import positions
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.splits import balanced_split, stratified_split
@@ -178,7 +178,7 @@ def lic_trials(captions: Sequence[str], attributes: Sequence[str], trials: int) 
 def with_epochs(attacker: Attacker, epochs: int) -> Attacker:
     recipe = RECIPES[attacker.name]
     shorter = replace(recipe, schedule=replace(recipe.schedule, epochs=epochs))
-    return replace(attacker, train=partial(attacker.train, recipe=shorter))
+    return replace(attacker, fit=partial(attacker.fit, recipe=shorter))
 
 
 def train(trials: Sequence[Trial], attacker: Attacker, placement: str | None = None) -> list[TrialScores]:
@@ -245,7 +245,7 @@ class PlainNetwork(nn.Module):
 
 def plain_loop(trial: Trial, attacker: Attacker) -> TrialScores:
     """The trial as one would write it down: torch's layers, its Adam, padded batches, as many threads as it takes."""
-    recipe: Recipe = attacker.train.keywords["recipe"]
+    recipe: Recipe = attacker.fit.keywords["recipe"]
     torch.manual_seed(trial.seed)
     tokens = trial.examples.tokens
     numbers, rows = vocabulary(trial)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDS_BROWSER = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: apt install chromium, to test pages in a real browser"
@@ -31,11 +33,23 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), timeout=1000 * PATIENCE)
         try:
             yield chromium
         finally:
             chromium.close()
+
+
+def new_page(chromium: Any, **options: Any) -> Any:
+    """A page with cookies and a size of its own, which waits as long as tests wait."""
+    context = chromium.new_context(**options)
+    context.set_default_timeout(1000 * PATIENCE)
+    return context.new_page()
+
+
+def settled(page: Any) -> None:
+    """Wait until what was clicked or scrolled to has been drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
 
 
 def watched(page: Any) -> tuple[list[str], list[str]]:

@@ -1,34 +1,63 @@
-"""`import captionbias` is cheap: what is heavy is imported by those who use it."""
+"""`import captionbias` imports nothing but the standard library: what is heavy is imported by those who use it."""
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
-from pathlib import Path
+from importlib import import_module
 
 import pytest
 
 import captionbias
+from tests.patience import PATIENCE
 
 HEAVY = {"torch", "accelerate", "pandas", "pyarrow", "gensim", "scipy", "sklearn", "datasets", "evaluate"}
-SOURCE = str(Path(captionbias.__file__).parents[1])
+HEAVY |= {"transformers", "plotly", "gradio", "huggingface_hub", "yaml", "matplotlib", "nltk"}
+MODULES = [
+    "captionbias",
+    "captionbias.synthetic",
+    "captionbias.metrics",
+    "captionbias.cli",
+    "captionbias.cli.card",
+    "scipy",
+]
+# In one process: what each import adds to the top-level modules that are not of the standard library.
+CODE = """
+import json, sys
+from importlib import import_module
+def foreign():
+    return {name.partition(".")[0] for name in list(sys.modules)} - set(sys.stdlib_module_names)
+found, before = {}, foreign()
+for module in sys.argv[1:]:
+    import_module(module)
+    found[module] = sorted(foreign() - before)
+print(json.dumps(found))
+"""
 
 
-def imported_with(module):
-    """The top-level modules that a fresh process has after it imported `module`."""
-    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    environment = {**os.environ, "PYTHONPATH": SOURCE}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return set(run.stdout.split())
+@pytest.fixture(scope="module")
+def imported():
+    """The packages that a fresh process has imported after each of the modules."""
+    command = [sys.executable, "-c", CODE, *MODULES]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    return {module: set(packages) for module, packages in json.loads(run.stdout).items()}
 
 
-@pytest.mark.parametrize("module", ["captionbias", "captionbias.metrics", "captionbias.synthetic", "captionbias.cli"])
-def test_importing_takes_nothing_heavy(module):
-    imported = imported_with(module)
-    assert "captionbias" in imported
-    assert not imported & HEAVY
+def test_the_front_door_imports_no_package(imported):
+    assert imported["captionbias"] == {"captionbias"}
 
 
-def test_what_is_heavy_would_be_seen():
-    assert "scipy" in imported_with("captionbias.metrics, scipy")
+def test_metrics_and_the_command_line_import_nothing_heavy(imported):
+    for module in MODULES[:-1]:
+        assert not imported[module] & HEAVY, module
+    assert "scipy" in imported["scipy"]  # what is heavy would be seen
+
+
+def test_every_public_name_is_found_and_an_unknown_one_is_named():
+    for name in captionbias.__all__:
+        assert getattr(captionbias, name).__module__.startswith("captionbias"), name
+    assert captionbias.dbac is import_module("captionbias.metrics").dbac
+    assert set(captionbias.__all__) <= set(dir(captionbias))
+    with pytest.raises(AttributeError, match="module 'captionbias' has no attribute 'bleu'"):
+        _ = captionbias.bleu

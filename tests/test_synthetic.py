@@ -1,4 +1,4 @@
-"""Planted captions: each dial turns what it stands for, by as much as it says, and nothing else."""
+"""Planted captions: each dial changes what it is for, by as much as it says, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ LEANS = {task: np.sign(lean - 0.5) for task, lean in zip(TASKS, LEAN, strict=Tru
 NOBODY = len(ATTRIBUTES)
 
 
-def parts(caption: str) -> tuple[int, str | None, str]:
-    """Who and what a caption names, and the rest of it."""
-    person = next(number for number, names in enumerate(PEOPLE) if caption.startswith(names))
-    task = next((name for name in TASKS if f" with a {name} " in caption), None)
-    told = next(name for name in PEOPLE[person] if caption.startswith(name))
-    return person, task, caption.removeprefix(told).replace(f" with a {task} ", " ")
-
-
-def told(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]:
-    people, tasks, rests = zip(*map(parts, captions), strict=True)
-    return np.array(people), list(tasks), list(rests)
+def named(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]:
+    """Whom and what each caption names, and the rest of it."""
+    people, tasks, rests = [], [], []
+    for caption in captions:
+        number, name = next(
+            (row, name) for row, names in enumerate(PEOPLE) for name in names if caption.startswith(name)
+        )
+        task = next((name for name in TASKS if f" with a {name} " in caption), None)
+        people.append(number)
+        tasks.append(task)
+        rests.append(caption.removeprefix(name).replace(f" with a {task} ", " "))
+    return np.array(people), tasks, rests
 
 
 def attributes(planted: Planted) -> np.ndarray:
@@ -51,18 +52,11 @@ def test_the_shape_is_that_of_a_metric_s_arguments():
 
 
 @pytest.mark.parametrize("dials", DIALS)
-def test_the_dials_leave_images_and_human_captions_alone(dials):
-    still, turned = plant(300, seed=3), plant(300, seed=3, **dials)
-    assert turned.references == still.references
-    assert turned.attributes == still.attributes
-    assert turned.tasks == still.tasks
-    assert turned.predictions != still.predictions
-
-
-@pytest.mark.parametrize("dials", DIALS)
-def test_a_dial_turns_what_it_stands_for_and_nothing_else(dials):
-    people, tasks, rests = told(plant(1000, seed=3).predictions)
-    turned_people, turned_tasks, turned_rests = told(plant(1000, seed=3, **dials).predictions)
+def test_a_dial_changes_what_it_is_for_and_nothing_else(dials):
+    still, turned = plant(1000, seed=3), plant(1000, seed=3, **dials)
+    assert vars(turned) == {**vars(still), "predictions": turned.predictions}
+    people, tasks, rests = named(still.predictions)
+    turned_people, turned_tasks, turned_rests = named(turned.predictions)
     assert turned_rests == rests
     if "a_to_t" in dials:  # other tasks, but in the same captions
         assert np.array_equal(turned_people, people)
@@ -78,7 +72,7 @@ def test_a_dial_turns_what_it_stands_for_and_nothing_else(dials):
         assert turned_tasks.count(None) > tasks.count(None)
 
 
-def test_the_seed_makes_everything():
+def test_everything_depends_on_the_seed():
     assert vars(plant(100, seed=1, a_to_t=0.3)) == vars(plant(100, seed=1, a_to_t=0.3))
     first, second = plant(100, seed=1), plant(100, seed=2)
     assert first.predictions != second.predictions
@@ -86,11 +80,11 @@ def test_the_seed_makes_everything():
     assert first.tasks != second.tasks
 
 
-def test_without_a_dial_the_captions_tell_what_the_image_shows():
+def test_without_a_dial_the_captions_name_what_the_image_shows():
     planted = plant(2000, seed=5, captions=2)
     references = [caption for row in planted.references for caption in row]
     for captions, repeats in ((planted.predictions, 1), (references, 2)):
-        people, tasks, _ = told(captions)
+        people, tasks, _ = named(captions)
         shown = np.repeat(attributes(planted), repeats)
         assert ((people == shown) | (people == NOBODY)).all()
         assert np.mean(people != NOBODY) == pytest.approx(NAMES_PERSON, abs=0.04)
@@ -109,20 +103,20 @@ def test_tasks_lean_as_published():
 
 @pytest.mark.parametrize("naming", [0.0, 0.5, 0.8, 1.0])
 def test_naming_is_the_share_of_the_human_rate(naming):
-    _, tasks, _ = told(plant(4000, naming=naming, captions=1).predictions)
+    _, tasks, _ = named(plant(4000, naming=naming, captions=1).predictions)
     assert np.mean([task is not None for task in tasks]) == pytest.approx(NAMES_TASK * naming, abs=0.025)
 
 
 def leaning(planted: Planted) -> float:
     """How much more often a named task leans to the attribute shown than against it."""
-    _, tasks, _ = told(planted.predictions)
+    _, tasks, _ = named(planted.predictions)
     towards = np.where(attributes(planted) == 0, 1, -1)
     return float(np.mean([LEANS[task] * side for task, side in zip(tasks, towards, strict=True) if task is not None]))
 
 
 def agreement(planted: Planted) -> float:
-    """How often the person told is of the attribute that the image's task leans to, where it leans."""
-    people, _, _ = told(planted.predictions)
+    """How often the person named is of the attribute that the image's task leans to, where it leans."""
+    people, _, _ = named(planted.predictions)
     lean = np.array([LEANS[task] for (task,) in planted.tasks])
     counted = (people != NOBODY) & (lean != 0)
     return float(np.mean(np.where(people == 0, 1, -1)[counted] * lean[counted]))
@@ -146,22 +140,11 @@ def test_one_direction_leaves_the_other_s_association():
 
 
 @pytest.mark.parametrize(
-    ("dial", "bad", "low"),
-    [
-        ("a_to_t", 1.01, -1),
-        ("a_to_t", -1.01, -1),
-        ("t_to_a", 2, -1),
-        ("t_to_a", float("nan"), -1),
-        ("naming", -0.1, 0),
-        ("naming", 1.1, 0),
-    ],
+    ("dial", "bad", "low"), [("a_to_t", 1.01, -1), ("t_to_a", float("nan"), -1), ("naming", -0.1, 0)]
 )
 def test_a_dial_beyond_its_range_is_refused(dial, bad, low):
     with pytest.raises(ValueError, match=f"{dial} must be between {low} and 1, not {bad}"):
         plant(10, **{dial: bad})
-
-
-# Verbs
 
 
 def verb_shares(captions: list[str], planted: Planted) -> dict[tuple[str, str], float]:

@@ -1,11 +1,11 @@
-"""ArtEmis: what people feel before paintings, and what they say about it."""
+"""ArtEmis: what people feel when they see paintings, and how they explain it."""
 
 from typing import ClassVar
 
 import datasets
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions as Source
-from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.caption_dataset import CaptionDataset
 
 
 class ArtemisEmotions(CaptionDataset):
@@ -15,7 +15,7 @@ class ArtemisEmotions(CaptionDataset):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS: ClassVar = [
         datasets.BuilderConfig(
-            "paintings", description="A row for each painting, with the emotion that most people felt."
+            "paintings", description="One row for each painting, with the emotion that most people felt."
         ),
-        datasets.BuilderConfig("utterances", description="A row for each utterance, with its own emotion."),
+        datasets.BuilderConfig("utterances", description="One row for each utterance, with its emotion."),
     ]

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.caption_dataset import CaptionDataset
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias as Source
 
 
@@ -14,9 +14,7 @@ class CocoCaptionBias(CaptionDataset):
     SOURCE = Source
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS: ClassVar = [
-        datasets.BuilderConfig("gender", description="Images of one woman or one man, or of several of one gender."),
-        datasets.BuilderConfig("race", description="Images of people with light skin, or with dark."),
-        datasets.BuilderConfig(
-            "age", description="Images whose human captions name a young person, or grown-ups only."
-        ),
+        datasets.BuilderConfig("gender", description="Images of people labelled female or male."),
+        datasets.BuilderConfig("race", description="Images of people with light or dark skin."),
+        datasets.BuilderConfig("age", description="Images whose human captions name a young person, or only adults."),
     ]

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import datasets
 
-from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.caption_dataset import CaptionDataset
 from captionbias.datasets.controlled_verbs import ControlledVerbs as Source
 
 
@@ -14,8 +14,8 @@ class ControlledVerbs(CaptionDataset):
     SOURCE = Source
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS: ClassVar = [
-        datasets.BuilderConfig("C1", description="Verbs 30 to 20."),
-        datasets.BuilderConfig("C2", description="Verbs 35 to 15."),
-        datasets.BuilderConfig("C3", description="Verbs 40 to 10."),
-        datasets.BuilderConfig("C4", description="Verbs 45 to 5."),
+        datasets.BuilderConfig("C1", description="30 captions with the more frequent verb, 20 with the other."),
+        datasets.BuilderConfig("C2", description="35 captions with the more frequent verb, 15 with the other."),
+        datasets.BuilderConfig("C3", description="40 captions with the more frequent verb, 10 with the other."),
+        datasets.BuilderConfig("C4", description="45 captions with the more frequent verb, 5 with the other."),
     ]

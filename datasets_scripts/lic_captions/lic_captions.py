@@ -1,10 +1,10 @@
-"""Captions of people and of nine captioners, as the LIC study publishes them."""
+"""Human captions and those of nine captioners, as published with the LIC study."""
 
 from typing import ClassVar
 
 import datasets
 
-from captionbias.datasets.builder import CaptionDataset
+from captionbias.datasets.caption_dataset import CaptionDataset
 from captionbias.datasets.lic_captions import LicCaptions as Source
 
 
@@ -14,6 +14,6 @@ class LicCaptions(CaptionDataset):
     SOURCE = Source
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS: ClassVar = [
-        datasets.BuilderConfig("gender", description="Images of women or of men."),
-        datasets.BuilderConfig("race", description="Images of people with light skin, or with dark."),
+        datasets.BuilderConfig("gender", description="Images of people labelled female or male."),
+        datasets.BuilderConfig("race", description="Images of people with light or dark skin."),
     ]

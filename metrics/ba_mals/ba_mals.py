@@ -1,54 +1,7 @@
 """BA (MALS) as an `evaluate` module; the computation is `captionbias.metrics.ba_mals`."""
 
-import evaluate
-
 from captionbias import metrics
 from captionbias.hub import modules
-
-_DESCRIPTION = """
-BA (MALS), of "Men Also Like Shopping", asks whether predictions strengthen the lean that each task has in the data. Of
-the captions, or images, that name a task and a value of the attribute, such as a gender, some share names this value.
-Where the data's share is above an even one, BA takes how much the predictions' share is above the data's; its mean over
-tasks is above 0 when predictions amplify the bias of the data.
-"""
-
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions (list of str): one model caption for each image.
-    references (list of list of str): one or more human captions for each image; each counts.
-    attributes (list of str): the label of the protected attribute for each image; with captions it is checked only.
-    tasks (list of list of str, optional): with captions not used.
-    Labels instead of captions: attributes and tasks, with predicted_tasks, predicted_attributes or both; each a list of
-        names or of lists of names, or a 0/1 array of shape (images, labels). And, if the pairs that belong together
-        are known from other images, training_attributes and training_tasks.
-    words (bool): take for tasks the frequent words of the human captions, as the paper of LIC does; False by default.
-    bootstrap (int): replicates for the interval, 1000 by default; 0 for none.
-    details (bool): whether to add nested tables under "details".
-    Further options as in `captionbias.metrics.ba_mals`.
-Returns:
-    ba_mals (float): in [-1, 1]. Above 0 predictions amplify the lean of the data, below 0 they mitigate it.
-    ba_mals_ci_low, ba_mals_ci_high (float): its 95% interval over images.
-    tasks_ba_mals (int): how many tasks count.
-    undefined_pairs_ba_mals (int): pairs whose task stands with no value, in the data or in the predictions.
-    signature (str): everything that changes the score; report it with the score.
-Examples:
-    >>> import evaluate
-    >>> ba_mals = evaluate.load("ba_mals")
-    >>> result = ba_mals.compute(
-    ...     predictions=["a woman with a knife"] * 4,
-    ...     references=[["a woman with a knife"], ["a lady, a knife"], ["a girl with a knife"], ["a man with a knife"]],
-    ...     attributes=["female", "female", "female", "male"],
-    ... )
-    >>> result["ba_mals"]
-    0.25
-    >>> result = ba_mals.compute(
-    ...     attributes=["female", "female", "female", "male"],
-    ...     tasks=[["knife"]] * 4,
-    ...     predicted_attributes=["female"] * 4,
-    ... )
-    >>> result["ba_mals"]
-    0.25
-"""
 
 _CITATION = """
 @inproceedings{zhao2017men,
@@ -60,15 +13,45 @@ _CITATION = """
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class BaMals(modules.CaptionMetric):
-    _score = staticmethod(metrics.ba_mals)
+    """BA (MALS), of "Men Also Like Shopping", asks whether predictions strengthen the lean that each task has in the
+    data. Of the captions, or images, that name a task and a value of the attribute, such as a gender, some share names
+    this value. Where the data's share is above an even one, BA takes how much the predictions' share is above the
+    data's; its mean over tasks is above 0 when predictions amplify the bias of the data.
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=modules.FEATURES,
-            reference_urls=["https://arxiv.org/abs/1707.09457"],
-        )
+    Args:
+        With captions, attributes are checked only and tasks are not used.
+        Labels instead of captions: attributes and tasks, with predicted_tasks, predicted_attributes or both; each a
+            list of names or of lists of names, or a 0/1 array of shape (images, labels). And, if the pairs that belong
+            together are known from other images, training_attributes and training_tasks.
+        words (bool): take for tasks the frequent words of the human captions, as the paper of LIC does; False by
+            default.
+        bootstrap (int): replicates for the interval, 1000 by default; 0 for none.
+    Returns:
+        ba_mals (float): in [-1, 1]. Above 0 predictions amplify the lean of the data, below 0 they mitigate it.
+        ba_mals_ci_low, ba_mals_ci_high (float): its 95% interval over images.
+        tasks_ba_mals (int): how many tasks count.
+        undefined_pairs_ba_mals (int): pairs whose task never occurs with a value, in the data or in the predictions.
+        signature (str): everything that changes the score; report it with the score.
+    Examples:
+        >>> import evaluate
+        >>> ba_mals = evaluate.load("ba_mals")
+        >>> result = ba_mals.compute(
+        ...     predictions=["a woman with a knife"] * 4,
+        ...     references=[["a woman with a knife"], ["a lady, a knife"], ["a girl, a knife"], ["a man, a knife"]],
+        ...     attributes=["female", "female", "female", "male"],
+        ... )
+        >>> result["ba_mals"]
+        0.25
+        >>> result = ba_mals.compute(
+        ...     attributes=["female", "female", "female", "male"],
+        ...     tasks=[["knife"]] * 4,
+        ...     predicted_attributes=["female"] * 4,
+        ... )
+        >>> result["ba_mals"]
+        0.25
+    """
+
+    _score = staticmethod(metrics.ba_mals)
+    _citation = _CITATION
+    _url = "https://arxiv.org/abs/1707.09457"

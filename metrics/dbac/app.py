@@ -1,7 +1,5 @@
 """The Space of DBAC."""
 
-import functools
-
 from captionbias import metrics
 from captionbias.app.metric_page import metric_page
 from captionbias.app.page import launch_options
@@ -9,7 +7,8 @@ from captionbias.app.page import launch_options
 demo = metric_page(
     "DBAC, directional bias amplification in captioning",
     "Does a captioner make its data's bias worse, from attribute to task or from task to attribute?",
-    functools.partial(metrics.dbac, preset="fast"),
+    metrics.dbac,
+    preset="fast",
 )
 
 if __name__ == "__main__":

@@ -1,62 +1,7 @@
 """DBAC as an `evaluate` module; the computation is `captionbias.metrics.dbac`."""
 
-import evaluate
-
 from captionbias import metrics
 from captionbias.hub import modules
-
-_DESCRIPTION = """
-DBAC (directional bias amplification in captioning) asks in which direction a captioner makes its data's bias worse.
-From attribute to task (A->T): does the person's gender, say, shape which objects the caption names? From task to
-attribute (T->A): do the objects shape which gender it names? Attackers are trained on captions with the attribute
-words, or the task words, masked; their quality is weighed by how often attributes and tasks are named, and the model
-captions are compared with the human ones. Beside the published score stands the matched one, which how often a
-captioner names things at all does not move.
-"""
-
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions (list of str): one model caption for each image. Without them only the data's bias is measured.
-    references (list of list of str): one or more human captions for each image. Without them only the captioner's bias
-        is measured.
-    attributes (list of str): the label of the protected attribute for each image, of two or more values.
-    tasks (list of list of str, optional): the objects or activities in each image; those that any of its human captions
-        names when left out.
-    preset (str): "dbac-2026", the paper's protocol, or "fast", whose convex attacker trains in a moment without a GPU.
-    trials (int, optional): attackers trained a side and direction, each on its own split; the preset's number when left
-        out.
-    seed (int): the seed of the first trial, 0 by default. The same seed gives the same score.
-    details (bool): whether to add nested tables under "details".
-    Further options as in `captionbias.metrics.dbac`.
-Returns:
-    dbac_a_to_t, dbac_t_to_a (float): the published scores, in (-1, 1). Above 0 the captioner amplifies the data's bias
-        in that direction, below 0 it mitigates it.
-    dbac_a_to_t_matched, dbac_t_to_a_matched (float): the same with both sides weighed alike in what they name.
-    dbac_a_to_t_prior, dbac_t_to_a_prior (float): the published scores if the attackers were perfect.
-    signature (str): everything that changes the score; report it with the score.
-    Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high; the omegas of
-    both sides and the parts that they are made of stand beside them.
-Examples:
-    >>> import evaluate
-    >>> dbac = evaluate.load("dbac")
-    >>> result = dbac.compute(
-    ...     predictions=["a woman with an umbrella", "a man with a skateboard"] * 30,
-    ...     references=[
-    ...         ["a woman with an umbrella", "a woman with an umbrella in the rain"],
-    ...         ["a man with a skateboard", "a man with a skateboard in the sun"],
-    ...         ["a woman with a skateboard", "a woman with a skateboard in the sun"],
-    ...         ["a man with an umbrella", "a man with an umbrella in the rain"],
-    ...         ["a woman with an umbrella", "a lady with an umbrella"],
-    ...         ["a man with a skateboard", "a guy with a skateboard"],
-    ...     ]
-    ...     * 10,
-    ...     attributes=["female", "male"] * 30,
-    ...     preset="fast",
-    ...     trials=2,
-    ... )
-    >>> result["dbac_a_to_t"] > 0, result["dbac_a_to_t_matched"] > 0
-    (True, True)
-"""
 
 _CITATION = """
 @article{nair2026woman,
@@ -68,15 +13,52 @@ _CITATION = """
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class DBAC(modules.CaptionMetric):
-    _score = staticmethod(metrics.dbac)
+    """DBAC (directional bias amplification in captioning) asks in which direction a captioner makes its data's bias
+    worse. From attribute to task (A->T): does the person's gender, say, shape which objects the caption names? From
+    task to attribute (T->A): do the objects shape which gender it names? Attackers are trained on captions with the
+    attribute words, or the task words, masked; their quality is weighted by how often attributes and tasks are named,
+    and the model captions are compared with the human ones. The matched score, beside the published one, does not
+    depend on how often a captioner names things at all.
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=modules.FEATURES,
-            reference_urls=["https://arxiv.org/abs/2503.07878"],
-        )
+    Args:
+        Without predictions only the data's bias is measured, without references only the captioner's.
+        preset (str): "dbac-2026", the paper's protocol, or "fast", whose convex attacker trains in a moment without a
+            GPU.
+        trials (int, optional): attackers trained a side and direction, each on its own split; the preset's number when
+            left out.
+        seed (int): the seed of the first trial, 0 by default. The same seed gives the same score.
+    Returns:
+        dbac_a_to_t, dbac_t_to_a (float): the published scores, in (-1, 1). Above 0 the captioner amplifies the data's
+            bias in that direction, below 0 it mitigates it.
+        dbac_a_to_t_matched, dbac_t_to_a_matched (float): the same with both sides weighted to name the same things
+            equally often.
+        dbac_a_to_t_prior, dbac_t_to_a_prior (float): the published scores if the attackers were perfect.
+        signature (str): everything that affects the score; report it with the score.
+        Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high. The omegas
+            of both sides and their parts are there too.
+    Examples:
+        >>> import evaluate
+        >>> dbac = evaluate.load("dbac")
+        >>> result = dbac.compute(
+        ...     predictions=["a woman with an umbrella", "a man with a skateboard"] * 30,
+        ...     references=[
+        ...         ["a woman with an umbrella", "a woman with an umbrella in the rain"],
+        ...         ["a man with a skateboard", "a man with a skateboard in the sun"],
+        ...         ["a woman with a skateboard", "a woman with a skateboard in the sun"],
+        ...         ["a man with an umbrella", "a man with an umbrella in the rain"],
+        ...         ["a woman with an umbrella", "a lady with an umbrella"],
+        ...         ["a man with a skateboard", "a guy with a skateboard"],
+        ...     ]
+        ...     * 10,
+        ...     attributes=["female", "male"] * 30,
+        ...     preset="fast",
+        ...     trials=2,
+        ... )
+        >>> result["dbac_a_to_t"] > 0, result["dbac_a_to_t_matched"] > 0
+        (True, True)
+    """
+
+    _score = staticmethod(metrics.dbac)
+    _citation = _CITATION
+    _url = "https://arxiv.org/abs/2503.07878"

@@ -1,60 +1,7 @@
 """DPA as an `evaluate` module; the computation is `captionbias.metrics.dpa`."""
 
-import evaluate
-
 from captionbias import metrics
 from captionbias.hub import modules
-
-_DESCRIPTION = """
-DPA (directional predictability amplification) asks whether labels can be guessed better from each other when a model
-gives them. From attribute to task (A->T): small attackers guess the model's tasks, and the true ones, from the gender,
-say. From task to attribute (T->A): they guess the model's genders, and the true ones, from the tasks. True labels are
-first made wrong as often as the model's are, so that it is bias that is compared and not accuracy. For captions the
-words that they name are the model's labels.
-"""
-
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions (list of str): one model caption for each image.
-    references (list of list of str): one or more human captions for each image; not needed if tasks are given.
-    attributes (list of str): the label of the protected attribute for each image.
-    tasks (list of list of str, optional): the objects or activities in each image; those that any of its human captions
-        names when left out.
-    Labels instead of captions: attributes and tasks, with predicted_tasks, predicted_attributes or both; each a list of
-        names or of lists of names, or a 0/1 array of shape (images, labels).
-    trials (int): attackers trained a side and direction, each on its own split; 10 by default.
-    quality (str): "inverse_cross_entropy", "accuracy" or "confidence", of the attackers' guesses.
-    seed (int): the seed of the first trial, 0 by default. The same seed gives the same score.
-    details (bool): whether to add nested tables under "details".
-    Further options as in `captionbias.metrics.dpa`.
-Returns:
-    dpa_a_to_t, dpa_t_to_a (float): in [-1, 1]. Above 0 predictions amplify in that direction, below 0 they mitigate. A
-        direction without predictions is absent.
-    predictability_m_a_to_t, predictability_d_a_to_t, and so on (float): how well the model's labels (m) and the data's
-        (d) are guessed.
-    signature (str): everything that changes the score; report it with the score.
-    Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high.
-Examples:
-    >>> import evaluate
-    >>> dpa = evaluate.load("dpa")
-    >>> result = dpa.compute(
-    ...     predictions=["a woman with an umbrella", "a man with a skateboard"] * 30,
-    ...     references=[["a woman with an umbrella"], ["a man with an umbrella"]] * 15
-    ...     + [["a woman with a skateboard"], ["a man with a skateboard"]] * 15,
-    ...     attributes=["female", "male"] * 30,
-    ...     trials=2,
-    ... )
-    >>> result["dpa_a_to_t"] > 0
-    True
-    >>> result = dpa.compute(
-    ...     attributes=["female", "male"] * 50,
-    ...     tasks=[["knife"], ["knife"], ["ball"], ["ball"]] * 25,
-    ...     predicted_tasks=[["knife"], ["ball"]] * 50,
-    ...     trials=2,
-    ... )
-    >>> result["dpa_a_to_t"] > 0
-    True
-"""
 
 _CITATION = """
 @inproceedings{tokas2025dpa,
@@ -66,15 +13,49 @@ _CITATION = """
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class DPA(modules.CaptionMetric):
-    _score = staticmethod(metrics.dpa)
+    """DPA (directional predictability amplification) asks whether labels can be guessed better from each other when a
+    model gives them. From attribute to task (A->T): small attackers guess the model's tasks, and the true ones, from
+    the gender, say. From task to attribute (T->A): they guess the model's genders, and the true ones, from the tasks.
+    True labels are first made wrong as often as the model's are, so that it is bias that is compared and not accuracy.
+    For captions the words that they name are the model's labels.
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=modules.FEATURES,
-            reference_urls=["https://arxiv.org/abs/2412.11060"],
-        )
+    Args:
+        References are not needed if tasks are given.
+        Labels instead of captions: attributes and tasks, with predicted_tasks, predicted_attributes or both; each a
+            list of names or of lists of names, or a 0/1 array of shape (images, labels).
+        trials (int): attackers trained a side and direction, each on its own split; 10 by default.
+        quality (str): "inverse_cross_entropy", "accuracy" or "confidence", of the attackers' guesses.
+        seed (int): the seed of the first trial, 0 by default. The same seed gives the same score.
+    Returns:
+        dpa_a_to_t, dpa_t_to_a (float): in [-1, 1]. Above 0 predictions amplify in that direction, below 0 they
+            mitigate. A direction without predictions is absent.
+        predictability_m_a_to_t, predictability_d_a_to_t, and so on (float): how well the model's labels (m) and the
+            data's (d) are guessed.
+        signature (str): everything that changes the score; report it with the score.
+        Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high.
+    Examples:
+        >>> import evaluate
+        >>> dpa = evaluate.load("dpa")
+        >>> result = dpa.compute(
+        ...     predictions=["a woman with an umbrella", "a man with a skateboard"] * 30,
+        ...     references=[["a woman with an umbrella"], ["a man with an umbrella"]] * 15
+        ...     + [["a woman with a skateboard"], ["a man with a skateboard"]] * 15,
+        ...     attributes=["female", "male"] * 30,
+        ...     trials=2,
+        ... )
+        >>> result["dpa_a_to_t"] > 0
+        True
+        >>> result = dpa.compute(
+        ...     attributes=["female", "male"] * 50,
+        ...     tasks=[["knife"], ["knife"], ["ball"], ["ball"]] * 25,
+        ...     predicted_tasks=[["knife"], ["ball"]] * 50,
+        ...     trials=2,
+        ... )
+        >>> result["dpa_a_to_t"] > 0
+        True
+    """
+
+    _score = staticmethod(metrics.dpa)
+    _citation = _CITATION
+    _url = "https://arxiv.org/abs/2412.11060"

@@ -1,41 +1,7 @@
 """Gender error as an `evaluate` module; the computation is `captionbias.metrics.gender_error`."""
 
-import evaluate
-
 from captionbias import metrics
 from captionbias.hub import modules
-
-_DESCRIPTION = """
-Gender ratio and error ask how many captions are about a man for each that is about a woman, and how many say the wrong
-one. A caption is male if it has male words and no female ones, female the other way round; the others count for neither
-but stay in the whole. Any attribute with two values can take gender's place.
-"""
-
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions (list of str): one model caption for each image.
-    references (list of list of str, optional): not used; taken so that all metrics have the same arguments.
-    attributes (list of str): the label of each image, one of the two of attribute_lexicon: "female" or "male".
-    tasks (list of list of str, optional): not used.
-    bootstrap (int): replicates for the intervals, 1000 by default; 0 for none.
-    details (bool): whether to add nested tables under "details".
-    Further options as in `captionbias.metrics.gender_error`.
-Returns:
-    ratio (float): male captions for each female one, in [0, inf); compare it with that of the images. Absent when there
-        are no female captions.
-    error (float): percent of all captions that have the wrong gender, in [0, 100]; lower is better.
-    signature (str): everything that changes the score; report it with the score.
-    Each score also has a 95% confidence interval over images, ..._ci_low and ..._ci_high.
-Examples:
-    >>> import evaluate
-    >>> gender_error = evaluate.load("gender_error")
-    >>> result = gender_error.compute(
-    ...     predictions=["a woman", "a man", "a man and his dog", "a dog"],
-    ...     attributes=["female", "male", "female", "female"],
-    ... )
-    >>> result["ratio"], result["error"]
-    (2.0, 25.0)
-"""
 
 _CITATION = """
 @inproceedings{hendricks2018women,
@@ -47,15 +13,31 @@ _CITATION = """
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class GenderError(modules.CaptionMetric):
-    _score = staticmethod(metrics.gender_error)
+    """Gender ratio and error ask how many captions are about a man for each that is about a woman, and how many say the
+    wrong one. A caption is male if it has male words and no female ones, female the other way round; the others count
+    for neither but stay in the whole. Any attribute with two values can take gender's place.
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=modules.FEATURES,
-            reference_urls=["https://arxiv.org/abs/1803.09797"],
-        )
+    Args:
+        References and tasks are not used; the labels are the two of attribute_lexicon, "female" and "male" by default.
+        bootstrap (int): replicates for the intervals, 1000 by default; 0 for none.
+    Returns:
+        ratio (float): male captions for each female one, in [0, inf); compare it with that of the images. Absent when
+            there are no female captions.
+        error (float): percent of all captions that have the wrong gender, in [0, 100]; lower is better.
+        signature (str): everything that changes the score; report it with the score.
+        Each score also has a 95% confidence interval over images, ..._ci_low and ..._ci_high.
+    Examples:
+        >>> import evaluate
+        >>> gender_error = evaluate.load("gender_error")
+        >>> result = gender_error.compute(
+        ...     predictions=["a woman", "a man", "a man and his dog", "a dog"],
+        ...     attributes=["female", "male", "female", "female"],
+        ... )
+        >>> result["ratio"], result["error"]
+        (2.0, 25.0)
+    """
+
+    _score = staticmethod(metrics.gender_error)
+    _citation = _CITATION
+    _url = "https://arxiv.org/abs/1803.09797"

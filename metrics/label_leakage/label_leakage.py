@@ -1,57 +1,7 @@
 """Label leakage as an `evaluate` module; the computation is `captionbias.metrics.label_leakage`."""
 
-import evaluate
-
 from captionbias import metrics
 from captionbias.hub import modules
-
-_DESCRIPTION = """
-Label leakage asks how well an attribute, such as gender, can be read from the tasks that a model predicts, and how well
-from the tasks that images show, made wrong as often as the predictions are. The difference is above 0 when predictions
-give away more than the data does at the same accuracy. For captions the tasks that they name are the predictions; their
-other words are not seen (LIC and its leakage read those).
-"""
-
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions (list of str): one model caption for each image.
-    references (list of list of str): one or more human captions for each image; not needed if tasks are given.
-    attributes (list of str): the label of the protected attribute for each image.
-    tasks (list of list of str, optional): the objects or activities in each image; those that any of its human captions
-        names when left out.
-    Labels instead of captions: attributes, tasks and predicted_tasks; each a list of names or of lists of names, or a
-        0/1 array of shape (images, labels).
-    trials (int): attackers trained a side, each on its own split; 10 by default.
-    seed (int): the seed of the first trial, 0 by default. The same seed gives the same score.
-    details (bool): whether to add nested tables under "details".
-    Further options as in `captionbias.metrics.label_leakage`.
-Returns:
-    label_leakage (float): label_leakage_m - label_leakage_d, in [-100, 100]. Above 0 predictions amplify.
-    label_leakage_m, label_leakage_d (float): percent of right guesses from the model's tasks and from the data's, in
-        [0, 100]; lower is better. With two values of the attribute, 50 is chance.
-    signature (str): everything that changes the score; report it with the score.
-    Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high.
-Examples:
-    >>> import evaluate
-    >>> label_leakage = evaluate.load("label_leakage")
-    >>> result = label_leakage.compute(
-    ...     predictions=["a woman with an umbrella", "a man with a skateboard"] * 30,
-    ...     references=[["a woman with an umbrella"], ["a man with an umbrella"]] * 15
-    ...     + [["a woman with a skateboard"], ["a man with a skateboard"]] * 15,
-    ...     attributes=["female", "male"] * 30,
-    ...     trials=2,
-    ... )
-    >>> result["label_leakage"] > 0
-    True
-    >>> result = label_leakage.compute(
-    ...     attributes=["female", "male"] * 50,
-    ...     tasks=[["knife"], ["knife"], ["ball"], ["ball"]] * 25,
-    ...     predicted_tasks=[["knife"], ["ball"]] * 50,
-    ...     trials=2,
-    ... )
-    >>> result["label_leakage_m"]
-    100.0
-"""
 
 _CITATION = """
 @inproceedings{wang2019balanced,
@@ -63,15 +13,46 @@ _CITATION = """
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class LabelLeakage(modules.CaptionMetric):
-    _score = staticmethod(metrics.label_leakage)
+    """Label leakage asks how well an attribute, such as gender, can be read from the tasks that a model predicts, and
+    how well from the tasks that images show, made wrong as often as the predictions are. The difference is above 0 when
+    predictions give away more than the data does at the same accuracy. For captions the tasks that they name are the
+    predictions; their other words are not seen (LIC and its leakage read those).
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=modules.FEATURES,
-            reference_urls=["https://arxiv.org/abs/1811.08489"],
-        )
+    Args:
+        References are not needed if tasks are given.
+        Labels instead of captions: attributes, tasks and predicted_tasks; each a list of names or of lists of names, or
+            a 0/1 array of shape (images, labels).
+        trials (int): attackers trained a side, each on its own split; 10 by default.
+        seed (int): the seed of the first trial, 0 by default. The same seed gives the same score.
+    Returns:
+        label_leakage (float): label_leakage_m - label_leakage_d, in [-100, 100]. Above 0 predictions amplify.
+        label_leakage_m, label_leakage_d (float): percent of right guesses from the model's tasks and from the data's,
+            in [0, 100]; lower is better. With two values of the attribute, 50 is chance.
+        signature (str): everything that changes the score; report it with the score.
+        Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high.
+    Examples:
+        >>> import evaluate
+        >>> label_leakage = evaluate.load("label_leakage")
+        >>> result = label_leakage.compute(
+        ...     predictions=["a woman with an umbrella", "a man with a skateboard"] * 30,
+        ...     references=[["a woman with an umbrella"], ["a man with an umbrella"]] * 15
+        ...     + [["a woman with a skateboard"], ["a man with a skateboard"]] * 15,
+        ...     attributes=["female", "male"] * 30,
+        ...     trials=2,
+        ... )
+        >>> result["label_leakage"] > 0
+        True
+        >>> result = label_leakage.compute(
+        ...     attributes=["female", "male"] * 50,
+        ...     tasks=[["knife"], ["knife"], ["ball"], ["ball"]] * 25,
+        ...     predicted_tasks=[["knife"], ["ball"]] * 50,
+        ...     trials=2,
+        ... )
+        >>> result["label_leakage_m"]
+        100.0
+    """
+
+    _score = staticmethod(metrics.label_leakage)
+    _citation = _CITATION
+    _url = "https://arxiv.org/abs/1811.08489"

@@ -1,7 +1,5 @@
 """The Space of LIC."""
 
-import functools
-
 from captionbias import metrics
 from captionbias.app.metric_page import metric_page
 from captionbias.app.page import launch_options
@@ -9,7 +7,8 @@ from captionbias.app.page import launch_options
 demo = metric_page(
     "LIC, leakage for image captioning",
     "Do captions give away a protected attribute, its words masked, more than human captions of the same images do?",
-    functools.partial(metrics.lic, preset="fast"),
+    metrics.lic,
+    preset="fast",
 )
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Captions whose bias we set ourselves: the ground truth of the tests and the data of the demo.
+"""Captions with a known bias: the ground truth of the tests and the data of the demo.
 
 Each image shows a woman or a man and one task. Some tasks lean to women, some to men, some to neither. Most human
-captions name the person and most name the task, as they are. Model captions are made in just the same way, then three
-dials turn them away from that.
+captions name the person and most name the task, both correctly. Model captions are made in the same way, and three
+dials make them differ.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.text.tokens import Integers
+from captionbias.arrays import Floats, Integers
 
 ATTRIBUTES = ("female", "male")
 TASKS = ("handbag", "teddy bear", "cake", "dog", "pizza", "surfboard", "skateboard", "tie")
@@ -41,12 +41,10 @@ VERBS = {
 }
 PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
 
-Numbers = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """Arguments for a metric: `metric(**vars(planted))`."""
+    """Arguments of a metric: `metric(**vars(planted))`."""
 
     predictions: list[str]
     references: list[list[str]]
@@ -67,13 +65,12 @@ def plant(
 
     Args:
         images: number of images, half of each attribute.
-        a_to_t: what the captioner names for an attribute, in [-1, 1]. At 0 the task shown. Above 0 it is, with this
-            probability, one that leans to the attribute instead (amplifying); below 0 one drawn for no reason
-            (mitigating).
-        t_to_a: whom the captioner names for a task, in [-1, 1]. At 0 the person shown. Above 0 the person is, with this
-            probability, of the attribute that the task leans to instead; below 0 one drawn for no reason.
+        a_to_t: bias from attribute to task, in [-1, 1]. At 0 the captioner names the task shown. Above 0 it names, with
+            this probability, one that leans to the attribute instead (amplifying); below 0 any one (mitigating).
+        t_to_a: bias from task to attribute, in [-1, 1]. At 0 the captioner names the person shown. Above 0 it names,
+            with this probability, one of the attribute that the task leans to instead; below 0 any one.
         naming: how often the captioner names tasks, relative to the human captions, in [0, 1].
-        captions: human captions an image.
+        captions: human captions for each image.
         seed: of all draws.
 
     Returns:
@@ -89,11 +86,11 @@ def plant(
     for name, dial, low in (("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0)):
         if not low <= dial <= 1:
             raise ValueError(f"{name} must be between {low} and 1, not {dial}")
-    # No metric has these streams, so that a split drawn with the same seed has nothing to do with the captions.
+    # No metric uses these streams, so that a split drawn with the same seed does not depend on the captions.
     world, human, model = (np.random.default_rng([seed, 10 + part]) for part in range(3))
     attribute = np.arange(images) % 2
-    given_attribute = np.stack((LEAN, 1 - LEAN)) / np.stack((LEAN, 1 - LEAN)).sum(axis=1, keepdims=True)
-    shown = _draw(given_attribute[attribute], world)
+    by_attribute = np.stack((LEAN, 1 - LEAN)) / np.stack((LEAN, 1 - LEAN)).sum(axis=1, keepdims=True)
+    shown = _draw(by_attribute[attribute], world)
     repeated = np.repeat(np.arange(images), captions)
     references = _captions(attribute[repeated], shown[repeated], human, 0.0, 0.0, 1.0)
     return Planted(
@@ -110,11 +107,11 @@ def plant_verbs(
     """Captions whose only bias is in their verbs: every task is shown as often with women as with men.
 
     Args:
-        human: share of a task's human captions of men that use the verb which leans to men, and of women the other one,
-            in [0, 1]; 0.6, 0.7, 0.8 and 0.9 are the controlled datasets C1 to C4 of the DBAC paper.
-        model: the same of the model captions.
+        human: share of the human captions of men that use the verb which leans to men, and of the human captions of
+            women that use the other one, in [0, 1]; 0.6, 0.7, 0.8 and 0.9 are the datasets C1 to C4 of the DBAC paper.
+        model: the same for the model captions.
         images: number of images, the same number for each task and attribute.
-        captions: human captions an image.
+        captions: human captions for each image.
         seed: of all draws.
 
     Returns:
@@ -144,7 +141,7 @@ def plant_verbs(
 
 def _with_verbs(attribute: Integers, task: Integers, share: float, generator: np.random.Generator) -> list[str]:
     leaning = np.empty(len(task), bool)
-    for cell in range(2 * len(VERBS)):  # just this share of each task and attribute, not about as many
+    for cell in range(2 * len(VERBS)):  # exactly this share of each task and attribute
         members = generator.permutation(np.flatnonzero(attribute + 2 * task == cell))
         leaning[members] = np.arange(len(members)) < round(share * len(members))
     verb = np.where(leaning, 1 - attribute, attribute)
@@ -156,8 +153,8 @@ def _with_verbs(attribute: Integers, task: Integers, share: float, generator: np
     ]
 
 
-def _draw(probabilities: Numbers, generator: np.random.Generator) -> Integers:
-    """One number a row, drawn from the row's probabilities."""
+def _draw(probabilities: Floats, generator: np.random.Generator) -> Integers:
+    """One number for each row, drawn from the row's probabilities."""
     above = generator.random((len(probabilities), 1)) > probabilities.cumsum(axis=1)[:, :-1]
     return np.asarray(above.sum(axis=1))
 
@@ -165,22 +162,22 @@ def _draw(probabilities: Numbers, generator: np.random.Generator) -> Integers:
 def _captions(
     attribute: Integers, shown: Integers, generator: np.random.Generator, a_to_t: float, t_to_a: float, naming: float
 ) -> list[str]:
-    # Every draw is made whatever the dials are, so that turning one changes nothing but what it stands for.
-    task = _task_told(attribute, shown, generator, a_to_t)
-    person = _person_told(attribute, shown, generator, t_to_a)
+    # All draws are made whatever the dials are, so that a dial changes nothing but what it is for.
+    task = _named_task(attribute, shown, generator, a_to_t)
+    person = _named_person(attribute, shown, generator, t_to_a)
     person = np.where(generator.random(len(attribute)) < NAMES_PERSON, person, NOBODY)
     task = np.where(generator.random(len(attribute)) < NAMES_TASK * naming, task, NO_TASK)
     return _words(person, task, generator)
 
 
-def _task_told(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
+def _named_task(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
     leaning = np.stack((LEAN > 0.5, LEAN < 0.5)).astype(np.float64)
-    reasons = leaning / leaning.sum(axis=1, keepdims=True) if dial > 0 else np.full((2, len(TASKS)), 1 / len(TASKS))
-    instead = _draw(reasons[attribute], generator)
+    weights = leaning / leaning.sum(axis=1, keepdims=True) if dial > 0 else np.full((2, len(TASKS)), 1 / len(TASKS))
+    instead = _draw(weights[attribute], generator)
     return np.where(generator.random(len(shown)) < abs(dial), instead, shown)
 
 
-def _person_told(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
+def _named_person(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
     drawn = generator.integers(2, size=len(attribute))
     leaning = np.where(LEAN[shown] == 0.5, drawn, LEAN[shown] < 0.5)
     return np.where(generator.random(len(attribute)) < abs(dial), leaning if dial > 0 else drawn, attribute)

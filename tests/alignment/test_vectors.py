@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -44,59 +43,32 @@ def glove(rows: int = len(WORDS)) -> str:
     return "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(WORDS[:rows], MATRIX, strict=False))
 
 
-def write_glove(path: Path, vectors: KeyedVectors) -> None:
-    path.write_text(glove(), encoding="utf-8")
+WRITERS = {
+    "glove.txt": lambda path, vectors: path.write_text(glove(), encoding="utf-8"),
+    "glove.txt.gz": lambda path, vectors: path.write_bytes(gzip.compress(glove().encode())),
+    "w2v.txt": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=False),
+    "w2v.txt.gz": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=False),
+    "text in spite of its name.bin": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=False),
+    "as fastText writes it.vec": lambda path, vectors: path.write_text(
+        "4 3\n" + glove().replace("\n", " \n"), encoding="utf-8"
+    ),
+    "w2v.bin": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=True),
+    "w2v.bin.gz": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=True),
+    "binary in spite of its name.txt": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=True),
+    "vectors.kv": lambda path, vectors: vectors.save(str(path)),
+    "matrix beside it.kv": lambda path, vectors: vectors.save(str(path), sep_limit=1),
+}
 
 
-def write_glove_gz(path: Path, vectors: KeyedVectors) -> None:
-    path.write_bytes(gzip.compress(glove().encode()))
-
-
-def write_word2vec(path: Path, vectors: KeyedVectors) -> None:
-    vectors.save_word2vec_format(str(path), binary=False)
-
-
-def write_blank_ended(path: Path, vectors: KeyedVectors) -> None:
-    path.write_text("4 3\n" + glove().replace("\n", " \n"), encoding="utf-8")  # as fastText writes its .vec
-
-
-def write_binary(path: Path, vectors: KeyedVectors) -> None:
-    vectors.save_word2vec_format(str(path), binary=True)
-
-
-def write_saved(path: Path, vectors: KeyedVectors) -> None:
-    vectors.save(str(path))
-
-
-def write_saved_apart(path: Path, vectors: KeyedVectors) -> None:
-    vectors.save(str(path), sep_limit=1)
-    assert Path(f"{path}.vectors.npy").exists()
-
-
-@pytest.mark.parametrize(
-    ("write", "name"),
-    [
-        (write_glove, "glove.txt"),
-        (write_glove_gz, "glove.txt.gz"),
-        (write_word2vec, "w2v.txt"),
-        (write_word2vec, "w2v.txt.gz"),
-        (write_word2vec, "text in spite of its name.bin"),
-        (write_blank_ended, "crawl.vec"),
-        (write_binary, "w2v.bin"),
-        (write_binary, "w2v.bin.gz"),
-        (write_binary, "binary in spite of its name.txt"),
-        (write_saved, "vectors.kv"),
-        (write_saved, "no suffix"),
-        (write_saved_apart, "vectors.kv"),
-    ],
-)
-def test_every_format_gives_the_same_vectors(write, name, vectors, tmp_path):
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_vectors(name, vectors, tmp_path):
     path = tmp_path / name
-    write(path, vectors)
+    WRITERS[name](path, vectors)
     for source in (path, str(path)):
         loaded = load_vectors(source)
         assert loaded.index_to_key == WORDS
         np.testing.assert_array_equal(loaded.vectors, MATRIX)
+    assert load_vectors(loaded) is loaded
 
 
 @pytest.mark.parametrize("spelling", [b"numpy.core.multiarray", b"numpy._core.multiarray"])
@@ -107,10 +79,6 @@ def test_arrays_saved_by_numpy_1_and_2_are_read(spelling, vectors, tmp_path):
     assert found
     path.write_bytes(content)
     np.testing.assert_array_equal(load_vectors(path).vectors, MATRIX)
-
-
-def test_keyed_vectors_are_taken_as_they_are(vectors):
-    assert load_vectors(vectors) is vectors
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -131,16 +99,11 @@ def test_fasttext_keeps_its_ngrams(facebook, apart, fasttext, tmp_path):
 
 def test_text_of_glove_840b_with_blanks_in_words_and_words_twice(tmp_path):
     path = tmp_path / "glove.txt"
-    path.write_text("dog 1 2\n. . . 3 4\ndog 5 6\n\n")
+    path.write_text("dog 1 2\n. . . 3 4\ndog 5 6\n\ncat 7 8\n")
     loaded = load_vectors(path)
-    assert loaded.index_to_key == ["dog", ". . ."]
+    assert loaded.index_to_key == ["dog", ". . .", "cat"]
     assert loaded["dog"].tolist() == [1, 2]
-
-
-def test_only_the_words_of_the_captions_are_kept_of_a_text_file(tmp_path):
-    path = tmp_path / "glove.txt"
-    path.write_text("dog 1 2\n. . . 3 4\ncat 5 6\n", encoding="utf-8")
-    assert load_vectors(path, tokenize(["the cat ."])).index_to_key == ["cat"]
+    assert load_vectors(path, tokenize(["the cat ."])).index_to_key == ["cat"]  # only the words of the captions
 
 
 class _Command:
@@ -156,7 +119,7 @@ def test_no_pickle_runs_a_command(protocol, vectors, tmp_path):
     marker, path = tmp_path / "ran", tmp_path / "vectors.kv"
     vectors.__dict__ = {"note": _Command(marker), **vars(vectors)}
     path.write_bytes(pickle.dumps(vectors, protocol=protocol))
-    with pytest.raises(ValueError, match=rf"names {os.system.__module__}\.system"):
+    with pytest.raises(ValueError, match=rf"it names {os.system.__module__}\.system.*could run code"):
         load_vectors(path)
     assert not marker.exists()
     pickle.loads(path.read_bytes())
@@ -170,29 +133,21 @@ def test_no_array_beside_a_pickle_runs_a_command(vectors, tmp_path):
     with pytest.raises(ValueError, match="allow_pickle"):
         load_vectors(path)
     assert not marker.exists()
+    Path(f"{path}.vectors.npy").unlink()
+    with pytest.raises(ValueError, match=r"No such file.*vectors\.kv\.vectors\.npy"):
+        load_vectors(path)
 
 
-def test_nothing_that_a_pickle_may_name_is_called(vectors, tmp_path):
-    # An array of objects read from raw bytes would be a pointer of the file's choosing.
+def test_saved_vectors_must_be_a_matrix_and_of_keyed_vectors(vectors, tmp_path):
     path = tmp_path / "vectors.kv"
-    vectors.vectors = np.array([[None]])
-    path.write_bytes(pickle.dumps(vectors))
-    with pytest.raises(ValueError, match="vectors is not a matrix of numbers"):
-        load_vectors(path)
-
-
-def test_a_saved_model_says_what_to_pass_instead(tmp_path):
-    path = tmp_path / "model"
+    for matrix in (np.array([[None]]), MATRIX[:2], MATRIX[0], "text"):
+        vectors.vectors = matrix
+        path.write_bytes(pickle.dumps(vectors))
+        with pytest.raises(ValueError, match="must be a matrix of numbers with a row for each word"):
+            load_vectors(path)
     Word2Vec([["a", "b"]], vector_size=2, min_count=1).save(str(path))
-    with pytest.raises(ValueError, match=r"gensim\.models\.word2vec\.Word2Vec.*pass the KeyedVectors"):
+    with pytest.raises(ValueError, match=r"gensim\.models\.word2vec\.Word2Vec.*pass the KeyedVectors, model\.wv"):
         load_vectors(path)
-
-
-def test_saved_vectors_whose_array_is_lost(vectors, tmp_path):
-    vectors.save(str(tmp_path / "vectors.kv"), sep_limit=1)
-    (tmp_path / "vectors.kv.vectors.npy").unlink()
-    with pytest.raises(ValueError, match=r"vectors\.kv\.vectors\.npy, which must be kept beside it"):
-        load_vectors(tmp_path / "vectors.kv")
 
 
 @pytest.mark.parametrize(
@@ -279,17 +234,12 @@ def test_a_name_is_downloaded_once_and_then_found_without_a_network(downloads, m
     assert load_vectors("tiny-glove").index_to_key == WORDS
 
 
-def test_no_network_is_said_at_once(downloads, monkeypatch):
+def test_an_unknown_name_and_no_network_are_reported_at_once(downloads, monkeypatch):
+    with pytest.raises(ValueError, match=r"'glov' is neither a file nor one of gensim's downloads \(tiny-glove\)"):
+        load_vectors("glov")
     monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
-    start = time.monotonic()
     with pytest.raises(ValueError, match=r"list of downloads cannot be read.*vectors='captions'"):
         load_vectors("glove-wiki-gigaword-50")
-    assert time.monotonic() - start < 5
-
-
-def test_an_unknown_name_lists_the_known_ones(downloads):
-    with pytest.raises(ValueError, match=r"'glov' is neither a file nor a download of gensim's \(tiny-glove\)"):
-        load_vectors("glov")
 
 
 def test_a_damaged_download_is_not_kept(downloads):
@@ -300,7 +250,7 @@ def test_a_damaged_download_is_not_kept(downloads):
 
 
 def scenes() -> list[str]:
-    """Captions in which "seat" stands wherever "chair" does, and "dog" where neither stands."""
+    """Captions in which "seat" and "chair" have the same neighbours, and "dog" has others."""
     random = np.random.default_rng(0)
 
     def pick(*words: str) -> str:
@@ -329,15 +279,10 @@ def test_captions_give_the_same_vectors_bit_for_bit_in_another_process():
         "v = train_vectors(tokenize(json.load(sys.stdin)), seed=3);"
         "print(v.vectors.tobytes().hex() + ' '.join(v.index_to_key))"
     )
-    source = str(Path(__file__).parents[1] / "src")
-    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": source}
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    command = [sys.executable, "-c", script]
     ran = subprocess.run(
-        [sys.executable, "-c", script],
-        input=json.dumps(captions),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+        command, input=json.dumps(captions), env=environment, capture_output=True, text=True, check=True
     )
     here = train_vectors(tokenize(captions), seed=3)
     assert ran.stdout.strip() == here.vectors.tobytes().hex() + " ".join(here.index_to_key)
@@ -345,9 +290,9 @@ def test_captions_give_the_same_vectors_bit_for_bit_in_another_process():
     assert (train_vectors(tokenize(captions), seed=4).vectors != here.vectors).any()
 
 
-@pytest.mark.parametrize("captions", [["dog"], ["dog", ""], ["a dog"]])
-def test_tiny_captions_train(captions):
-    assert np.isfinite(train_vectors(tokenize(captions)).vectors).all()
+def test_tiny_captions_train():
+    for captions in (["dog"], ["dog", ""], ["a dog"]):
+        assert np.isfinite(train_vectors(tokenize(captions)).vectors).all()
 
 
 def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
@@ -358,9 +303,5 @@ def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
     half = 0.5**0.5
     expected = [[0.6, 0.8, 0], [0, 0, 0], [0, 0, 0], [half, half, 0], [0, 1, 0], [0.6, 0.8, 0]]
     np.testing.assert_allclose(matrix, expected, atol=1e-6)
-
-
-def test_embedding_nothing(vectors):
     matrix, known = embed(vectors, [])
-    assert matrix.shape == (0, 3)
-    assert known.shape == (0,)
+    assert (matrix.shape, known.shape) == ((0, 3), (0,))

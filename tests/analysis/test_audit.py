@@ -1,4 +1,4 @@
-"""An audit: the numbers of the metrics alone, planted truth on top, every step told, nothing asked for twice."""
+"""An audit: the numbers of the metrics alone, planted truth on top, every step reported, nothing computed twice."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def found(captioners, people, tmp_path_factory):
 def test_one_captioner_has_the_scores_that_the_metrics_give(captioners, people):
     alone = audit({"biased": captioners["biased"]}, **people, cache=False, **CHOSEN)
     given = {"predictions": captioners["biased"], **people, "preset": "fast", "cache": False, **CHOSEN}
-    assert alone.result("dbac", "biased") == dbac(**given, details=True)
-    assert alone.result("lic", "biased") == lic(**given, details=True)
+    assert alone.measurement("dbac", "biased").flat() == dbac(**given, details=True)
+    assert alone.measurement("lic", "biased").flat() == lic(**given, details=True)
     assert alone.comparisons["dbac"].differences == []
     assert alone.signatures == {"dbac": dbac(**given)["signature"], "lic": lic(**given)["signature"]}
 
@@ -57,7 +57,7 @@ def test_lic_is_compared_as_compare_does(found, captioners, people):
 
 
 def test_the_planted_bias_is_found_between_captioners(found):
-    matched = {name: found.result("dbac", name)["dbac_a_to_t_matched"] for name in found.captioners}
+    matched = {name: found.measurement("dbac", name).flat()["dbac_a_to_t_matched"] for name in found.captioners}
     assert matched["biased"] > 0.05 > abs(matched["faithful"])
     (one,) = (one for one in found.comparisons["dbac"].differences if one.score == "dbac_a_to_t_matched")
     assert one.ci_high < 0
@@ -81,7 +81,7 @@ def test_quality_is_of_the_images_drawn(captioners, people):
     assert found.quality == {"faithful": expected}
 
 
-def test_captioners_are_aligned_with_the_same_vectors_and_it_is_said_what_that_keeps(captioners, slowly):
+def test_captioners_are_aligned_with_the_same_vectors_and_alignment_quality_is_reported(captioners, slowly):
     found = audit(captioners, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
     assert "align:contextual,captions of faithful, biased,0.4|" in found.signatures["dbac"]
     for kept in found.alignments.values():
@@ -89,7 +89,7 @@ def test_captioners_are_aligned_with_the_same_vectors_and_it_is_said_what_that_k
         assert kept["captions"] == 500
     one = {"biased": captioners["biased"]}
     alone = audit(one, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
-    assert alone.result("dbac", "biased") == dbac(
+    assert alone.measurement("dbac", "biased").flat() == dbac(
         predictions=one["biased"], **slowly, preset="fast", cache=False, details=True, **CHOSEN
     )
 
@@ -106,7 +106,7 @@ def test_all_have_the_same_vectors_where_one_lacks_a_word_that_another_has(capti
     two = {"faithful": captioners["faithful"], "biased": rich}
     found = audit(two, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
     for captioner in two:
-        assert "align:contextual,captions of faithful, biased,0.4|" in found.result("dbac", captioner)["signature"]
+        assert "align:contextual,captions of faithful, biased,0.4|" in found.measurement("dbac", captioner).signature
     assert list(found.alignments) == ["faithful"]
     assert found.missing == ()
 
@@ -121,10 +121,10 @@ def test_an_alignment_that_fails_is_missing_with_its_reason(captioners, slowly, 
     assert found.missing == ("alignment of faithful: no WordNet in sight",)
 
 
-def test_without_human_captions_what_the_captioner_tells_is_measured(captioners, people):
+def test_without_human_captions_the_captioner_alone_is_measured(captioners, people):
     found = audit({"biased": captioners["biased"]}, attributes=people["attributes"], cache=False, **CHOSEN)
-    assert "omega_m_a_to_t" in found.result("dbac", "biased")
-    assert "lic_m" in found.result("lic", "biased")
+    assert "omega_m_a_to_t" in found.measurement("dbac", "biased").flat()
+    assert "lic_m" in found.measurement("lic", "biased").flat()
     assert found.quality == {}
 
 
@@ -134,7 +134,7 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     said = {"x": ["a woman standing"] * 120}
     found = audit(said, people, labels, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
     (line,) = found.missing
-    assert line.startswith("dbac_a_to_t_matched of x: in no trial do test captions of the captioner and of people name")
+    assert line.startswith("dbac_a_to_t_matched of x: in no trial do captioner and human test captions name the same")
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 5
     assert rows["DBAC T to A, matched"][0] != "-"
@@ -144,7 +144,7 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     assert content["comparisons"]["dbac"]["variance"]["x"]["dbac_a_to_t_matched"]["standard_error"] is None
 
 
-def test_the_mask_stands_in_captions_and_is_no_word_that_gives_the_attribute_away(people):
+def test_the_mask_is_in_captions_and_not_among_the_words_that_give_the_attribute_away(people):
     """Only captions of men name the attribute, so its mask tells most."""
     pairs = zip(plant(IMAGES, captions=2).predictions, people["attributes"], strict=True)
     said = [f"{text} man man" if label == "male" else text for text, label in pairs]
@@ -153,7 +153,7 @@ def test_the_mask_stands_in_captions_and_is_no_word_that_gives_the_attribute_awa
     assert "<gender>" not in {row["word"] for rows in found["by_word"].values() for row in rows}
 
 
-def test_the_settings_say_what_was_asked_for(captioners, people):
+def test_the_settings_are_those_requested(captioners, people):
     one = {"captioners": {"biased": captioners["biased"]}, "attributes": people["attributes"], "metrics": ["dbac"]}
     assert audit(**one, cache=False, **CHOSEN).settings == {
         "metrics": ["dbac"],
@@ -172,7 +172,7 @@ def test_the_settings_say_what_was_asked_for(captioners, people):
     assert audit(**one, cache=False, vectors="captions", **CHOSEN).settings["vectors"] == "captions"
 
 
-def test_numpy_s_whole_numbers_go_into_the_file_too(captioners, people):
+def test_numpy_integers_are_written_to_the_file_too(captioners, people):
     numbers = {"trials": np.int64(2), "bootstrap": np.int64(50), "seed": np.int32(1), "quality_images": np.int64(9)}
     one = {"biased": captioners["biased"]}
     found = audit(one, attributes=people["attributes"], metrics=["lic"], cache=False, **numbers)
@@ -180,7 +180,7 @@ def test_numpy_s_whole_numbers_go_into_the_file_too(captioners, people):
     assert {name: settings[name] for name in numbers} == {name: int(value) for name, value in numbers.items()}
 
 
-def test_only_steps_that_there_are_are_told_and_counted(captioners, people):
+def test_only_steps_that_run_are_reported(captioners, people):
     """Nobody lacks a word, so nothing is trained or aligned, and the first step begins at nothing."""
     told = []
     rich = [f"{text} {' '.join(texts)}" for text, texts in zip(captioners["biased"], people["references"], strict=True)]
@@ -190,7 +190,7 @@ def test_only_steps_that_there_are_are_told_and_counted(captioners, people):
     assert begun["DBAC of x"] == 0
 
 
-def test_steps_are_told_in_order_from_nothing_to_all(captioners, slowly, tmp_path):
+def test_steps_are_reported_in_order(captioners, slowly, tmp_path):
     told = []
     audit(captioners, **slowly, cache=tmp_path, watch=lambda step, done: told.append((step, done)), **CHOSEN)
     shares = [done for _, done in told]
@@ -223,10 +223,9 @@ def test_everything_goes_into_a_json_file(found):
     ("wrong", "message"),
     [
         ({"captioners": {}}, "captioners is empty"),
-        ({"metrics": "lic"}, "metrics must list one or both of dbac, lic"),
-        ({"metrics": ["dpa"]}, "metrics must list"),
-        ({"metrics": 3}, "metrics must list one or both of dbac, lic, not 3"),
-        ({"metrics": [["lic"]]}, "metrics must list"),
+        ({"metrics": "lic"}, "metrics must list one or more of dbac, lic"),
+        ({"metrics": ["cider"]}, "metrics must list"),
+        ({"metrics": 3}, "metrics must list one or more of dbac, lic, .* not 3"),
         ({"metrics": []}, "metrics must list"),
         ({"preset": "slow"}, "preset 'slow' is unknown; choose one of fast, papers"),
         ({"preset": ["fast"]}, r"preset \['fast'\] is unknown"),

@@ -19,9 +19,9 @@ import pytest
 
 import captionbias
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 IMAGES = 240
-SECONDS_TO_START = 120
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def free_port() -> int:
 
 
 def wait_for(url: str, process: Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + SECONDS_TO_START
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
         try:
             if httpx.get(url).status_code == 200:

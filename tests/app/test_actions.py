@@ -7,7 +7,7 @@ import pytest
 
 from captionbias.app.actions import NOTHING, UNCHOSEN, columns, look, measure, plain_errors
 from captionbias.app.runs import CancelledError
-from captionbias.app.upload_state import Chosen, read_given
+from captionbias.app.upload_state import Columns, read_uploads
 
 WORDS = ("gender", "", "coco_objects", "")
 
@@ -22,17 +22,17 @@ def test_errors_are_shown_as_text_and_a_cancelled_run_as_such():
 
 def test_another_column_of_labels_has_other_labels(write):
     content = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
-    given = read_given([str(write("x.csv", content))], None, None, None)
+    given = read_uploads([str(write("x.csv", content))], None, None, None)
     chosen, kept = columns(given, "id", ["caption"], None, "skin", None, ["m", "f"])
-    assert (chosen.attributes, kept["value"]) == ("skin", ["x", "y", "z"])
+    assert (chosen.attribute_column, kept["value"]) == ("skin", ["x", "y", "z"])
     chosen, kept = columns(given, "id", ["caption"], None, "skin", None, ["x", "y"])
     assert (chosen.keep, kept["value"]) == (("x", "y"), ["x", "y"])
 
 
 def test_the_preview_tells_what_is_missing(write):
     assert look(NOTHING, UNCHOSEN, *WORDS)[0] == ""
-    given = read_given([str(write("x.csv", {"id": [1], "caption": ["a man"]}))], None, None, None)
-    told, accordion, *_ = look(given, Chosen("id", ("caption",), None, None, None), *WORDS)
+    given = read_uploads([str(write("x.csv", {"id": [1], "caption": ["a man"]}))], None, None, None)
+    told, accordion, *_ = look(given, Columns("id", ("caption",)), *WORDS)
     assert told.startswith("**Not ready yet:** no attribute is chosen")
     assert accordion["visible"] is False
 

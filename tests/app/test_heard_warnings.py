@@ -8,10 +8,11 @@ from threading import Barrier
 
 from captionbias.app.heard_warnings import heard, listen
 from captionbias.captions import CaptionBiasWarning
+from tests.patience import PATIENCE
 
 
 def test_each_thread_hears_its_own_warnings_once():
-    together = Barrier(4, timeout=30)
+    together = Barrier(4, timeout=PATIENCE)
 
     def work(number: int) -> list[str]:
         with heard() as notes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import functools
 import os
 import runpy
 import sys
@@ -20,13 +18,16 @@ from gradio_client.exceptions import AppError
 import captionbias
 from captionbias import metrics
 from captionbias.app import metric_page
-from captionbias.app.upload_state import Chosen, Given
+from captionbias.app.upload_state import Columns, Data
 from captionbias.app.wiring import QUEUE
 from captionbias.captions.tables import table_from_memory
+from captionbias.metrics.catalogue import METRICS
 from captionbias.synthetic import plant
+from tests.app.conftest import write_csv
+from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
-NAMES = sorted(metrics.__all__)
+NAMES = sorted(METRICS)
 SERVED = ("directional_ba", "lic")
 SERVER = """
 import runpy, sys
@@ -57,25 +58,17 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Clie
             urls = [server.stdout.readline().strip() for _ in SERVED]
             downloads = tmp_path_factory.mktemp("downloads")
             yield {
-                name: Client(url, verbose=False, download_files=downloads)
+                name: Client(url, verbose=False, download_files=downloads, httpx_kwargs={"timeout": PATIENCE})
                 for name, url in zip(SERVED, urls, strict=True)
             }
         finally:
             server.kill()
 
 
-def table(path: Path, columns: dict[str, Any]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    return path
-
-
 @pytest.fixture
 def nic(tmp_path: Path) -> Path:
     """A table with everything, in which two columns could be the label."""
-    return table(
+    return write_csv(
         tmp_path / "nic.csv",
         {
             "image_id": range(240),
@@ -135,14 +128,14 @@ def test_a_column_that_was_guessed_wrong_can_be_corrected(clients: dict[str, Cli
 
 def test_people_may_have_a_file_of_their_own_and_warnings_are_shown(clients: dict[str, Client], tmp_path: Path) -> None:
     ids = [f"<b>{row}</b>" for row in range(240)]
-    mine = table(tmp_path / "mine.csv", {"image_id": ids, "caption": PLANTED.predictions})
+    mine = write_csv(tmp_path / "mine.csv", {"image_id": ids, "caption": PLANTED.predictions})
     people = {
         "image_id": ids[:200],
         "references": [captions[0] for captions in PLANTED.references[:200]],
         "gender": PLANTED.attributes[:200],
     }
     client = clients["lic"]
-    read(client, handle_file(mine), handle_file(table(tmp_path / "people.csv", people)))
+    read(client, handle_file(mine), handle_file(write_csv(tmp_path / "people.csv", people)))
     answer = client.predict("gender", api_name="/measure")
     assert {captioner for captioner, _ in scores(answer)} == {"mine"}
     assert "40 " in answer[0]
@@ -154,28 +147,25 @@ def test_what_cannot_be_measured_is_told_in_plain_words_that_are_no_html(
 ) -> None:
     client = clients["directional_ba"]
     rows = {"caption": ["a man", "<img src=x onerror=alert(1)>"] * 5, "references": ["a man"] * 10}
-    read(client, handle_file(table(tmp_path / "<b>x.csv", rows)))
+    read(client, handle_file(write_csv(tmp_path / "<b>x.csv", rows)))
     with pytest.raises(AppError, match="no attribute is chosen: choose the column"):
         client.predict("gender", api_name="/measure")
     label = {"gender": ["<img src=x onerror=alert(1)>", "female"] * 5}
-    read(client, handle_file(table(tmp_path / "y.csv", rows | label)))
+    read(client, handle_file(write_csv(tmp_path / "y.csv", rows | label)))
     with pytest.raises(AppError) as told:
         client.predict("gender", api_name="/measure")
     assert "<img" not in str(told.value)
     assert "Traceback" not in str(told.value)
 
 
-def test_a_web_page_named_csv_is_refused_by_its_name(clients: dict[str, Client], tmp_path: Path) -> None:
+def test_a_web_page_named_csv_and_an_address_are_refused(clients: dict[str, Client], tmp_path: Path) -> None:
     page = tmp_path / "saved.csv"
     page.write_text("<!DOCTYPE html><html><script>alert(1)</script></html>")
     with pytest.raises(AppError, match=r"^saved\.csv is a web page \(HTML\): download the file itself"):
         read(clients["lic"], handle_file(page))
-
-
-@pytest.mark.parametrize("address", ["http://127.0.0.1:9/captions.csv", "https://example.org/captions.csv"])
-def test_an_address_is_not_opened(clients: dict[str, Client], address: str) -> None:
-    with pytest.raises(AppError, match="An address is no file"):
-        read(clients["lic"], {"path": address, "meta": {"_type": "gradio.FileData"}})
+    for address in ("http://127.0.0.1:9/captions.csv", "https://example.org/captions.csv"):
+        with pytest.raises(AppError, match="An address is not a file"):
+            read(clients["lic"], {"path": address, "meta": {"_type": "gradio.FileData"}})
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "file:///etc/passwd", "nic.csv"])
@@ -198,48 +188,51 @@ def test_programs_see_four_endpoints_with_names(clients: dict[str, Client], name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_metrics_page_is_built(name: str) -> None:
-    page = runpy.run_path(str(FOLDER / name / "app.py"))["demo"]
-    (measure,) = (event for event in page.fns.values() if event.api_name == "measure")
-    assert measure.concurrency_limit == QUEUE  # runs wait for each other where they can be cancelled
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 def test_every_page_measures_as_the_library_does_and_keeps_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch, own_cache: Path
 ) -> None:
-    given: list[Any] = []
-    monkeypatch.setattr(metric_page, "metric_page", lambda *arguments: given.append(arguments))
-    runpy.run_path(str(FOLDER / name / "app.py"))
-    [(title, about, score)] = given
+    calls: list[Any] = []
+    build = metric_page.metric_page
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        calls.append((arguments, options))
+        return build(*arguments, **options)
+
+    monkeypatch.setattr(metric_page, "metric_page", noted)
+    page = runpy.run_path(str(FOLDER / name / "app.py"))["demo"]
+    (event,) = (event for event in page.fns.values() if event.api_name == "measure")
+    assert event.concurrency_limit == QUEUE  # runs wait for each other where they can be cancelled
+    [((title, about, metric), options)] = calls
     assert title
     assert about
+    assert metric is metrics.find_metric(name)
     few = plant(120, a_to_t=0.5)
     rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
-    tables = Given({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
-    trained = name in ("dbac", "dpa", "label_leakage", "lic")
-    quick = {"trials": 2} if trained else {}
+    tables = Data({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
+    quick = {"trials": 2} if METRICS[name].trained else {}
     seen: list[float] = []
-    found = metric_page.measured(
+    found = metric_page.measure_each(
         tables,
-        Chosen(None, ("caption",), "references", "gender", "tasks"),
-        functools.partial(score, **quick),
-        "gender",
+        Columns("", ("caption",), "references", "gender", "tasks"),
+        metric,
+        {**options, **quick, "attribute_lexicon": "gender"},
         lambda step, done: seen.append(done),
     )
     assert not own_cache.exists()
-    preset = {"preset": "fast"} if name in ("dbac", "lic") else {}
-    assert found["nic"] == found["sat"] == getattr(metrics, name)(**vars(few), **quick, **preset)
+    preset = {"preset": "fast"} if METRICS[name].presets else {}
+    assert found["nic"].flat() == found["sat"].flat() == metric(**vars(few), **quick, **preset)
+    assert {(captioner, key) for captioner, key, *_ in metric_page.rows(found)} == {
+        (captioner, key) for captioner in found for key in (*found["nic"].estimates, *found["nic"].facts)
+    }
     assert seen[0] == 0
-    assert max(seen) == (1 if trained else 0.5)
+    assert max(seen) == (1 if METRICS[name].trained else 0.5)
 
 
 def test_more_captions_than_a_page_can_measure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metric_page, "MAX_CAPTIONS", 7)
     rows = {"caption": ["a man"] * 4, "gender": ["male", "female"] * 2}
-    tables = Given({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
+    tables = Data({"nic": table_from_memory(rows), "sat": table_from_memory(rows)})
+    chosen = Columns("", ("caption",), "", "gender")
     with pytest.raises(ValueError, match="8 captions in all, and this page takes 7 at most: give fewer"):
-        metric_page.measured(
-            tables, Chosen(None, ("caption",), None, "gender", None), metrics.gender_error, "gender", lambda *_: None
-        )
+        metric_page.measure_each(tables, chosen, metrics.gender_error, {}, lambda *_: None)

@@ -24,6 +24,7 @@ from gradio_client.utils import Status
 from captionbias.app import components
 from captionbias.app.uploads import MAX_BYTES
 from captionbias.synthetic import plant
+from tests.patience import PATIENCE
 
 LEFT_BEHIND = 30_000_000  # bytes that fifteen runs may add: less than what one of them holds
 
@@ -31,7 +32,9 @@ LEFT_BEHIND = 30_000_000  # bytes that fifteen runs may add: less than what one 
 @pytest.fixture
 def connect(served: Any, tmp_path: Path) -> Callable[[], Client]:
     """Makes another client, whose data and results are its own."""
-    return lambda: Client(served.url, verbose=False, download_files=tmp_path / "downloads")
+    return lambda: Client(
+        served.url, verbose=False, download_files=tmp_path / "downloads", httpx_kwargs={"timeout": PATIENCE}
+    )
 
 
 @pytest.fixture
@@ -115,7 +118,7 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
         *("sources-a-to-t.csv", "sources-t-to-a.csv"),
     }
     assert json.loads(paths["everything.json"].read_text())["signatures"] == found["signatures"]
-    assert "nic=nic.csv" in paths["report.md"].read_text()
+    assert "--predictions nic.csv" in paths["report.md"].read_text()
 
 
 def test_columns_are_corrected_and_labels_left_out(client, write):
@@ -182,7 +185,7 @@ def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
     assert second.predict(api_name="/cancel") == "Nothing was running yet."
     assert first.predict(api_name="/cancel") == "Cancelled."
     with pytest.raises(AppError, match="cancelled"):
-        run.result(timeout=60)
+        run.result(timeout=PATIENCE)
     assert measure(first)["captioners"] == ["nic"]
 
 
@@ -196,13 +199,13 @@ def test_a_run_that_waits_for_another_is_cancelled_before_it_works(connect, file
     wait_until(lambda: "waiting for 1 earlier run" in str(waiting.status().progress_data))
     assert second.predict(api_name="/cancel") == "Cancelled."
     with pytest.raises(AppError, match="cancelled"):
-        waiting.result(timeout=60)
+        waiting.result(timeout=PATIENCE)
     assert not working.done()
     assert first.predict(api_name="/cancel") == "Cancelled."
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -260,10 +263,11 @@ def other() -> Any:
 
 def call(served: Any, file: dict[str, Any]) -> str:
     """What the page answers to a file as a program may describe it: of the client's own it takes less."""
-    begun = httpx.post(f"{served.url}gradio_api/call/read", json={"data": [[file], None, None, None]})
+    data = {"data": [[file], None, None, None]}
+    begun = httpx.post(f"{served.url}gradio_api/call/read", json=data, timeout=PATIENCE)
     if begun.status_code != 200:
         return begun.text
-    return httpx.get(f"{served.url}gradio_api/call/read/{begun.json()['event_id']}", timeout=60).text
+    return httpx.get(f"{served.url}gradio_api/call/read/{begun.json()['event_id']}", timeout=PATIENCE).text
 
 
 @pytest.mark.parametrize("described", ["address as path", "address as url"])
@@ -277,7 +281,7 @@ def test_an_address_is_no_file_and_is_never_opened(served, other, described):
 
 
 def test_the_address_of_a_file_is_refused_in_plain_words(client, other):
-    with pytest.raises(AppError, match="An address is no file: upload the file itself"):
+    with pytest.raises(AppError, match="An address is not a file: upload the file itself"):
         client.predict([handle_file(f"{other}/captions.csv")], None, None, None, api_name="/read")
     assert Answers.asked == []
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
+from tests.browser import NEEDS_BROWSER, browser, new_page, settled, too_wide, watched
 
 pytestmark = NEEDS_BROWSER
 
-SECONDS = 60
 HOSTILE = "<img src=x onerror=\"document.title='run'\">"
 PICTURE = "![a](http://example.invalid/a.png)"
 Open = Callable[..., AbstractContextManager[Any]]
@@ -35,11 +34,7 @@ def opened(chromium: Any, served: Any) -> Open:
 
     @contextmanager
     def open_page(width: int = 1440, scheme: str = "light") -> Iterator[Any]:
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
-        )
-        context.set_default_timeout(1000 * SECONDS)
-        page = context.new_page()
+        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
         asked, wrong = watched(page)
         page.goto(served.url)
         page.locator("#predictions input[type=file]").wait_for(state="attached")
@@ -48,7 +43,7 @@ def opened(chromium: Any, served: Any) -> Open:
         assert [url for url in asked if not url.startswith((served.url, "data:", "blob:"))] == []
         assert wrong == []
         assert page.title() == title
-        context.close()
+        page.context.close()
 
     return open_page
 
@@ -85,7 +80,7 @@ def choose(page: Any, label: str, option: str) -> None:
 
 def tabs(page: Any) -> Iterator[str]:
     """Open every tab of the results, one after the other; on a phone some are in a menu."""
-    for name in ("Scores", "Compare", "Where it comes from", "Words", "Quality", "How sure", "Take away"):
+    for name in ("Scores", "Compare", "Where it comes from", "Words", "Quality", "How sure", "Download"):
         tab = page.get_by_role("tab", name=name, exact=True)
         if not tab.count():
             page.locator(".overflow-menu > button").click()
@@ -175,11 +170,11 @@ def test_every_tab_shows_its_plots_and_tables(measured):
         if name == "Words":
             measured.locator("#captions .token").first.wait_for()
         assert not too_wide(measured), name
-    assert name == "Take away"
+    assert name == "Download"
 
 
 def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
-    measured.get_by_role("tab", name="Take away").click()
+    measured.get_by_role("tab", name="Download").click()
     measured.locator('#files a[download="report.html"]').wait_for()
     names = measured.locator("#files a").evaluate_all("links => links.map((link) => link.download)")
     saved = {name: download(measured, name) for name in names}
@@ -197,17 +192,16 @@ def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
     assert float(value) == pytest.approx(matched)
     report = tmp_path / "report.html"
     report.write_bytes(saved["report.html"].read_bytes())
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
+    page = new_page(chromium, offline=True)
     asked, wrong = watched(page)
     page.goto(report.as_uri())
     page.locator(".plot svg.main-svg").first.wait_for()
     assert (wrong, [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]) == ([], [])
-    context.close()
+    page.context.close()
 
 
 def test_the_shown_lines_of_python_are_python(measured):
-    measured.get_by_role("tab", name="Take away").click()
+    measured.get_by_role("tab", name="Download").click()
     lines = measured.locator("#python .cm-line").all_inner_texts()
     compile("\n".join(lines), "shown", "exec")
     assert any("write_report" in line for line in lines)
@@ -275,7 +269,7 @@ def test_a_narrow_and_dark_page_can_be_read(opened, files):
         measure(page)
         plots = 0
         for name in tabs(page):
-            page.wait_for_timeout(200)
+            settled(page)
             assert not too_wide(page), name
             for plot in page.locator("[id$=-plot]:visible").all():
                 plot.locator("svg.main-svg").first.wait_for()
@@ -325,7 +319,7 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         assert f"=cmd() {HOSTILE}" in shown
         assert PICTURE in shown
         for _ in tabs(page):
-            page.wait_for_timeout(200)
+            settled(page)
             assert page.locator("img[src='x'], img[src*=example], a[href*=example]").count() == 0
         page.locator('#files a[download="scores.csv"]').wait_for()
         written = [cell for row in cells(download(page, "scores.csv")) for cell in row]
@@ -338,5 +332,5 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         page.locator("#own-attribute textarea").press("Tab")
         page.locator("#read").get_by_text("<img src=x").wait_for()
         page.locator("#measure").click()
-        told(page, "stands under 'a' and 'b'")
+        told(page, "is listed under 'a' and 'b'")
         assert page.locator("img[src='x']").count() == 0

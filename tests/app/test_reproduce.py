@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from captionbias.app import actions, results
 from captionbias.app.reproduce import command, python
-from captionbias.app.upload_state import Chosen, Given, read_given
+from captionbias.app.upload_state import Columns, Data, read_uploads
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli import app
 from captionbias.io.formats import json_text
@@ -26,21 +26,16 @@ SETTINGS = {
     **{"metrics": ["lic"], "preset": "fast", "trials": 2, "seed": 3},
     **{"attribute_lexicon": "gender", "task_lexicon": "coco_objects"},
 }
+LABELS = ["female", "male", "it's"] * 40
+TEXTS = ["a man waits", "a dog"] * 60
 
 
-def measured(
-    given: Given, chosen: Chosen, *, own: str = "", own_tasks: str = "", metrics: Any = ("dbac", "lic")
-) -> Any:
+def measured(data: Data, columns: Columns, own: str = "", own_tasks: str = "", metrics: Any = ("lic",)) -> Any:
     words = ("my own words" if own else "gender", own, "my own words" if own_tasks else "coco_objects", own_tasks)
-    return actions.measure(given, chosen, *words, list(metrics), "fast", 2, 3, watch=lambda step, done: None)
+    return actions.measure(data, columns, *words, list(metrics), "fast", 2, 3, watch=lambda step, done: None)
 
 
-def guessed(given: Given) -> Chosen:
-    chosen: Chosen = actions.guessed(given)[1]
-    return chosen
-
-
-def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """By the command and by Python, in a folder with the files that were uploaded and those to take away."""
     for path in results.files(run):
         shutil.copy(path, folder)
@@ -51,90 +46,57 @@ def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> t
     assert result.exit_code == 0, result.output
     variables: dict[str, Any] = {}
     exec(run.python, variables)
-    return json.loads(Path("again.json").read_text()), json.loads(json_text(variables["found"].as_dict()))
+    return [json.loads(Path("again.json").read_text()), json.loads(json_text(variables["found"].as_dict()))]
 
 
 @pytest.mark.parametrize("own", ["", OWN])
 def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkeypatch, own):
     for path in files.values():
         shutil.copy(path, tmp_path)
-    given = read_given([str(files["nic"]), str(files["sat"])], str(files["people"]), None, None)
-    run = measured(given, guessed(given), own=own, own_tasks=OWN_TASKS if own else "")
+    data = read_uploads([str(files["nic"]), str(files["sat"])], str(files["people"]), None, None)
+    run = measured(data, actions.guessed(data)[1], own, OWN_TASKS if own else "", metrics=("dbac", "lic"))
     assert ("attribute-words.json" in run.command) == bool(own)
     of_page = json.loads(json_text(run.audit.as_dict()))
-    by_command, by_python = measured_again(run, tmp_path, monkeypatch)
-    for found in (by_command, by_python):
-        assert found["signatures"] == of_page["signatures"]
-        for part in ("comparisons", "captioners", "images", "words", "quality", "needed"):
+    for found in measured_again(run, tmp_path, monkeypatch):
+        for part in ("signatures", "comparisons", "captioners", "images", "words", "quality", "needed"):
             assert found[part] == of_page[part], part
 
 
-def test_kept_labels_and_a_file_with_everything_are_named(write, tmp_path, monkeypatch):
-    labels = ["female", "male", "it's"] * 40
-    path = write("one file.csv", {"nr": range(120), "said": ["a man waits", "a dog"] * 60, "a label": labels})
-    given = read_given([str(path)], None, None, None)
-    chosen = Chosen("nr", ("said",), None, "a label", None, ("female", "it's"))
-    run = measured(given, chosen, metrics=["lic"])
-    by_command, by_python = measured_again(run, tmp_path, monkeypatch)
-    assert by_command["images"] == by_python["images"] == run.audit.images == 80
-    assert by_command["signatures"] == by_python["signatures"] == run.audit.signatures
-    assert by_command["comparisons"] == by_python["comparisons"]
+@pytest.mark.parametrize(
+    ("tables", "columns"),
+    [
+        (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
+            {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": LABELS, "tasks": TEXTS, "h": TEXTS}},
+            Columns("nr", ("said",), "h", "a label", "", ("female", "it's")),
+        ),
+        (  # several captioners in one file, without ids
+            {"one.csv": {"a": TEXTS, "'b'": TEXTS[::-1], "gender": LABELS}},
+            Columns("", ("a", "'b'"), "", "gender", "", ("female", "male")),
+        ),
+        (  # ids of another name in another file
+            {
+                "nic.csv": {"id": range(120), "caption": TEXTS},
+                "people.csv": {"id": range(1, 121), "nr": range(120), "gender": LABELS},
+            },
+            Columns("id", ("caption",), "", "gender", "", ("female", "male")),
+        ),
+    ],
+)
+def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, columns):
+    paths = [str(write(name, content)) for name, content in tables.items()]
+    data = read_uploads(paths[:1], None, *(paths[1:] or [None]), None)
+    run = measured(data, columns)
+    for found in measured_again(run, tmp_path, monkeypatch):
+        assert found["images"] == run.audit.images == 80
+        assert found["captioners"] == list(run.audit.captioners)
+        assert found["signatures"] == run.audit.signatures
+        assert found["comparisons"] == json.loads(json_text(run.audit.as_dict()))["comparisons"]
 
 
-def test_several_columns_of_one_file_are_no_command_but_python(write, tmp_path, monkeypatch):
-    labels = ["male", "female"] * 40
-    columns = {"id": range(80), "a": ["a man waits"] * 80, "b": ["a girl", "a dog"] * 40, "gender": labels}
-    given = read_given([str(write("one.csv", columns))], None, None, None)
-    run = measured(given, Chosen("id", ("a", "b"), None, "gender", None), metrics=["lic"])
-    assert run.command is None
-    monkeypatch.chdir(tmp_path)
-    variables: dict[str, Any] = {}
-    exec(run.python, variables)
-    assert variables["found"].captioners == run.audit.captioners == ("a", "b")
-    assert variables["found"].signatures == run.audit.signatures
-
-
-def test_files_that_call_their_ids_otherwise_and_data_in_memory_are_no_command():
-    table = table_from_memory({"id": [1], "caption": ["a man"]})._replace(name="nic.csv")
-    other = table_from_memory({"nr": [1], "gender": ["male"]})._replace(name="people.csv")
-    chosen = Chosen("id", ("caption",), None, "gender", None)
-    assert command(Given({"nic": table}, attributes=other), chosen, SETTINGS, {}) is None
-    in_memory = Given({"nic": table}, again="captioners = people = None\n")
-    assert command(in_memory, chosen, SETTINGS, {}) is None
-    assert in_memory.again in python(in_memory, chosen, SETTINGS, {})
-
-
-def test_names_that_a_shell_would_take_apart_are_quoted():
-    name = "a $(rm -r ~); 'b'"
-    table = table_from_memory({"id": [1], name: ["a man"], "gender": ["male"]})._replace(name=f"{name}.csv")
-    chosen = Chosen("id", (name,), None, "gender", None)
-    line = command(Given({name: table}), chosen, SETTINGS, {})
-    assert line is not None
-    words = shlex.split(line)
-    assert words[words.index("--predictions") + 1] == f"{name}={name}.csv"
-    assert words[words.index("--prediction-column") + 1] == name
-    compile(python(Given({name: table}), chosen, SETTINGS, {}), "shown", "exec")
-
-
-def test_there_is_no_command_where_it_would_read_otherwise():
-    """But Python, which reads as the app does."""
-
-    def of(name: str, **columns: Any) -> Any:
-        return table_from_memory(columns)._replace(name=name)
-
-    nic = of("nic.csv", id=[1, 2], caption=["a man", "a girl"])
-    people = of("people.csv", id=[5, 6], image_id=[1, 2], gender=["male", "female"], references=["a man", "a girl"])
-    chosen = Chosen("id", ("caption",), "references", "gender", None)
-    assert command(Given({"nic": nic}, references=people), chosen, SETTINGS, {}) is None, "ids of another name"
-    tasked = of(
-        "people.csv", id=[1, 2], gender=["male", "female"], references=["a man", "a girl"], tasks=["tie", "cake"]
-    )
-    assert command(Given({"nic": nic}, references=tasked), chosen, SETTINGS, {}) is None, "tasks that were not chosen"
-    with_tasks = Chosen("id", ("caption",), "references", "gender", "tasks")
-    line = command(Given({"nic": nic}, references=tasked), with_tasks, SETTINGS, {})
-    assert line is not None
-    assert "--tasks people.csv --" in line
-    beam = nic._replace(name="beam=5.csv")
-    assert command(Given({"beam=5": beam}, references=tasked), with_tasks, SETTINGS, {}) is None, "= parts names"
-    same = tasked._replace(name="nic.csv")
-    assert command(Given({"nic": nic}, references=same), with_tasks, SETTINGS, {}) is None, "two files of one name"
+def test_data_that_are_not_files_of_different_names_are_no_command():
+    table = table_from_memory({"id": [1], "caption": ["a man"], "gender": ["male"]}, "nic.csv")
+    columns = Columns("id", ("caption",), "", "gender")
+    assert command(Data({"nic": table}, attributes=table._replace(columns=("id",))), columns, SETTINGS, {}) is None
+    in_memory = Data({"nic": table}, code="captioners = None\n")
+    assert command(in_memory, columns, SETTINGS, {}) is None
+    assert in_memory.code in python(in_memory, columns, SETTINGS, {})

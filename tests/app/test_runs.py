@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -90,17 +91,21 @@ def test_runs_work_in_the_order_in_which_they_were_begun_and_say_how_many_are_be
     assert order == ["b", "d"]
 
 
-def test_the_time_of_a_run_begins_with_its_work():
-    runs = Runs(seconds=0.2)
+def test_the_time_of_a_run_begins_with_its_work(monkeypatch):
+    clock, shown = [0.0], []
+    monkeypatch.setattr("captionbias.app.runs.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    runs = Runs(seconds=1)
 
     def wait():
-        with runs.begun("b", ignore) as watch:
+        with runs.begun("b", lambda share, text: shown.append(text)) as watch:
             watch("step", 0.5)
 
     with ThreadPoolExecutor(1) as pool:
         with runs.begun("a", ignore):
             waiting = pool.submit(wait)
-            time.sleep(0.4)
+            while not shown:
+                time.sleep(0.01)
+            clock[0] = 10.0
         waiting.result()
 
 

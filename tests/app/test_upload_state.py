@@ -1,20 +1,21 @@
-"""Files and columns become captioners by name, with the labels that can be learned."""
+"""Uploaded files and the columns that are chosen become captioners, within the limits of the page."""
 
 from __future__ import annotations
 
 import pytest
 
+from captionbias.app import upload_state
 from captionbias.app.upload_state import (
     MAX_CAPTIONERS,
-    Chosen,
-    Given,
+    Columns,
+    Data,
     captions_of,
+    count_labels,
     kept_at_first,
-    labels,
     left_out,
-    names_of,
-    read_given,
+    read_uploads,
 )
+from captionbias.captions import guess_columns
 from captionbias.captions.tables import table_from_memory
 
 COLUMNS = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
@@ -25,59 +26,81 @@ COLUMNS = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she"
     [
         (["x.csv"], ["a"], ["x"]),
         (["x.csv"], ["a", "b"], ["a", "b"]),
-        (["x.csv", "y.csv"], ["a"], ["x", "y"]),
         (["x.csv", "y.csv"], ["a", "b"], ["x a", "x b", "y a", "y b"]),
     ],
 )
 def test_captioners_are_called_after_files_columns_or_both(write, files, columns, names):
-    given = read_given([str(write(name, COLUMNS)) for name in files], None, None, None)
-    chosen = Chosen("id", tuple(columns), None, "who", None)
-    assert names_of(given, chosen) == list(captions_of(given, chosen)) == names
-    assert list(captions_of(given, chosen, only=names[-1])) == names[-1:]
+    data = read_uploads([str(write(name, COLUMNS)) for name in files], None, None, None)
+    chosen = Columns("id", tuple(columns), attribute_column="who")
+    found = captions_of(data, chosen)
+    assert list(found) == names
+    assert captions_of(data, chosen, first_only=True) == {names[0]: found[names[0]]}
+
+
+def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
+    ids = range(30)
+    files = {
+        "p.csv": {"image_id": ids, "caption": [f"a man {n}" for n in ids]},
+        "r.csv": {"id": range(60), "image_id": [*ids] * 2, "caption": [f"he is {n}" for n in range(60)]},
+        "a.csv": {"img": reversed(ids), "who": ["m", "f"] * 15},
+    }
+    paths = {name: str(write(name, columns)) for name, columns in files.items()}
+    data = read_uploads([paths["p.csv"]], paths["r.csv"], paths["a.csv"], None)
+    guess = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
+    guess["prediction_column"] = (guess["prediction_column"],)
+    captions = captions_of(data, Columns(**guess))["p"]
+    assert captions.references[1] == ("he is 1", "he is 31")
+    assert captions.attributes[:3] == ("f", "m", "f")
+    assert captions.tasks is None
 
 
 def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
-    given = read_given([str(write("x.csv", COLUMNS))], None, None, None)
-    assert labels(given, "who") == {"m": 2, "f": 1}
-    assert labels(given, "missing") == labels(given, None) == {}
+    data = read_uploads([str(write("x.csv", COLUMNS))], None, None, None)
+    assert count_labels(data, "who") == {"m": 2, "f": 1}
+    assert count_labels(data, "missing") == count_labels(data, "") == {}
     assert kept_at_first({"many": 1000, "one": 1}) == ["many"]
 
 
-def test_two_files_of_one_name_and_too_many_are_refused(write, tmp_path):
-    first = write("x.csv", COLUMNS)
-    (tmp_path / "other").mkdir()
-    second = first.rename(tmp_path / "other" / "x.csv")
-    with pytest.raises(ValueError, match="two files of captioners are called x: rename one"):
-        read_given([str(second), str(write("x.csv", COLUMNS))], None, None, None)
-    with pytest.raises(ValueError, match="11 captioners, and this page takes 10 at most"):
-        read_given(["x.csv"] * (MAX_CAPTIONERS + 1), None, None, None)
-
-
-def test_captions_are_asked_for_where_there_are_none(write):
-    with pytest.raises(ValueError, match="upload a file, or take the example data"):
-        captions_of(read_given([], None, None, None), Chosen(None, (), None, None, None))
-    given = read_given([str(write("x.csv", COLUMNS))], None, None, None)
-    with pytest.raises(ValueError, match="choose the file and the column"):
-        captions_of(given, Chosen("id", (), None, "who", None))
-
-
-def test_captioners_of_one_name_and_too_many_columns_are_refused():
-    table = table_from_memory({"id": [1], "b c": ["a man"], "c": ["a dog"]})
-    given = Given({"a": table, "a b": table})
-    with pytest.raises(ValueError, match="two captioners would be called 'a b c'"):
-        names_of(given, Chosen("id", ("b c", "c"), None, None, None))
-    with pytest.raises(ValueError, match="there are 12 captioners, and this page takes 10 at most"):
-        names_of(given, Chosen("id", tuple(map(str, range(6))), None, None, None))
-
-
-def test_labels_left_out_are_told_and_number_labels_are_labels():
-    table = table_from_memory(
-        {"id": range(25), "caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2}
-    )._replace(name="nic.csv")
-    given = Given({"nic": table})
-    counts = labels(given, "sex")
+def test_labels_left_out_are_noted_and_numbers_are_labels():
+    table = table_from_memory({"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2})
+    data = Data({"nic": table})
+    counts = count_labels(data, "sex")
     assert counts == {"0": 12, "1": 11, "2": 2}
     keep = kept_at_first(counts)
     assert left_out(counts, keep) == "left out by their label: '2' (2 rows)"
-    captions = captions_of(given, Chosen("id", ("caption",), None, "sex", None, tuple(keep)))["nic"]
+    captions = captions_of(data, Columns("", ("caption",), attribute_column="sex", keep=tuple(keep)))["nic"]
     assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (Columns("id", (), attribute_column="who"), "choose the file and the column of the captioner's captions"),
+        (Columns("id", ("a",)), "no attribute is chosen: choose the column that has the label of each image"),
+        (Columns("id", tuple(map(str, range(11))), "", "who"), "11 captioners, and this page takes 10 at most"),
+        (Columns("id", ("a",), "", "who", "what"), "x.csv has no column 'what'"),
+    ],
+)
+def test_columns_that_cannot_be_measured_are_refused(write, columns, message):
+    data = read_uploads([str(write("x.csv", COLUMNS))], None, None, None)
+    with pytest.raises(ValueError, match=message):
+        captions_of(data, columns)
+
+
+def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="upload a file, or take the example data"):
+        captions_of(read_uploads([], None, None, None), Columns())
+    (tmp_path / "other").mkdir()
+    second = write("x.csv", COLUMNS).rename(tmp_path / "other" / "x.csv")
+    first = write("x.csv", COLUMNS)
+    with pytest.raises(ValueError, match="two files of captioners are called x: rename one"):
+        read_uploads([str(second), str(first)], None, None, None)
+    with pytest.raises(ValueError, match="11 captioners, and this page takes 10 at most"):
+        read_uploads(["x.csv"] * (MAX_CAPTIONERS + 1), None, None, None)
+    monkeypatch.setattr(upload_state, "MAX_IMAGES", 2)
+    data = read_uploads([str(first)], None, None, None)
+    with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
+        captions_of(data, Columns("id", ("a",), attribute_column="who"))
+    monkeypatch.setattr(upload_state, "MAX_TOTAL", 100)
+    with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
+        read_uploads([str(first), str(write("y.csv", COLUMNS))], None, None, None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from captionbias.attackers.recipes import RECIPES, Bag, Recipe, Recurrent, Schedule, Transformer
+from captionbias.attackers.recipes import BERT_FINETUNED, RECIPES, Bag, Recipe, Recurrent, Schedule, Transformer
 
 DBAC = {
-    "lstm": Recurrent("lstm", 64, layers=1, bidirectional=False),
+    "lstm-dbac": Recurrent("lstm", 64, layers=1, bidirectional=False),
     "bilstm": Recurrent("lstm", 64, layers=1, bidirectional=True),
     "rnn": Recurrent("rnn", 64, layers=1, bidirectional=False),
     "birnn": Recurrent("rnn", 64, layers=1, bidirectional=True),
@@ -46,6 +46,12 @@ def test_the_attacker_of_labels_is_a_small_dense_network_without_order():
     assert len(recipe.head) == 1
     assert recipe.base_rates
     assert not recipe.schedule.bucketed
+
+
+def test_the_fine_tuned_bert_is_as_published():
+    schedule = BERT_FINETUNED.schedule
+    assert (schedule.learning_rate, schedule.batch, schedule.epochs) == (1e-5, 64, 5)
+    assert BERT_FINETUNED.head == (256,)
 
 
 def test_there_are_no_others_and_no_two_are_the_same():

@@ -1,4 +1,4 @@
-"""Captioners on the same images: rows that belong together, what is left out and said so, and what is refused."""
+"""Captioners on the same images: rows that belong together, what is left out and noted, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from captionbias.captions import CaptionBiasWarning, check_captions, on_the_same_images
+from captionbias.captions import CaptionBiasWarning, check_captioners, check_captions, on_the_same_images
 
 LABELS = {"7": "female", "9": "male", "12": "female", "x": "female", "0": "male"}
 
@@ -22,58 +22,45 @@ def captions(name, ids, **changed):
 
 
 def test_rows_are_joined_by_image_in_the_first_captioner_s_order():
-    found = on_the_same_images(
-        {"nic": captions("nic", ["12", "9", "7"]), "sat": captions("sat", ["7", "12", "9"])},
-    )
-    assert found.image_ids == ["12", "9", "7"]
+    found = on_the_same_images({"nic": captions("nic", ["12", "9", "7"]), "sat": captions("sat", ["7", "12", "9"])})
     for name in ("nic", "sat"):
-        assert found.predictions[name] == [f"{name} of {image}" for image in found.image_ids]
-    assert found.people == {
-        "references": [(f"people of {image}",) for image in found.image_ids],
-        "attributes": [LABELS[image] for image in found.image_ids],
-        "tasks": [(f"task {image}",) for image in found.image_ids],
-    }
+        assert found[name] == captions(name, ["12", "9", "7"])
+    assert found["nic"].words().human_image is found["sat"].words().human_image
 
 
 def test_images_that_not_all_captioners_have_are_left_out_and_counted_for_each():
     read = {
         "nic": captions("nic", ["7", "9", "12", "x"]),
         "sat": captions("sat", ["9", "x"]),
-        "fc": captions("fc", ["x", "9", "7"]),
+        "fc": captions("fc", ["x", "9", "7"], tasks=[["task x"], ["task 9"], ["another"]]),  # of an image left out
     }
-    with pytest.warns(CaptionBiasWarning) as told:
+    with pytest.warns(CaptionBiasWarning) as noted:
         found = on_the_same_images(read)
-    assert found.image_ids == ["9", "x"]
-    assert found.predictions["fc"] == ["fc of 9", "fc of x"]
-    assert [str(one.message).partition(" have ")[0] for one in told] == [
-        "2 of 4 images of nic",
-        "1 of 3 images of fc",
-    ]
+    assert found["fc"].image_ids == ("9", "x")
+    assert found["fc"].predictions == ("fc of 9", "fc of x")
+    assert [str(one.message).partition(" are ")[0] for one in noted] == ["2 of 4 images of nic", "1 of 3 images of fc"]
+    assert {one.filename for one in noted} == {__file__}
 
 
-def test_nothing_is_said_where_nothing_is_left_out():
+def test_nothing_is_said_where_nothing_is_left_out_and_what_is_unknown_stays_unknown():
+    unknown = {"references": None, "tasks": None}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         alone = on_the_same_images({"nic": captions("nic", ["7", "9"])})
-        on_the_same_images({"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["9", "7"])})
-    assert alone.predictions == {"nic": ["nic of 7", "nic of 9"]}
+        found = on_the_same_images({name: captions(name, ["7", "9"], **unknown) for name in ("nic", "sat")})
+    assert alone["nic"].predictions == ("nic of 7", "nic of 9")
+    for one in found.values():
+        assert (one.references, one.attributes, one.tasks) == (None, ("female", "male"), None)
 
 
-def test_what_nobody_knows_stays_unknown():
-    unknown = {"references": None, "tasks": None}
-    found = on_the_same_images({name: captions(name, ["7", "9"], **unknown) for name in ("nic", "sat")})
-    assert found.people == {"references": None, "attributes": ["female", "male"], "tasks": None}
-
-
-def test_captioners_without_a_common_image_are_refused_by_name():
+def test_captioners_without_a_common_image_and_no_captioner_are_refused():
     read = {"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["12", "0"])}
     with pytest.raises(ValueError, match="predictions: nic, sat have no image in common"):
         on_the_same_images(read)
-
-
-def test_no_captioner_at_all_is_refused():
     with pytest.raises(ValueError, match="read is empty: give at least one captioner's captions"):
         on_the_same_images({})
+    with pytest.raises(ValueError, match="predictions is empty: give at least one captioner's captions"):
+        check_captioners({}, attributes=["female", "male"])
 
 
 @pytest.mark.parametrize(
@@ -91,10 +78,12 @@ def test_different_things_known_of_an_image_are_refused_by_name(argument, other)
         on_the_same_images(read)
 
 
-def test_what_is_known_of_images_left_out_may_differ():
-    read = {
-        "nic": captions("nic", ["7", "9", "12"]),
-        "sat": captions("sat", ["7", "9", "x"], tasks=[["task 7"], ["task 9"], ["another"]]),
-    }
-    with pytest.warns(CaptionBiasWarning, match="1 of 3"):
-        assert on_the_same_images(read).image_ids == ["7", "9"]
+def test_lists_are_checked_once_and_the_captioner_of_a_bad_caption_is_named():
+    people = {"references": [["he"], ["she"]], "attributes": ["m", "f"]}
+    found = check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", "a dog"]}, **people)
+    assert found["sat"] == check_captions(predictions=["a guy", "a dog"], **people)
+    assert found["nic"].words().human_image is found["sat"].words().human_image
+    with pytest.raises(ValueError, match=r"^sat: predictions\[1\] is empty"):
+        check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", ""]}, **people)
+    with pytest.raises(ValueError, match=r"^references\[1\] is empty"):
+        check_captioners({"nic": ["a man", "a girl"]}, references=[["he"], []], attributes=["m", "f"])

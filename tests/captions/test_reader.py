@@ -1,4 +1,4 @@
-"""Columns are found by name in files, and in tables of every kind."""
+"""One reader: columns that are named, in files and tables of every kind, of one captioner or several."""
 
 from __future__ import annotations
 
@@ -7,31 +7,105 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from captionbias.captions import CaptionBiasWarning, captions_from_table, read_captions
+from captionbias.captions import (
+    CaptionBiasWarning,
+    captions_from_table,
+    check,
+    on_the_same_images,
+    read_captioners,
+    read_captions,
+    read_labels,
+    reader,
+)
+from captionbias.captions.tables import table_from_file, table_from_memory
 
-FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
+COLUMNS = {
+    "image_id": [42, 7, 2**63 - 1],
+    "caption": ["a man", "a woman", "a girl"],
+    "references": [["a guy"], ["a lady", "a woman"], ["a child"]],
+    "attribute": ["male", "female", "female"],
+    "tasks": [["dog"], [], ["cat", "dog"]],
+}
+OTHER_NAMES = {
+    "id_column": "key",
+    "prediction_column": "said",
+    "reference_column": "human",
+    "attribute_column": "gender",
+    "task_column": "things",
+}
 
 
-class TestColumns:
-    def test_other_names(self, tmp_path, write):
-        rows = [
-            {"id": i, "said": "x", "human": ["y"], "gender": g, "things": ["dog"]} for i, g in enumerate(["m", "f"])
-        ]
-        path = write(tmp_path / "a.parquet", rows)
-        captions = read_captions(
-            predictions=path,
-            references=path,
-            id_column="id",
-            prediction_column="said",
-            reference_column="human",
-            attribute_column="gender",
-            task_column="things",
-        )
-        assert captions.predictions == ("x", "x")
-        assert captions.references == (("y",), ("y",))
-        assert captions.attributes == ("m", "f")
-        assert captions.tasks == (("dog",), ("dog",))
+class TestTables:
+    @pytest.mark.usefixtures("no_warnings")
+    @pytest.mark.parametrize(
+        "make",
+        [
+            dict,
+            pd.DataFrame,
+            pa.table,
+            datasets.Dataset.from_dict,
+            lambda columns: datasets.Dataset.from_dict(columns).with_format("numpy", columns=["caption"]),
+            lambda columns: {name: pd.Series(column) for name, column in columns.items()},
+            lambda columns: table_from_memory(columns),
+        ],
+        ids=["dict", "DataFrame", "pyarrow", "Dataset", "formatted Dataset", "dict of Series", "Table"],
+    )
+    def test_every_kind_of_table_gives_the_same_captions(self, make):
+        table = make(COLUMNS)
+        captions = captions_from_table(table)
+        assert captions.image_ids == ("42", "7", "9223372036854775807")
+        assert captions.predictions == ("a man", "a woman", "a girl")
+        assert captions.references == (("a guy",), ("a lady", "a woman"), ("a child",))
+        assert captions.attributes == ("male", "female", "female")
+        assert captions.tasks == (("dog",), (), ("cat", "dog"))
+        assert read_captions(predictions=table, references=table) == captions
 
+    @pytest.mark.usefixtures("no_warnings")
+    def test_a_file_and_its_table_and_both_sides_of_one_file_are_alike(self, tmp_path, write):
+        renamed = dict(zip(OTHER_NAMES.values(), COLUMNS.values(), strict=True))
+        path = write(tmp_path / "a.parquet", pd.DataFrame(renamed).to_dict("records"))
+        expected = read_captions(COLUMNS)
+        for table in (path, str(path), renamed, table_from_file(path)):
+            assert read_captions(table, **OTHER_NAMES) == expected
+            assert read_captions(predictions=table, **OTHER_NAMES) == expected, "a column that is named is read"
+
+    def test_a_selection_of_a_dataset_is_a_table(self):
+        captions = read_captions(datasets.Dataset.from_dict(COLUMNS).select([2, 0]))
+        assert captions.predictions == ("a girl", "a man")
+
+    def test_columns_and_labels_can_be_chosen(self):
+        table = pd.DataFrame({"gender": ["m", None, "f", "both"], "text": ["a", "b", "c", "d"]})
+        with pytest.warns(CaptionBiasWarning, match=r"^1 of 4 images have no label") as raised:
+            captions = read_captions(table, prediction_column="text", attribute_column="gender", keep=["f", "m"])
+        assert captions.predictions == ("a", "c")
+        assert captions.references is None
+        assert [warning.filename for warning in raised] == [__file__]
+
+    @pytest.mark.usefixtures("no_warnings")
+    @pytest.mark.parametrize("labels", [[0, 1, 1], [False, True, True], [0.0, 1.0, 1.0]])
+    def test_numbers_are_labels_like_words(self, labels, tmp_path, write):
+        rows = [{"caption": "x", "attribute": label} for label in labels]
+        for table in ({"caption": ["x"] * 3, "attribute": labels}, write(tmp_path / "a.json", rows)):
+            assert read_captions(table).attributes == tuple(map(str, labels))
+
+    @pytest.mark.parametrize(
+        ("table", "message"),
+        [
+            ([{"caption": "a"}], "table is of type list: give a file, a datasets.Dataset"),
+            (3, "table is of type int: give a file, a datasets.Dataset"),
+            (
+                {"attribute": ["m", "f"]},
+                "table has no column 'caption': it has 'attribute'; name one of these with pred",
+            ),
+            ({**COLUMNS, "caption": ["a"]}, "'caption' of table has length 1, unlike other columns: make them equal"),
+            ("nowhere.csv", "nowhere.csv does not exist: check the path"),
+        ],
+    )
+    def test_what_is_not_a_table_of_captions(self, table, message, fault):
+        assert fault(read_captions, table).startswith(message)
+
+
+class TestNamedColumns:
     def test_labels_come_from_references_first_then_predictions(self, tmp_path, write):
         predictions = write(
             tmp_path / "p.json", [{"image_id": i, "caption": "x", "attribute": "ab"[i], "tasks": ["t"]} for i in (0, 1)]
@@ -45,130 +119,144 @@ class TestColumns:
         assert captions.attributes == ("m", "f")
         assert captions.tasks == (("t",), ("t",))
 
-    @pytest.mark.parametrize("extension", FORMATS)
-    def test_a_missing_column_lists_those_that_exist(self, tmp_path, people, extension, write, fault):
-        rows = [{"image_id": 7, "text": "x"}, {"image_id": 42, "text": "y"}]
-        path = write(tmp_path / f"p.{extension}", rows)
-        message = fault(read_captions, predictions=path, references=people)
-        assert message == f"{path} has no column 'caption': it has 'image_id', 'text'; name one of these"
-
-    def test_no_attributes_anywhere(self, predictions, people, fault):
-        message = fault(read_captions, predictions=predictions, references=people, attribute_column="gender")
-        assert message.startswith("attributes needs a column 'gender', and there is none in ")
-        assert f"{people}, which has 'image_id', 'references', 'attribute', 'tasks'" in message
-        assert f"{predictions}, which has 'image_id', 'caption'" in message
-
-    def test_tasks_are_optional_until_they_are_named(self, predictions, people, fault):
-        message = fault(read_captions, predictions=predictions, references=people, task_column="objects")
-        assert message.startswith("tasks needs a column 'objects'")
-
-    def test_references_stand_before_captions(self, tmp_path, predictions, people_records, write, fault):
-        both = write(tmp_path / "both.json", [{**record, "caption": "not this"} for record in people_records])
-        captions = read_captions(predictions=predictions, references=both)
-        assert captions.references[0] == ("a man rides",)
-        neither = write(tmp_path / "neither.json", [{"image_id": 7, "attribute": "male"}])
-        message = fault(read_captions, predictions=predictions, references=neither)
-        assert message.startswith(f"{neither} has no column 'references'")
-
-    def test_a_reference_column_that_is_named_is_not_replaced(
-        self, tmp_path, predictions, people, write, fault, prediction_records
-    ):
-        rows = [{"image_id": r["image_id"], "caption": "x"} for r in prediction_records]
-        other = write(tmp_path / "o.json", rows)
-        message = fault(
-            read_captions, predictions=predictions, references=other, attributes=people, reference_column="human"
+    @pytest.mark.parametrize("column", ["attribute_column", "task_column"])
+    def test_a_column_that_is_in_none_of_the_files(self, predictions, people, column, fault):
+        message = fault(read_captions, predictions=predictions, references=people, **{column: "x"})
+        assert message == (
+            f"{people} has no column 'x': it has 'image_id', 'references', 'attribute', 'tasks'; "
+            f"{predictions} has no column 'x': it has 'image_id', 'caption'; name one of these with {column}"
         )
-        assert "has no column 'human'" in message
 
-    def test_one_column_is_not_both_sides(self, tmp_path, write, fault):
-        path = write(tmp_path / "a.json", [{"image_id": i, "caption": "x", "attribute": "mf"[i]} for i in (0, 1)])
-        assert "has no column 'references'" in fault(read_captions, predictions=path, references=path)
-        message = fault(read_captions, predictions=path, references=path, reference_column="caption")
-        assert message.startswith("predictions and references are both 'caption' of ")
-
-    def test_a_doubled_column(self, tmp_path, fault):
-        path = tmp_path / "a.csv"
-        path.write_text("image_id,caption,caption,attribute\n1,a,b,m\n")
-        assert "has more than one column 'caption'" in fault(read_captions, predictions=path)
-
-    def test_neither_side(self, people, fault):
-        assert fault(read_captions, attributes=people).startswith("predictions and references are both missing")
-
-    def test_numbers_as_labels(self, tmp_path, write, fault):
-        path = write(tmp_path / "a.json", [{"image_id": i, "caption": "x", "attribute": i} for i in (0, 1)])
-        assert fault(read_captions, predictions=path).startswith("attributes[0] (image 0) is 0, of type int")
-
-    def test_an_id_that_is_missing(self, tmp_path, write, fault):
-        rows = [{"image_id": i, "caption": "x", "attribute": "m"} for i in (0, "")]
-        path = write(tmp_path / "a.csv", rows)
-        assert fault(read_captions, predictions=path).startswith(f"{path}: image_id[1] is missing")
-
-
-COLUMNS = {
-    "image_id": [42, 7, 2**63 - 1],
-    "caption": ["a man", "a woman", "a girl"],
-    "references": [["a guy"], ["a lady", "a woman"], ["a child"]],
-    "attribute": ["male", "female", "female"],
-    "tasks": [["dog"], [], ["cat", "dog"]],
-}
-
-
-class TestTable:
-    @pytest.mark.usefixtures("no_warnings")
-    @pytest.mark.parametrize(
-        "make",
-        [
-            dict,
-            pd.DataFrame,
-            pa.table,
-            datasets.Dataset.from_dict,
-            lambda columns: datasets.Dataset.from_dict(columns).with_format("numpy", columns=["caption"]),
-            lambda columns: {name: pd.Series(column) for name, column in columns.items()},
-        ],
-        ids=["dict", "DataFrame", "pyarrow", "Dataset", "formatted Dataset", "dict of Series"],
-    )
-    def test_every_kind_of_table_gives_the_same_captions(self, make):
-        captions = captions_from_table(make(COLUMNS))
-        assert captions.image_ids == ("42", "7", "9223372036854775807")
-        assert captions.predictions == ("a man", "a woman", "a girl")
-        assert captions.references == (("a guy",), ("a lady", "a woman"), ("a child",))
-        assert captions.attributes == ("male", "female", "female")
-        assert captions.tasks == (("dog",), (), ("cat", "dog"))
-
-    def test_a_selection_of_a_dataset_is_its_own_table(self):
-        captions = captions_from_table(datasets.Dataset.from_dict(COLUMNS).select([2, 0]))
-        assert captions.predictions == ("a girl", "a man")
-
-    def test_columns_and_labels_can_be_chosen(self):
-        table = pd.DataFrame({"gender": ["m", None, "f", "both"], "text": ["a", "b", "c", "d"]})
-        with pytest.warns(CaptionBiasWarning, match=r"^1 of 4 images have no label") as raised:
-            captions = captions_from_table(table, prediction_column="text", attribute_column="gender", keep=["f", "m"])
-        assert captions.predictions == ("a", "c")
-        assert captions.references is None
-        assert [warning.filename for warning in raised] == [__file__]
+    def test_references_go_before_captions_and_a_named_column_is_not_replaced(
+        self, tmp_path, predictions, people_records, write, fault
+    ):
+        both = write(tmp_path / "both.json", [{**record, "caption": "not this"} for record in people_records])
+        assert read_captions(predictions=predictions, references=both).references[0] == ("a man rides",)
+        message = fault(read_captions, predictions=predictions, references=both, reference_column="human")
+        assert message.startswith(f"{both} has no column 'human'")
 
     @pytest.mark.parametrize(
-        ("columns", "message"),
+        ("options", "message"),
         [
             ({"prediction_column": "p"}, "table has no column 'p': it has 'image_id', 'caption', "),
             ({"reference_column": "r"}, "table has no column 'r': "),
             ({"attribute_column": "a"}, "table has no column 'a': "),
             ({"task_column": "t"}, "table has no column 't': "),
+            ({"id_column": "i"}, "table has no column 'i': "),
             ({"reference_column": "caption"}, "predictions and references are both 'caption' of table: "),
+            ({"id_column": "attribute"}, "id_column and attribute_column are both 'attribute' of table: "),
+            ({"predictions": COLUMNS}, "table may hold everything: give either it or predictions and references"),
         ],
     )
-    def test_a_column_that_is_named_must_exist(self, columns, message, fault):
-        assert fault(captions_from_table, COLUMNS, **columns).startswith(message)
+    def test_a_choice_that_cannot_be_read(self, options, message, fault):
+        assert fault(read_captions, COLUMNS, **options).startswith(message)
 
-    def test_a_table_without_captions(self, fault):
-        message = fault(captions_from_table, {"attribute": ["m", "f"]})
-        assert message.startswith("table has neither predictions, 'caption', nor references, 'references': ")
+    def test_neither_side(self, people, fault):
+        assert fault(read_captions, attributes=people).startswith("predictions and references are both missing")
+        assert fault(read_captions).startswith("predictions and references are both missing")
 
-    def test_columns_of_unequal_length(self, fault):
-        message = fault(captions_from_table, {**COLUMNS, "caption": ["a"]})
-        assert message.startswith("'caption' of table has length 1 and other columns 3")
+    def test_a_doubled_column_and_an_id_that_is_missing(self, tmp_path, fault):
+        path = tmp_path / "a.csv"
+        path.write_text("image_id,caption,caption,attribute\n1,a,b,m\n")
+        assert "has more than one column 'caption'" in fault(read_captions, predictions=path)
+        path.write_text("image_id,caption,attribute\n1,a,m\n,b,f\n")
+        assert fault(read_captions, predictions=path).startswith(f"{path}: image_id[1] is missing")
 
-    @pytest.mark.parametrize("table", [[{"caption": "a"}], "a", None, 3])
-    def test_no_table(self, table, fault):
-        message = fault(captions_from_table, table)
-        assert message.startswith(f"table is of type {type(table).__name__}: give a datasets.Dataset")
+
+PREDICTIONS = {"id": [5, 6], "caption": ["a man", "a girl"]}
+
+
+class TestIds:
+    @pytest.mark.parametrize(
+        "attributes",
+        [
+            {"id": [4, 5], "image_id": [6, 5], "sex": ["female", "male"]},  # 5 is there by chance, as COCO annotations
+            {"id": [6, 5], "image_id": [6, 5], "sex": ["female", "male"]},
+            {"sex": ["female", "male"], "n": [0, 1], "key": ["6", "5.0"]},
+            {"cocoid": ["6.0", " 5"], "n": [6, 5], "sex": ["female", "male"]},
+        ],
+    )
+    @pytest.mark.usefixtures("no_warnings")
+    def test_a_table_is_joined_by_the_column_that_has_the_ids(self, attributes):
+        options = {"id_column": "id", "attribute_column": "sex"}
+        captions = read_captions(predictions=PREDICTIONS, attributes=attributes, **options)
+        assert captions.attributes == ("male", "female")
+
+    def test_the_usual_name_is_not_replaced(self):
+        predictions = {"image_id": [5, 6], "caption": ["a man", "a girl"]}
+        attributes = {"image_id": [6, 7], "id": [5, 6], "sex": ["f", "m"]}
+        with pytest.warns(CaptionBiasWarning) as noted, pytest.raises(ValueError, match="only one value 'f'"):
+            read_captions(predictions=predictions, attributes=attributes, attribute="sex")
+        assert "1 of 2 images have no row in attributes" in str(noted[0].message), "notes come before the error too"
+
+    @pytest.mark.parametrize("ids", [{}, {"key": [8, 9]}])
+    def test_a_table_without_the_ids_is_refused(self, ids, fault):
+        attributes = {**ids, "sex": ["m", "f"]}
+        message = fault(read_captions, predictions=PREDICTIONS, attributes=attributes, attribute="sex")
+        assert message.startswith("attributes has no column 'id' to join it by: it has ")
+        assert message.endswith("name the column of image ids with id_column, or put everything in one file")
+
+
+PEOPLE = {"image_id": [1, 2], "references": [["he"], ["she"]], "attribute": ["m", "f"]}
+TABLE = {"image_id": [1, 2], "a": ["a man", "a girl"], "b": ["a guy", "a dog"]}
+
+
+class TestCaptioners:
+    @pytest.mark.parametrize(
+        ("tables", "columns", "names"),
+        [
+            (["x"], None, ["x"]),
+            (["x"], "a", ["x"]),
+            (["x"], ["a", "b"], ["a", "b"]),
+            (["x", "y"], ["a"], ["x", "y"]),
+            (["x", "y"], ["a", "b"], ["x a", "x b", "y a", "y b"]),
+        ],
+    )
+    def test_they_are_called_after_files_columns_or_both(self, tables, columns, names):
+        table = {**TABLE, "caption": ["one", "two"]}
+        read = read_captioners(dict.fromkeys(tables, table), references=PEOPLE, prediction_column=columns)
+        assert list(read) == names
+        for name, captions in read.items():
+            column = next((each for each in ("a", "b") if columns and each in name), "a" if columns else "caption")
+            one = read_captions(predictions=table, references=PEOPLE, prediction_column=column)
+            assert captions == one
+
+    def test_each_file_is_read_once_and_the_human_side_checked_once(self, tmp_path, write, monkeypatch):
+        opened, checked = [], []
+        monkeypatch.setattr(reader, "as_table", lambda path, name: opened.append(path) or table_from_file(path))
+        checked_columns = check.checked_columns
+        monkeypatch.setattr(check, "checked_columns", lambda **columns: checked.append(1) or checked_columns(**columns))
+        path = write(tmp_path / "p.parquet", pd.DataFrame(TABLE).to_dict("records"))
+        people = write(tmp_path / "people.parquet", pd.DataFrame(PEOPLE).to_dict("records"))
+        read = read_captioners({"x": path}, references=people, prediction_column=["a", "b"])
+        together = on_the_same_images(read)
+        assert (len(opened), len(checked)) == (2, 1)
+        assert together["b"].predictions == ("a guy", "a dog")
+        assert together["a"].words().human_image is together["b"].words().human_image
+
+    def test_each_captioner_may_have_its_own_images_and_people(self):
+        tables = {
+            name: {"image_id": ids, "caption": ["x"] * 2, "people": ["he", "she"], "attribute": ["m", "f"]}
+            for name, ids in (("nic", [1, 2]), ("sat", [2, 3]))
+        }
+        read = read_captioners(tables, reference_column="people")
+        assert [captions.image_ids for captions in read.values()] == [("1", "2"), ("2", "3")]
+
+    def test_captioners_of_one_name_and_bad_captions_are_named(self, fault):
+        tables = {"a": TABLE, "a b": TABLE}
+        message = fault(read_captioners, tables, references=PEOPLE, prediction_column=["b c", "c"])
+        assert message == "two captioners would be called 'a b c': rename a file or a column"
+        bad = {**TABLE, "b": ["a guy", ""]}
+        message = fault(read_captioners, {"x": bad}, references=PEOPLE, prediction_column=["a", "b"])
+        assert message.startswith("b: predictions[1] (image 2) is empty")
+
+
+def test_labels_are_read_without_captions(fault):
+    attributes = {"image_id": [3, 1, 2, 1], "attribute": ["m", "f", None, "f"]}
+    tasks = {"cocoid": [1, 2, 3], "what": [["dog"], [], ["cat"]]}
+    with pytest.warns(CaptionBiasWarning, match="1 of 3 images have no label"):
+        images = read_labels(attributes, tasks, task_column="what", keep=["m", "f"])
+    assert (images.image_ids, images.attributes, images.tasks) == (("3", "1"), ("m", "f"), (("cat",), ("dog",)))
+    assert images.predictions is images.references is None
+    message = "attributes has no column 'tasks': it has 'image_id', 'attribute'; name one of these with task_column"
+    assert fault(read_labels, attributes) == message

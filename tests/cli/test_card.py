@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -48,7 +46,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_a_dataset_card_is_told_and_the_second_time_nothing_changed(files, tmp_path):
+def test_a_dataset_card_is_named_and_the_second_time_nothing_changed(files, tmp_path):
     arguments = ["dataset", tmp_path, "--results", files / "lic.json"]
     assert invoke(card, *arguments).splitlines() == [str(tmp_path / "README.md")]
     assert "LIC x 100, human captions" in (tmp_path / "README.md").read_text()
@@ -73,23 +71,15 @@ def test_a_bad_file_is_an_error_in_one_line_and_no_card(files, tmp_path):
     broken = json.loads((files / "all.json").read_text())
     broken["metrics"]["lic"]["scores"]["lic"] = None
     (tmp_path / "broken.json").write_text(json.dumps(broken))
-    said = invoke(card, "model", tmp_path, "--results", tmp_path / "broken.json", *DATASET, status=2)
-    assert said.startswith("error: ")
-    assert "broken.json: metrics.lic: lic is None" in said
-    assert len(said.splitlines()) == 1
+    printed = invoke(card, "model", tmp_path, "--results", tmp_path / "broken.json", *DATASET, status=2)
+    assert printed.startswith("error: ")
+    assert "broken.json: metrics.lic: lic is None" in printed
+    assert len(printed.splitlines()) == 1
     assert not (tmp_path / "README.md").exists()
 
 
-def test_a_model_needs_a_dataset(files, tmp_path):
+def test_a_model_needs_a_dataset_and_help_shows_every_option(files, tmp_path):
     assert "--dataset" in invoke(card, "model", tmp_path, "--results", files / "all.json", status=2)
-
-
-def test_help_shows_every_option():
     shown = invoke(card, "model", "--help")
     assert all(option in shown for option in OPTIONS)
     assert "--results" in invoke(card, "dataset", "--help")
-
-
-def test_help_needs_none_of_the_hubs_libraries():
-    code = "import captionbias.cli.card, sys; assert not {'yaml', 'huggingface_hub'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

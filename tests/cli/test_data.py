@@ -10,10 +10,11 @@ from typing import Any
 import datasets
 import pytest
 from rich.text import Text
-from tests.datasets.conftest import ALL, artemis, coco, state, write
 from typer.testing import CliRunner
 
 from captionbias.cli import app
+from tests.datasets.conftest import artemis, coco, state, write
+from tests.patience import PATIENCE
 
 SCRIPT = Path(sys.executable).with_name("captionbias")
 
@@ -26,16 +27,16 @@ def progress_bars() -> Any:
 
 
 def invoke(*arguments: Any, status: int = 0) -> tuple[str, str]:
-    """What the command prints, and what it complains of."""
+    """What the command prints on standard output and on standard error."""
     result = CliRunner().invoke(app, ["data", "build", *map(str, arguments)], env={"COLUMNS": "200"})
     assert result.exit_code == status, result.output
     return Text.from_ansi(result.stdout).plain, Text.from_ansi(result.stderr).plain
 
 
-def test_it_tells_rows_and_what_was_left_out(tmp_path: Path) -> None:
+def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:
     source, to = write(tmp_path / "coco", coco()), tmp_path / "to"
-    told, _ = invoke("coco_caption_bias", "--from", source, "--to", to)
-    assert told.splitlines() == [
+    printed, _ = invoke("coco_caption_bias", "--from", source, "--to", to)
+    assert printed.splitlines() == [
         "gender: 3 rows; left out: 1 without a label of gender, 1 without a human caption, 1 labelled both, "
         "1 empty human captions",
         "race: 3 rows; left out: 2 without a label of race, 1 labelled unsure, 1 empty human captions",
@@ -44,66 +45,41 @@ def test_it_tells_rows_and_what_was_left_out(tmp_path: Path) -> None:
     ]
     cache = str(tmp_path / "cache")
     assert len(datasets.load_dataset(str(to), "race", split="validation", cache_dir=cache)) == 3
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_every_dataset_is_built(name: str, tmp_path: Path) -> None:
-    told, _ = invoke(name, "--from", write(tmp_path / "original", ALL[name]()), "--to", tmp_path / "to")
-    assert told.splitlines()[-1].startswith("load_dataset(")
-    assert (tmp_path / "to" / "README.md").is_file()
-
-
-def test_configurations_are_named_one_by_one(tmp_path: Path) -> None:
-    source = write(tmp_path / "coco", coco())
-    told, _ = invoke(
-        "coco_caption_bias", "--from", source, "--to", tmp_path / "to", "--config", "race", "--config", "age"
-    )
-    assert [line.split(":")[0] for line in told.splitlines()[:2]] == ["race", "age"]
-    assert told.splitlines()[2].endswith("'race') reads it")
-    assert sorted(path.name for path in (tmp_path / "to").iterdir()) == ["README.md", "age", "eval.yaml", "race"]
+    printed, _ = invoke("coco_caption_bias", "--from", source, "--to", to, "--config", "race", "--config", "age")
+    assert [line.split(":")[0] for line in printed.splitlines()[:2]] == ["race", "age"]
+    assert sorted(path.name for path in to.iterdir()) == ["README.md", "age", "eval.yaml", "race"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["imagenet"], "there is no dataset 'imagenet': choose from artemis_emotions"),
-        (["artemis_emotions", "--config", "joy"], "configurations[0] is 'joy', which artemis_emotions has not"),
+        (["artemis_emotions", "--config", "joy"], "configurations[0] must be one of paintings, utterances"),
         (["coco_caption_bias"], "has no captions_val2014.json: put it there"),
     ],
 )
 def test_an_error_is_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
     source = write(tmp_path / "original", artemis())
-    told, complaint = invoke(*arguments, "--from", source, "--to", tmp_path / "to", status=2)
-    assert told == ""
-    [line] = complaint.splitlines()
+    printed, error = invoke(*arguments, "--from", source, "--to", tmp_path / "to", status=2)
+    assert printed == ""
+    [line] = error.splitlines()
     assert line.startswith("error: ")
     assert message in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
+    assert "--to" in invoke("artemis_emotions", "--from", ".", status=2)[1]
+    assert "--from" in invoke("artemis_emotions", "--to", ".", status=2)[1]
 
 
 def test_a_bad_row_is_one_line_and_leaves_the_earlier_build(tmp_path: Path) -> None:
-    """In a process of its own: neither progress bars nor logs of libraries stand beside the error."""
+    """In a process of its own: neither progress bars nor logs of libraries appear beside the error."""
     source, to = write(tmp_path / "original", artemis()), tmp_path / "to"
     invoke("artemis_emotions", "--from", source, "--to", to)
     before = state(tmp_path / "to")
     write(source, {"b.csv": "art_style,painting,emotion,utterance\na,b,joy,x\n"})
     command = [SCRIPT, "data", "build", "artemis_emotions", "--from", source, "--to", to]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert line.startswith("error: b.csv: emotion[0] is 'joy': it must be one of amusement")
+    assert line.startswith("error: b.csv: emotion[0] must be one of amusement, awe,")
     assert state(to) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["original", "to"]
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    source = write(tmp_path / "original", artemis())
-    before = state(source)
-    _, complaint = invoke("artemis_emotions", "--from", source, "--to", source, status=2)
-    assert "which no earlier build of artemis_emotions wrote: name another folder" in complaint
-    assert state(source) == before
-
-
-def test_it_needs_both_folders() -> None:
-    assert "--to" in invoke("artemis_emotions", "--from", ".", status=2)[1]
-    assert "--from" in invoke("artemis_emotions", "--to", ".", status=2)[1]

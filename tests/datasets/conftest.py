@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "datasets_scripts"
@@ -194,8 +195,9 @@ def builder_class(name: str) -> Any:
 
 
 def records_of(cls: Any, folder: Path, configuration: str) -> list[dict[str, Any]]:
-    """The rows that a source reads, straight from its tables."""
-    return [row for table in cls(folder).tables(configuration) for row in table.to_pylist()]
+    """The rows that a source reads, as the dataset has them."""
+    source = cls(folder)
+    return pa.Table.from_pylist(list(source.rows(configuration)), source.schema(configuration)).to_pylist()
 
 
 @pytest.fixture

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,10 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.datasets.conftest import artemis, records_of, write
 
-from captionbias.datasets import artemis_emotions
 from captionbias.datasets.artemis_emotions import EMOTIONS, ArtemisEmotions
+from tests.datasets.conftest import artemis, records_of, write
 
 HEADER = "art_style,painting,emotion,utterance\n"
 
@@ -27,8 +23,7 @@ def read(folder: Path, configuration: str = "paintings") -> list[dict[str, Any]]
 
 def test_paintings_get_the_emotion_that_most_people_felt(folder: Path) -> None:
     source = ArtemisEmotions(write(folder, artemis()))
-    rows = [row for table in source.tables("paintings") for row in table.to_pylist()]
-    assert rows == [
+    assert list(source.rows("paintings")) == [
         {
             "image_id": "Baroque/joaqu\u00e3\u00adn_3",
             "art_style": "Baroque",
@@ -72,9 +67,9 @@ CELLS = st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.sampled_from
 
 
 @settings(max_examples=50, deadline=None)
-@given(cells=st.lists(CELLS, min_size=1), block=st.integers(1, 5))
+@given(cells=st.lists(CELLS, min_size=1))
 def test_any_cells_are_read_as_the_csv_module_wrote_them(
-    cells: list[tuple[str, ...]], block: int, tmp_path_factory: pytest.TempPathFactory
+    cells: list[tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("artemis")
     with (folder / "a.csv").open("w", encoding="utf-8", newline="") as file:
@@ -83,12 +78,9 @@ def test_any_cells_are_read_as_the_csv_module_wrote_them(
     for style, painting, emotion, words in cells:
         if words.strip():
             felt[f"{style}/{painting}"].append((words, emotion))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(artemis_emotions, "BLOCK", block)
-        patch.setattr(artemis_emotions, "READ_AT_ONCE", block)
-        said = [(row["image_id"], row["references"][0], row["attribute"]) for row in read(folder, "utterances")]
-        voted = {row["image_id"]: row["attribute"] for row in read(folder)}
-    assert said == [(key, *pair) for key in sorted(felt) for pair in felt[key]]
+    utterances = [(row["image_id"], row["references"][0], row["attribute"]) for row in read(folder, "utterances")]
+    voted = {row["image_id"]: row["attribute"] for row in read(folder)}
+    assert utterances == [(key, *pair) for key in sorted(felt) for pair in felt[key]]
     expected = {}
     for key, pairs in felt.items():
         (emotion, most), *others = Counter(emotion for _, emotion in pairs).most_common()
@@ -100,63 +92,34 @@ def test_any_cells_are_read_as_the_csv_module_wrote_them(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("a,b,joy,x\na,b,awe,y\n", r": emotion\[2\] is 'joy': it must be one of amusement"),
-        ("a,b,Awe,x\n", r": emotion\[2\] is 'Awe'"),
-        ("a,b,,x\n", r": emotion\[2\] is ''"),
-        ("a,../b,awe,x\n", r": painting\[2\] is '\.\./b': it must be the plain name"),
-        ("/a,b,awe,x\n", r": art_style\[2\] is '/a'"),
-        ("..,b,awe,x\n", r": art_style\[2\] is '\.\.'"),
-        ("a,,awe,x\n", r": painting\[2\] is ''"),
-        ("a,b\x1b[2J,awe,x\n", r": painting\[2\] is 'b\\x1b\[2J'"),
-        (f"a,b,awe,{'x' * 10_001}\n", r": utterance\[2\] has more than 10,000 characters"),
+        ("a,b,joy,x\na,b,awe,y\n", r"emotion\[2\] must be one of amusement, .*, not 'joy'"),
+        ("a,b,Awe,x\n", r"emotion\[2\] must be one of .*, not 'Awe'"),
+        ("a,../b,awe,x\n", r"painting\[2\] must be the name of a file, without folders, not '\.\./b'"),
+        ("/a,b,awe,x\n", r"art_style\[2\] must be the name of a file"),
+        ("a,,awe,x\n", r"painting\[2\] must be the name of a file"),
+        (f"a,b,awe,{'x' * 10_001}\n", r"utterance\[2\] must have at most 10,000 characters"),
     ],
 )
-def test_the_first_bad_cell_is_named(body: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for block in (1, 2, 3, 8192):
-        monkeypatch.setattr(artemis_emotions, "READ_AT_ONCE", block)
-        write(folder, {"a.csv": HEADER + "a,b,awe,x\n" * 2 + body * 2})
-        with pytest.raises(ValueError, match=r"^a\.csv" + message):
-            read(folder)
+def test_the_first_bad_cell_is_named(body: str, message: str, folder: Path) -> None:
+    write(folder, {"a.csv": HEADER + "a,b,awe,x\n" * 2 + body * 2})
+    with pytest.raises(ValueError, match=r"^a\.csv: " + message):
+        read(folder)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", r"a\.csv has only blank lines"),
-        ("\n\n", r"a\.csv has only blank lines"),
-        ("art_style,painting,utterance\n", "has no column 'emotion', or two"),
-        ("art_style,painting,emotion,utterance,emotion\n", "has no column 'emotion', or two"),
+        ("art_style,painting,utterance\n", "each once: 'emotion' is not"),
+        ("art_style,painting,emotion,utterance,emotion\n", "each once: 'emotion' is not"),
         (HEADER + "a,b,awe\n", r"a\.csv has 4 columns, but line 2 has 3"),
-        (HEADER + "a,b,awe,x,y\n", r"a\.csv has 4 columns, but line 2 has 5"),
         (HEADER + 'a,b,awe,"x\n', r"a\.csv is broken at line 2"),
-        (HEADER + 'a,b,awe,"x"y\n', r"a\.csv is broken at line 2"),
-        (HEADER.encode() + b"a,b,awe,\xff\n", r"a\.csv is not UTF-8 text at byte"),
-        (HEADER + f"a,b,awe,{'x' * 200_000}\n", r"a\.csv has a cell of more than 131,072 characters at line 2"),
     ],
 )
 def test_a_malformed_file_is_named(content: str | bytes, message: str, folder: Path) -> None:
     write(folder, {"a.csv": content})
     with pytest.raises(ValueError, match=message):
         read(folder)
-
-
-def test_the_first_of_many_bad_cells_is_named_whatever_the_hash_seed(folder: Path) -> None:
-    write(folder, {"a.csv": HEADER + "".join(f"a,b,bad{row},x\n" for row in range(20))})
-    code = (
-        "import sys; from pathlib import Path; from captionbias.datasets.artemis_emotions import ArtemisEmotions\n"
-        "try: list(ArtemisEmotions(Path(sys.argv[1])).tables('paintings'))\n"
-        "except ValueError as error: print(error)"
-    )
-    for seed in "01":
-        told = subprocess.run(
-            [sys.executable, "-c", code, folder],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": "src"},
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        assert told.startswith("a.csv: emotion[0] is 'bad0'")
 
 
 def test_no_files_and_no_rows(folder: Path) -> None:

@@ -6,24 +6,22 @@ import json
 import os
 import pickle
 import re
+import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import datasets
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.datasets.conftest import ALL, artemis, coco, lic, state, verbs, write
 
 from captionbias import metrics
 from captionbias.datasets import build, build_dataset, dataset_names
-from captionbias.hub.modules import install_metrics
 from captionbias.synthetic import Planted, plant
+from tests.datasets.conftest import ALL, artemis, coco, lic, state, verbs, write
 
 ROOT = Path(__file__).parents[2]
 ROWS = {
@@ -54,50 +52,34 @@ def built(originals: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     return {name: build_dataset(name, source, folder / name).folder for name, source in originals.items()}
 
 
-def test_there_are_four_datasets() -> None:
-    assert dataset_names() == sorted(ALL)
+def beside(folder: Path) -> list[str]:
+    """What is in a folder, hidden or not."""
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_load_dataset_reads_every_configuration(name: str, built: dict[str, Path]) -> None:
+def test_load_dataset_reads_every_configuration_as_the_card_says(name: str, built: dict[str, Path]) -> None:
     folder, split = built[name], SPLITS.get(name, "validation")
+    assert dataset_names() == sorted(ALL)
     assert sorted(datasets.get_dataset_config_names(str(folder))) == sorted(ROWS[name])
     for configuration, rows in ROWS[name].items():
         table = datasets.load_dataset(str(folder), configuration, split=split)
         streamed = datasets.load_dataset(str(folder), configuration, split=split, streaming=True)
         assert len(table) == rows
         assert list(streamed) == list(table)
-        assert streamed.features == table.features
-    default = datasets.load_dataset(str(folder))[split]
-    assert default.info.config_name == next(iter(ROWS[name]))
-    assert default[:] == datasets.load_dataset(str(folder), next(iter(ROWS[name])), split=split)[:]
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_card_agrees_with_the_parquet(name: str, built: dict[str, Path]) -> None:
-    folder, split = built[name], SPLITS.get(name, "validation")
-    for configuration, rows in ROWS[name].items():
         [file] = (folder / configuration).iterdir()
         assert file.name == f"{split}-00000-of-00001.parquet"
         info = datasets.load_dataset_builder(str(folder), configuration).info
-        assert info.features == datasets.Features.from_arrow_schema(pq.read_schema(file))
+        assert info.features == streamed.features == datasets.Features.from_arrow_schema(pq.read_schema(file))
         assert info.splits[split].num_examples == pq.read_metadata(file).num_rows == rows
         assert info.download_size == file.stat().st_size
         assert info.dataset_size == info.splits[split].num_bytes > 0
+    default = datasets.load_dataset(str(folder))[split]
+    assert default.info.config_name == next(iter(ROWS[name]))
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_another_build_has_the_same_bytes(
-    name: str, originals: dict[str, Path], built: dict[str, Path], tmp_path: Path
-) -> None:
-    again = build_dataset(name, originals[name], tmp_path / "again")
-    assert again.rows == ROWS[name]
-    assert state(again.folder) == state(built[name])
-
-
-@pytest.mark.parametrize("seed", "01")
-def test_the_hash_seed_changes_no_byte(
-    seed: str, originals: dict[str, Path], built: dict[str, Path], tmp_path: Path
+def test_other_builds_have_the_same_bytes_whatever_the_hash_seed(
+    originals: dict[str, Path], built: dict[str, Path], tmp_path: Path
 ) -> None:
     code = (
         "import sys; from captionbias.datasets import build_dataset\n"
@@ -105,12 +87,15 @@ def test_the_hash_seed_changes_no_byte(
     )
     subprocess.run(
         [sys.executable, "-c", code, originals["coco_caption_bias"].parent, tmp_path, *ALL],
-        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(build.__file__).parents[2])},
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(Path(build.__file__).parents[2])},
         capture_output=True,
         check=True,
     )
     for name in ALL:
-        assert state(tmp_path / name) == state(built[name])
+        again = build_dataset(name, originals[name], tmp_path / "again")
+        assert again.rows == ROWS[name]
+        assert state(again.folder) == state(tmp_path / name) == state(built[name])
+        again.folder.rename(tmp_path / f"again-{name}")
 
 
 def test_a_build_is_replaced_and_never_stale(folder: Path, tmp_path: Path) -> None:
@@ -119,48 +104,38 @@ def test_a_build_is_replaced_and_never_stale(folder: Path, tmp_path: Path) -> No
     before = state(to)
     files = coco()
     files["captions_val2014.json"]["annotations"][0]["caption"] = "A man folds an umbrella."
-    built = build_dataset("coco_caption_bias", write(folder, files), to)
+    built = build_dataset("coco_caption_bias", write(folder, files), to, ["race", "gender", "race"])
     assert built.folder == to
-    rows = datasets.load_dataset(str(to), "gender", split="validation")
+    assert built.rows == {"race": 3, "gender": 3}
+    assert list(built.left_out) == ["race", "gender"]
+    assert beside(to) == ["README.md", "eval.yaml", "gender", "race"]
+    rows = datasets.load_dataset(str(to))["validation"]  # the first named is the default
+    assert rows.info.config_name == "race"
     assert rows[1]["references"][0] == "A man folds an umbrella."
     build_dataset("coco_caption_bias", write(folder, coco()), to)
     assert state(to) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original", "to"]
-
-
-def test_only_the_named_configurations_are_written(folder: Path, tmp_path: Path) -> None:
-    write(folder, coco())
-    built = build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race", "age", "race"])
-    assert built.rows == {"race": 3, "age": 4}
-    assert list(built.left_out) == ["race", "age"]
-    assert sorted(path.name for path in built.folder.iterdir()) == ["README.md", "age", "eval.yaml", "race"]
-    assert len(datasets.load_dataset(str(built.folder))["validation"]) == 3  # the first is the default
-    build_dataset("coco_caption_bias", folder, tmp_path / "to", ["gender"])
-    assert sorted(path.name for path in built.folder.iterdir()) == ["README.md", "eval.yaml", "gender"]
+    assert beside(tmp_path) == ["original", "to"]
 
 
 def test_one_attribute_of_the_lic_study_is_built_alone(folder: Path, tmp_path: Path) -> None:
-    files = {place: content for place, content in lic().items() if "race" not in place}
-    write(folder, files)
+    write(folder, {place: content for place, content in lic().items() if "race" not in place})
     with pytest.raises(ValueError, match="leave 'race' out"):
         build_dataset("lic_captions", folder, tmp_path / "to")
     assert build_dataset("lic_captions", folder, tmp_path / "to", ["gender"]).rows == {"gender": 3}
 
 
 def test_a_configuration_without_rows_is_refused_with_the_reasons(folder: Path, tmp_path: Path) -> None:
-    files = {**coco(), "images_val2014.csv": "id,bb_gender,bb_skin\n9,Both,Light\n5,Both,\n"}
-    write(folder, files)
+    write(folder, {**coco(), "images_val2014.csv": "id,bb_gender,bb_skin\n9,Both,Light\n5,Both,\n"})
     with pytest.raises(ValueError, match=r"'gender' of coco_caption_bias has no rows: .*2 labelled both.* left out"):
         build_dataset("coco_caption_bias", folder, tmp_path / "to")
-    assert not (tmp_path / "to").exists()
     assert build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race"]).rows == {"race": 1}
 
 
 def planted_coco(planted: Planted) -> dict[str, Any]:
-    """Planted captions as COCO's files, Zhao's labels and a captioner's results."""
-    images = [{"id": row, "file_name": f"{row}.jpg", "height": 9, "width": 9} for row in range(len(planted.tasks))]
-    said = [(row, words) for row, captions in enumerate(planted.references) for words in captions]
+    """Planted captions in the formats of COCO's files."""
     names = ["person", *sorted({task for tasks in planted.tasks for task in tasks})]
+    images = [{"id": row, "file_name": f"{row}.jpg", "height": 2, "width": 2} for row in range(len(planted.tasks))]
+    said = [(row, words) for row, captions in enumerate(planted.references) for words in captions]
     shown = [(row, task) for row, tasks in enumerate(planted.tasks) for task in tasks]
     own = {"bbox": [0, 0, 1, 1], "area": 1, "iscrowd": 0, "segmentation": [[0, 0, 1, 1, 0, 1]]}
     labels = [f"{row},{label.capitalize()},\n" for row, label in enumerate(planted.attributes)]
@@ -181,36 +156,24 @@ def planted_coco(planted: Planted) -> dict[str, Any]:
     }
 
 
-THREE_LINES = """
-import json
-import evaluate
-from datasets import load_dataset
-{readme}
-print(json.dumps([images["nic"][:], images["tasks"][:], result]))
-"""
-
-
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-def test_from_a_folder_to_a_score_in_the_three_lines_of_the_readme(folder: Path, tmp_path: Path) -> None:
-    planted = plant(images=120, captions=3, a_to_t=0.6)
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
+def test_from_a_folder_to_a_score_in_the_three_lines_of_the_readme(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = plant(images=60, captions=2, a_to_t=0.6)
     build_dataset("coco_caption_bias", write(folder, planted_coco(planted)), tmp_path / "coco-caption-bias", ["gender"])
-    install_metrics(["dbac"], cache=tmp_path / "modules")
     [lines] = re.findall(r"```python\n(images = load_dataset.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert lines.count("\n") == 3
-    environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HF_MODULES_CACHE": str(tmp_path / "modules")}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", THREE_LINES.format(readme=lines)],
-        cwd=tmp_path,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    said, tasks, scores = json.loads(done.stdout.splitlines()[-1])
-    assert said == planted.predictions
-    assert tasks == planted.tasks
-    assert scores == metrics.dbac(**vars(planted), preset="fast")
-    assert scores["dbac_a_to_t"] > 0
+    loaded = SimpleNamespace(load=lambda name: SimpleNamespace(compute=getattr(metrics, name)))
+    names: dict[str, Any] = {"load_dataset": datasets.load_dataset, "evaluate": loaded}
+    monkeypatch.chdir(tmp_path)
+    exec(lines, names)
+    images = names["images"]
+    assert images["nic"][:] == planted.predictions
+    assert images["tasks"][:] == planted.tasks
+    assert images["references"][:] == planted.references
+    assert images["attribute"][:] == planted.attributes
+    assert names["result"]["dbac_a_to_t"] > 0
 
 
 Change = Callable[[dict[str, Any]], None]
@@ -229,38 +192,17 @@ def cut(place: str) -> Change:
     return change
 
 
-def field(place: str, member: str, row: int, **values: Any) -> Change:
-    return lambda files: files[place][member][row].update(values)
-
-
 LIC_HUMAN = "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl"
 MALFORMED = [
     ("coco_caption_bias", cut("captions_val2014.json"), r"captions_val2014\.json is not whole JSON"),
     ("coco_caption_bias", cut("instances_val2014.json"), r"instances_val2014\.json is not whole JSON"),
     ("coco_caption_bias", cut("results/nic.json"), r"nic\.json is not whole JSON"),
-    ("coco_caption_bias", put("captions_val2014.json", "PK"), r"captions_val2014\.json is not whole JSON"),
     ("coco_caption_bias", put("instances_val2014.json", {}), 'an object with "categories"'),
-    ("coco_caption_bias", field("captions_val2014.json", "images", 1, id=9), r"images\[1\]"),
-    ("coco_caption_bias", field("captions_val2014.json", "images", 1, file_name="../x"), r"images\[1\]"),
-    ("coco_caption_bias", field("captions_val2014.json", "images", 1, width=2**40), r"images\[1\]"),
-    ("coco_caption_bias", field("captions_val2014.json", "annotations", 1, image_id=1), r"annotations\[1\]"),
-    ("coco_caption_bias", field("captions_val2014.json", "annotations", 1, caption=None), r"annotations\[1\]"),
-    (
-        "coco_caption_bias",
-        field("instances_val2014.json", "annotations", 0, segmentation=[[1, 2]]),
-        r"annotations\[0\]",
-    ),
-    ("coco_caption_bias", field("instances_val2014.json", "annotations", 0, id=107), r"annotations\[1\]"),
-    ("coco_caption_bias", field("instances_val2014.json", "annotations", 0, bbox=[1e300] * 4), r"annotations\[0\]"),
     ("coco_caption_bias", put("images_val2014.csv", "id,bb_gender,bb_skin\n9,Male\n"), "but line 2 has 2"),
-    ("coco_caption_bias", put("images_val2014.csv", "id,bb_gender,bb_skin\n9,Male,X\n"), r"bb_skin\[0\] is 'X'"),
-    ("coco_caption_bias", put("results/tasks.json", []), "another column 'tasks'"),
-    ("coco_caption_bias", put("results/a b.json", []), "rename the file"),
-    ("lic_captions", cut(LIC_HUMAN), "no whole pickle"),
-    ("lic_captions", put(LIC_HUMAN, b"cos\nsystem\n(Vtrue\ntR."), "may run code"),
-    ("lic_captions", put(LIC_HUMAN, [{"img_id": 1}]), r'\[0\] has no "caption_list"'),
+    ("coco_caption_bias", put("results/tasks.json", []), "names a column 'tasks', and there is another one"),
+    ("lic_captions", cut(LIC_HUMAN), "not a whole pickle"),
+    ("lic_captions", put(LIC_HUMAN, b"cos\nsystem\n(Vtrue\ntR."), r"it names os\.system"),
     ("artemis_emotions", put("b.csv", "art_style,painting,emotion,utterance\na,../b,awe,x\n"), r"painting\[0\]"),
-    ("artemis_emotions", put("b.csv", "a,b\n"), "has no column 'art_style'"),
     ("controlled_verbs", cut("annotations/captions_val2014.json"), "is not whole JSON"),
     ("controlled_verbs", lambda files: files.update(verbs(40)), "and 45 are needed"),
 ]
@@ -275,24 +217,11 @@ def test_a_malformed_file_leaves_all_as_it_was(
     write(folder, files)
     with pytest.raises(ValueError, match=message):
         build_dataset(name, folder, tmp_path / "new")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
+    assert beside(tmp_path) == ["original"]
     before = state(built[name].parent)
     with pytest.raises(ValueError, match=message):
         build_dataset(name, folder, built[name])
     assert state(built[name].parent) == before
-
-
-@settings(max_examples=15, deadline=None)
-@given(share=st.floats(0, 0.999), name=st.sampled_from(["captions_val2014.json", "instances_val2014.json"]))
-def test_json_cut_off_anywhere_leaves_nothing(
-    share: float, name: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    beside, files = tmp_path_factory.mktemp("cut"), coco()
-    whole = json.dumps(files[name])
-    source = write(beside / "original", {**files, name: whole[: int(len(whole) * share)]})
-    with pytest.raises(ValueError, match=rf"{name} is not whole JSON"):
-        build_dataset("coco_caption_bias", source, beside / "to")
-    assert sorted(path.name for path in beside.iterdir()) == ["original"]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +241,7 @@ def test_a_file_that_cannot_be_read_is_named(place: str, name: str, kind: str, f
         path.symlink_to(tmp_path / "nothing")
     with pytest.raises(ValueError, match=rf"{path} cannot be read \(.*\): put the file there"):
         build_dataset(name, folder, tmp_path / "to")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
+    assert beside(tmp_path) == ["original"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads and writes everything")
@@ -328,75 +257,56 @@ def test_files_without_permission_are_named(folder: Path, tmp_path: Path) -> Non
         build_dataset("artemis_emotions", folder, locked / "to")
 
 
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that not even root writes to")
-def test_a_read_only_place_is_named(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"/proc/to cannot be written \(.*\): name a folder that can"):
-        build_dataset("artemis_emotions", write(folder, artemis()), "/proc/to")
-
-
-def test_a_place_that_is_no_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_to_is_named(folder: Path, tmp_path: Path) -> None:
     write(folder, artemis())
     (tmp_path / "file").write_text("mine")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     for to, message in (
-        ("file", "is a file: name a folder"),
-        ("file/to", r"cannot be written \(.*\): name a folder"),
-        ("circle", r"circle cannot be written \(.*\): name a folder|is a file"),
-        ("circle/to", r"cannot be written \(.*\): name a folder"),
+        (tmp_path / "file", "is a file: name a folder"),
+        (tmp_path / "file/to", r"cannot be written \(.*\): name a folder that can"),
+        (tmp_path / "circle/to", r"cannot be written \(.*\): name a folder that can"),
+        ("/proc/to", r"cannot be written \(.*\): name a folder that can"),  # not even by root
+        ("~nobody-has-this-name/to", r"cannot be written \(.*\): name a folder that can"),
     ):
         with pytest.raises(ValueError, match=message):
-            build_dataset("artemis_emotions", folder, tmp_path / to)
-    with pytest.raises(ValueError, match="cannot be written"):
-        build_dataset("artemis_emotions", folder, "~nobody-has-this-name/to")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["circle", "file", "original"]
+            build_dataset("artemis_emotions", folder, to)
+    assert beside(tmp_path) == ["circle", "file", "original"]
     assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_source_is_never_written_over(name: str, folder: Path) -> None:
+def test_the_source_is_never_written_over(name: str, folder: Path, tmp_path: Path) -> None:
     write(folder, ALL[name]())
+    (tmp_path / "link").symlink_to(folder)
     before = state(folder)
-    for to in (folder, folder.parent):
+    for to in (folder, folder.parent, tmp_path / "link"):
         with pytest.raises(ValueError, match=r"which no earlier build of .* wrote: name another folder"):
             build_dataset(name, folder, to)
     assert state(folder) == before
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_other_files_are_never_removed(folder: Path, tmp_path: Path, built: dict[str, Path]) -> None:
+    write(folder, coco())
+    to = build_dataset("coco_caption_bias", folder, tmp_path / "to", ["gender"]).folder
+    for other in (
         "notes.txt",
         "gender/notes.txt",
         ".git/config",
-        "gender.parquet",
         "gender/my.parquet",
         "mine/deep/validation-00000-of-00001.parquet",
-        "README.md/x",
-    ],
-)
-def test_other_files_are_never_removed(other: str, folder: Path, tmp_path: Path) -> None:
-    write(folder, coco())
-    to = tmp_path / "to"
-    if not other.startswith("README"):
-        build_dataset("coco_caption_bias", folder, to, ["gender"])
-    write(to, {other: "mine"})
-    before = state(to)
-    with pytest.raises(ValueError, match=rf"has .*{other.split('/')[-1]}|has README\.md"):
-        build_dataset("coco_caption_bias", folder, to)
-    assert state(to) == before
-
-
-def test_another_dataset_and_another_card_are_never_removed(
-    folder: Path, tmp_path: Path, built: dict[str, Path]
-) -> None:
-    write(folder, coco())
-    before = state(built["lic_captions"])
-    with pytest.raises(ValueError, match=r"has README\.md, which no earlier build of coco_caption_bias wrote"):
-        build_dataset("coco_caption_bias", folder, built["lic_captions"])
-    assert state(built["lic_captions"]) == before
-    write(tmp_path, {"mine/README.md": "# My project"})
-    with pytest.raises(ValueError, match=r"has README\.md"):
-        build_dataset("coco_caption_bias", folder, tmp_path / "mine")
+    ):
+        write(to, {other: "mine"})
+        before = state(to)
+        with pytest.raises(ValueError, match=rf"has {other}, which no earlier build of coco_caption_bias wrote"):
+            build_dataset("coco_caption_bias", folder, to)
+        assert state(to) == before
+        (to / other).unlink()
+    write(tmp_path, {"mine/README.md": "# My project", "folder/README.md/x": ""})
+    for to in (built["lic_captions"], tmp_path / "mine", tmp_path / "folder"):
+        before = state(to)
+        with pytest.raises(ValueError, match=r"has README\.md, which no earlier build of coco_caption_bias wrote"):
+            build_dataset("coco_caption_bias", folder, to)
+        assert state(to) == before
 
 
 def test_an_empty_folder_is_filled_and_a_link_is_followed(folder: Path, tmp_path: Path) -> None:
@@ -408,14 +318,6 @@ def test_an_empty_folder_is_filled_and_a_link_is_followed(folder: Path, tmp_path
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "empty" / "README.md").is_file()
     assert build_dataset("artemis_emotions", folder, tmp_path / "a" / "b" / "c").folder.is_dir()
-
-
-def test_a_link_to_other_files_is_not_followed_into_them(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(folder)
-    before = state(write(folder, artemis()))
-    with pytest.raises(ValueError, match="which no earlier build"):
-        build_dataset("artemis_emotions", folder, tmp_path / "link")
-    assert state(folder) == before
 
 
 @pytest.mark.parametrize("at", ["old", "folder"])
@@ -439,59 +341,42 @@ def test_ctrl_c_at_the_moves_leaves_the_earlier_build_or_the_new_one(
         build_dataset("artemis_emotions", folder, to)
     assert (state(to) == before) == (at == "old")
     assert len(state(to)) == len(before)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original", "to"]
+    assert beside(tmp_path) == ["original", "to"]
 
 
-def test_ctrl_c_in_the_middle_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from captionbias.datasets import coco_caption_bias
+@pytest.mark.parametrize(
+    ("fault", "expected", "message"),
+    [
+        (KeyboardInterrupt(), KeyboardInterrupt, ""),
+        (OSError(28, "No space left on device"), ValueError, r"to cannot be written \(No space left on device\)"),
+        (sqlite3.OperationalError("disk is full"), ValueError, r"to cannot be written \(disk is full\)"),
+    ],
+)
+def test_a_fault_in_the_middle_leaves_nothing(
+    fault: BaseException,
+    expected: type[BaseException],
+    message: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(*_: Any) -> Any:
+        raise fault
 
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(coco_caption_bias, "read_objects", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr("captionbias.datasets.coco_caption_bias.read_things", failing)
+    with pytest.raises(expected, match=message):
         build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
-
-
-def test_a_full_disk_is_told_as_such(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from captionbias.datasets import coco_caption_bias
-
-    def full(*_: Any) -> Any:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(coco_caption_bias, "read_objects", full)
-    with pytest.raises(ValueError, match=r"to cannot be written \(No space left on device\)"):
-        build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
+    assert beside(tmp_path) == ["original"]
 
 
 def test_wrong_arguments_are_named(folder: Path, tmp_path: Path) -> None:
     write(folder, coco())
-    with pytest.raises(
-        ValueError, match=r"there is no dataset 'coco': choose from artemis_emotions, coco_caption_bias"
-    ):
-        build_dataset("coco", folder, tmp_path / "to")
-    for name in ("../coco_caption_bias", "", "."):
-        with pytest.raises(ValueError, match="there is no dataset"):
+    for name in ("coco", "../coco_caption_bias", "", "."):
+        with pytest.raises(ValueError, match=rf"there is no dataset '{name}': choose from artemis_emotions, coco_cap"):
             build_dataset(name, folder, tmp_path / "to")
-    with pytest.raises(ValueError, match=r"configurations\[1\] is 'C1', which coco_caption_bias has not"):
+    with pytest.raises(ValueError, match=r"configurations\[1\] must be one of gender, race, age .*, not 'C1'"):
         build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race", "C1"])
     for source in (tmp_path / "none", folder / "images_val2014.csv"):
-        with pytest.raises(ValueError, match=rf"{source} is no folder: name the one with the original files"):
+        with pytest.raises(ValueError, match=rf"{source} is not a folder: name the one with the original files"):
             build_dataset("coco_caption_bias", source, tmp_path / "to")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
-
-
-def test_nothing_is_left_in_the_folder_for_temporary_files(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import gc
-
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    write(folder, coco())
-    build_dataset("coco_caption_bias", folder, tmp_path / "to")
-    gc.collect()
-    assert not list(scratch.iterdir())
+    assert beside(tmp_path) == ["original"]

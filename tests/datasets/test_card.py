@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
-from tests.datasets.conftest import ALL, SCRIPTS, coco, lic, write
 
 from captionbias.datasets import build_dataset
-from captionbias.datasets.card import CONTENTS
-from captionbias.datasets.original_files import mark, reasons
+from captionbias.datasets.card import CONTENTS, mark, reasons
+from tests.datasets.conftest import ALL, SCRIPTS, artemis, coco, lic, write
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -21,10 +20,9 @@ def test_every_template_has_one_place_for_the_contents(name: str) -> None:
     assert not {"configs", "dataset_info"} & set(DatasetCard(template).data.to_dict())
 
 
-def test_the_front_matter_has_configurations_and_sizes(folder: Path, tmp_path: Path) -> None:
+def test_the_card_has_configurations_sizes_and_what_was_left_out(folder: Path, tmp_path: Path) -> None:
     built = build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
     card = (built.folder / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("---\n")
     front = yaml.safe_load(card.split("---\n")[1])
     configs = {config["config_name"]: config for config in front["configs"]}
     assert list(configs) == ["age", "gender", "race"]
@@ -37,36 +35,25 @@ def test_the_front_matter_has_configurations_and_sizes(folder: Path, tmp_path: P
     names = [feature["name"] for feature in front["dataset_info"][0]["features"]]
     assert names[:6] == ["image_id", "file_name", "height", "width", "references", "attribute"]
     assert names[-2:] == ["nic", "sat"]
-
-
-def test_the_text_tells_what_was_left_out_and_how_much_each_captioner_said(folder: Path, tmp_path: Path) -> None:
-    built = build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
-    card = (built.folder / "README.md").read_text(encoding="utf-8")
     assert mark("coco_caption_bias") in card
     assert CONTENTS not in card
     assert "| `race` | 3 | 2 without a label of race, 1 labelled unsure, 1 empty human captions |" in card
     assert "| captioner | `gender` | `race` | `age` |\n| --- | --- | --- | --- |\n| `nic` | 2 | 2 | 2 |\n" in card
     assert "| `sat` | 1 | 1 | 1 |" in card
+    benchmark = yaml.safe_load((tmp_path / "to" / "eval.yaml").read_text(encoding="utf-8"))
+    assert benchmark["name"] == "COCO captions with labels of gender, skin tone and age"
+    assert benchmark["description"].startswith("Human captions, objects and people of COCO val2014")
+    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in benchmark["tasks"]}
 
 
-def test_a_captioner_of_one_configuration_alone_has_none_in_the_other(folder: Path, tmp_path: Path) -> None:
+def test_captioners_are_counted_where_there_are_any(folder: Path, tmp_path: Path) -> None:
     built = build_dataset("lic_captions", write(folder, lic()), tmp_path / "to")
     card = (built.folder / "README.md").read_text(encoding="utf-8")
     assert "| `nic` | 3 | 1 |" in card
-    assert "| `nic_equalizer` | 1 | 0 |" in card
-
-
-def test_datasets_without_captioners_have_no_such_table(folder: Path, tmp_path: Path) -> None:
-    built = build_dataset("artemis_emotions", write(folder, ALL["artemis_emotions"]()), tmp_path / "to")
+    assert "| `nic_equalizer` | 1 | 0 |" in card  # has captions for one configuration only
+    built = build_dataset("artemis_emotions", write(folder, artemis()), tmp_path / "other")
     assert "| captioner |" not in (built.folder / "README.md").read_text(encoding="utf-8")
-
-
-def test_what_captioners_are_measured_on_is_a_benchmark(folder: Path, tmp_path: Path) -> None:
-    build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
-    content = yaml.safe_load((tmp_path / "to" / "eval.yaml").read_text(encoding="utf-8"))
-    assert content["name"] == "COCO captions with labels of gender, skin tone and age"
-    assert content["description"].startswith("Human captions, objects and people of COCO val2014, with the gender")
-    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in content["tasks"]}
+    assert not (built.folder / "eval.yaml").exists()
 
 
 def test_reasons_of_the_same_count_have_one_order() -> None:

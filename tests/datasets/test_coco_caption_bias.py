@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-import json
 import random
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
 
-from captionbias.datasets import coco_caption_bias, records
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
+from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
 
 
 def read(folder: Path, configuration: str = "gender") -> list[dict[str, Any]]:
@@ -23,8 +19,7 @@ def read(folder: Path, configuration: str = "gender") -> list[dict[str, Any]]:
 def test_each_configuration_has_its_labelled_images_by_id(folder: Path) -> None:
     source = CocoCaptionBias(write(folder, coco()))
     found = {
-        name: [(row["image_id"], row["attribute"]) for table in source.tables(name) for row in table.to_pylist()]
-        for name in source.CONFIGURATIONS
+        name: [(row["image_id"], row["attribute"]) for row in source.rows(name)] for name in ("gender", "race", "age")
     }
     assert found == {
         "gender": [(5, "female"), (9, "male"), (11, "female")],
@@ -82,11 +77,9 @@ def test_images_without_objects_have_empty_lists_and_crowds_are_marked(folder: P
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_members_and_blocks_changes_nothing(
-    seed: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_of_members_changes_nothing(seed: int, folder: Path, tmp_path: Path) -> None:
     """Captions of one image keep their order in the file; of different images they may come in any order."""
-    expected = [read(write(folder, coco()), name) for name in CocoCaptionBias.CONFIGURATIONS]
+    expected = [read(write(folder, coco()), name) for name in ("gender", "race", "age")]
     files, generator = coco(), random.Random(seed)
     for name in ("captions_val2014.json", "instances_val2014.json"):
         members = list(files[name].items())
@@ -94,13 +87,11 @@ def test_the_order_of_members_and_blocks_changes_nothing(
         files[name] = {key: generator.sample(value, len(value)) if key == "images" else value for key, value in members}
         places = {image["id"]: generator.random() for image in files[name]["images"]}
         files[name]["annotations"].sort(key=lambda annotation, places=places: places[annotation["image_id"]])
-    monkeypatch.setattr(records, "BLOCK", 2)
-    monkeypatch.setattr(coco_caption_bias, "BLOCK", 1 + seed)
     again = write(tmp_path / "again", files)
-    assert [read(again, name) for name in CocoCaptionBias.CONFIGURATIONS] == expected
+    assert [read(again, name) for name in ("gender", "race", "age")] == expected
 
 
-def test_files_may_stand_in_a_folder_annotations(folder: Path, tmp_path: Path) -> None:
+def test_files_may_be_in_a_folder_annotations(folder: Path, tmp_path: Path) -> None:
     flat = read(write(folder, coco()))
     nested = {path if "/" in path else f"annotations/{path}": content for path, content in coco().items()}
     assert read(write(tmp_path / "nested", nested)) == flat
@@ -126,36 +117,20 @@ def test_labels_of_people_of_all_of_2014(labels: str, folder: Path) -> None:
     assert (person["gender"], person["skin"]) == ("Male", "Light")
 
 
-def test_no_objects_at_all(folder: Path) -> None:
-    files = coco()
+def test_there_may_be_no_objects_results_or_human_captions(folder: Path) -> None:
+    files = {**coco(), "results/none.json": []}
     files["instances_val2014.json"]["annotations"] = []
     del files["instances_val2014.csv"]
-    assert [(row["tasks"], row["people"]) for row in read(write(folder, files))] == [([], [])] * 3
-
-
-def test_a_captioner_may_have_captioned_nothing(folder: Path) -> None:
-    files = {**coco(), "results/none.json": []}
-    assert [row["none"] for row in read(write(folder, files))] == [None] * 3
-
-
-def test_no_human_captions_leave_no_rows(folder: Path) -> None:
-    files = coco()
+    assert [(row["tasks"], row["people"], row["none"]) for row in read(write(folder, files))] == [([], [], None)] * 3
     files["captions_val2014.json"]["annotations"] = []
     assert read(write(folder, files)) == []
 
 
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("captions_val2014.json", "has no captions_val2014.json: put it there; it comes from http"),
-        ("instances_val2014.json", "has no instances_val2014.json: put it there; it comes from http"),
-        ("images_val2014.csv", "has no images_val2014.csv: put it there; it comes from http"),
-    ],
-)
-def test_a_missing_file_is_named_with_its_origin(place: str, message: str, folder: Path) -> None:
+@pytest.mark.parametrize("place", ["captions_val2014.json", "instances_val2014.json", "images_val2014.csv"])
+def test_a_missing_file_is_named_with_its_origin(place: str, folder: Path) -> None:
     files = coco()
     del files[place]
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"has no {place}: put it there; it comes from http"):
         read(write(folder, files))
 
 
@@ -165,22 +140,18 @@ def test_a_missing_file_is_named_with_its_origin(place: str, message: str, folde
         ("../nic", None),
         ("my nic", "letters, digits and _ only"),
         ("1nic", "a letter first"),
-        ("nic-plus", "letters, digits and _ only"),
         ("caf\u00e9", "letters, digits and _ only"),
-        ("_nic", "a letter first"),
-        (".hidden", "a letter first"),
         ("n" * 64, "letters, digits and _ only"),
-        ("Tasks", "there is another column 'Tasks'"),
-        ("attribute", "there is another column 'attribute'"),
-        ("NIC", "there is another column"),
+        ("Tasks", "names a column 'Tasks', and there is another one: rename the file"),
+        ("NIC", "and there is another one"),
     ],
 )
 def test_a_captioner_needs_a_column_name_of_its_own(name: str, message: str | None, folder: Path) -> None:
     write(folder, {**coco(), f"results/{name}.json": []})
     if message is None:
-        assert CocoCaptionBias(folder).captioners == ("nic", "sat")  # what stands elsewhere is none
+        assert CocoCaptionBias(folder).captioners == ("nic", "sat")  # what is elsewhere is not a captioner
         return
-    with pytest.raises(ValueError, match=rf"results/.*{message}"):
+    with pytest.raises(ValueError, match=message):
         CocoCaptionBias(folder)
 
 
@@ -190,16 +161,18 @@ def test_a_captioner_needs_a_column_name_of_its_own(name: str, message: str | No
         (
             "images_val2014.csv",
             "id,bb_gender,bb_skin\n10,Male,Light\n",
-            r'images_val2014\.csv\[0\]: "id" 10 is unknown',
+            r'images_val2014\.csv\[0\]: "id" 10 is not in the COCO file',
         ),
-        ("images_val2014.csv", "id,bb_gender\n9,Male\n", "has no column 'bb_skin'"),
-        ("images_val2014.csv", "id,bb_gender,bb_skin\n9,X,Light\n", r"images_val2014\.csv: bb_gender\[0\] is 'X'"),
         ("instances_val2014.csv", "id,area\n101,5\n", "instances_val2014.csv has no column gender, bb_gender"),
-        ("instances_val2014.csv", "id,gender\n107,Male\n", "instances_val2014.csv: no id is that of a person"),
-        ("instances_val2014.csv", "id,gender\n101,X\n", r"instances_val2014\.csv: gender\[0\] is 'X'"),
+        (
+            "instances_val2014.csv",
+            "id,gender\n107,Male\n",
+            "instances_val2014.csv has no id of a person in the instances file",
+        ),
+        ("instances_val2014.csv", "id,gender\n101,X\n", r"instances_val2014\.csv: gender\[0\] must be .*, not 'X'"),
         ("instances_val2014.csv", "id,gender\n101,Male\n101,Male\n", r"instances_val2014\.csv\[1\]"),
-        ("results/nic.json", '[{"image_id": 10, "caption": "a"}]', r'nic\.json\[0\]: "image_id" 10 is unknown'),
-        ("results/nic.json", '{"annotations": []}', r"nic\.json .*an array of records"),
+        ("results/nic.json", '[{"image_id": 10, "caption": "a"}]', r'nic\.json\[0\]: "image_id" 10 is not in'),
+        ("results/nic.json", '{"annotations": []}', r"nic\.json must be an array of records"),
         ("captions_val2014.json", '{"images": []}', "captions_val2014.json lists no images"),
         ("instances_val2014.json", "[]", 'instances_val2014.json .* an object with "categories"'),
     ],
@@ -208,21 +181,3 @@ def test_a_malformed_file_is_named(place: str, content: str, message: str, folde
     write(folder, {**coco(), place: content})
     with pytest.raises(ValueError, match=message):
         read(folder)
-
-
-def test_rows_wait_in_a_scratch_folder_that_goes_with_the_source(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    (tmp_path / "scratch").mkdir()
-    source = CocoCaptionBias(write(folder, coco()))
-    list(source.tables("gender"))
-    assert len(list((tmp_path / "scratch").iterdir())) == 1
-    del source
-    gc.collect()
-    assert not list((tmp_path / "scratch").iterdir())
-    (folder / "results" / "nic.json").write_text(json.dumps([{"image_id": 10, "caption": "a"}]))
-    with pytest.raises(ValueError, match="is unknown"):
-        read(folder)
-    gc.collect()
-    assert not list((tmp_path / "scratch").iterdir())

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.datasets.conftest import records_of, verbs, write
 
 from captionbias.datasets.controlled_verbs import COUNTS, FORMS, SUBSETS, ControlledVerbs
 from captionbias.metrics import dbac
+from tests.datasets.conftest import records_of, verbs, write
 
 Cells = dict[str, dict[tuple[str, str, str], list[int]]]
 
@@ -21,7 +21,7 @@ Cells = dict[str, dict[tuple[str, str, str], list[int]]]
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
     folder = write(tmp_path_factory.mktemp("verbs"), verbs(60))
     source = ControlledVerbs(folder)
-    return {name: [row for table in source.tables(name) for row in table.to_pylist()] for name in COUNTS}
+    return {name: list(source.rows(name)) for name in COUNTS}
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datasets.conftest import lic, records_of, write
 
 from captionbias.datasets.lic_captions import LicCaptions
+from tests.datasets.conftest import lic, records_of, write
 
 HUMAN = "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl"
 RACE = "bias_data/Human_Ann/race_val_obj_cap_entries.pkl"
@@ -65,7 +65,7 @@ def test_rows_of_both_configurations_in_every_protocol(protocol: int, folder: Pa
     assert "nic_equalizer" not in race[0]
 
 
-def test_files_may_stand_anywhere(folder: Path, tmp_path: Path) -> None:
+def test_files_may_be_anywhere(folder: Path, tmp_path: Path) -> None:
     flat = {Path(place).name: content for place, content in lic().items()}
     assert read(write(folder, flat)) == read(write(tmp_path / "nested", lic()))
 
@@ -90,14 +90,10 @@ def test_one_attribute_is_enough(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Tasks", "names a column 'Tasks': there is another column"),
-        ("image_id", "names a column 'image_id': there is another column"),
-        ("NIC", r"gender_val_.*pkl and .*gender_val_.*pkl are both .*'s: keep one of the two"),
-        ("nic", "are both nic's"),
-        ("st10_th10", "are both nic's"),
-        ("my nic", "names a column 'my nic': letters, digits and _ only"),
-        ("1", "names a column '1'"),
-        ("n" * 64, "letters, digits and _ only"),
+        ("Tasks", "names a column 'Tasks', and there is another one"),
+        ("NIC", r"gender_val_\w+\.pkl names a column '(nic|NIC)', and there is another one"),
+        ("st10_th10", "names a column 'nic', and there is another one: rename the file"),
+        ("my nic", "names a column 'my nic': use letters, digits and _ only"),
     ],
 )
 def test_a_captioner_needs_a_column_name_of_its_own(name: str, message: str, folder: Path) -> None:
@@ -118,22 +114,14 @@ def test_two_files_of_people_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"img_id": 7.0}, r'\[1\]: "img_id" is 7\.0'),
-        ({"img_id": True}, r'\[1\]: "img_id" is True'),
-        ({"img_id": None}, r'\[1\]: "img_id" is None'),
-        ({"img_id": 10**5000}, r'\[1\]: "img_id" is a int with a number'),
-        ({"img_id": "9"}, r'\[1\]: "img_id" 9 stands at \[0\] already'),
-        ({"caption_list": "a man"}, r'\[1\]: "caption_list" is no list'),
-        ({"caption_list": ("a man",)}, r'\[1\]: "caption_list" is no list'),
-        ({"caption_list": ["a", None]}, r'\[1\]: "caption_list" is None: it must be a string'),
-        ({"caption_list": ["a" * 10_001]}, r'\[1\]: "caption_list" has 10,001 characters'),
-        ({"caption_list": ["a\ud83d"]}, r'\[1\]: "caption_list" .*half a letter'),
-        ({"bb_gender": "man"}, r": bb_gender\[1\] is 'man'"),
-        ({"bb_gender": 1}, r": bb_gender\[1\] is 1"),
-        ({"bb_gender": ["Male"]}, r": bb_gender\[1\] is \['Male'\]"),
-        ({"bb_skin": "Male"}, r": bb_skin\[1\] is 'Male'"),
-        ({"rmdup_object_list": "dog"}, r'\[1\]: "rmdup_object_list" is no list'),
-        ({"rmdup_object_list": [["dog"]]}, r'\[1\]: "rmdup_object_list" is'),
+        ({"img_id": 7.0}, r'\[1\]: "img_id" must be a whole number, 0 or above, not 7\.0'),
+        ({"img_id": "9"}, r'\[1\]: "img_id" 9 is also at \[0\]'),
+        ({"caption_list": "a man"}, r'\[1\]: "caption_list" must be a list of strings'),
+        ({"caption_list": ["a", None]}, r'\[1\]: "caption_list" must be a string, not None'),
+        ({"caption_list": ["a\ud83d"]}, r'\[1\]: "caption_list" must not have half of a surrogate pair'),
+        ({"bb_gender": ["Male"]}, r": bb_gender\[1\] must be .*, not \['Male'\]"),
+        ({"bb_skin": "Male"}, r": bb_skin\[1\] must be .*, not 'Male'"),
+        ({"rmdup_object_list": [["dog"]]}, r'\[1\]: "rmdup_object_list" must be a string'),
     ],
 )
 def test_a_bad_entry_of_people_is_named(change: dict[str, Any], message: str, folder: Path) -> None:
@@ -141,62 +129,28 @@ def test_a_bad_entry_of_people_is_named(change: dict[str, Any], message: str, fo
     files[HUMAN][1] |= change
     with pytest.raises(ValueError, match=r"^gender_obj_cap_mw_entries\.pkl" + message):
         read(write(folder, files))
-
-
-@pytest.mark.parametrize("field", ["img_id", "caption_list", "bb_gender", "bb_skin"])
-def test_a_field_that_is_missing_is_named(field: str, folder: Path) -> None:
-    files = lic()
+    [field] = change
     del files[HUMAN][1][field]
-    with pytest.raises(ValueError, match=rf'^gender_obj_cap_mw_entries\.pkl\[1\] has no "{field}"'):
-        read(write(folder, files))
+    if field != "rmdup_object_list":
+        with pytest.raises(ValueError, match=rf'^gender_obj_cap_mw_entries\.pkl\[1\] has no "{field}"'):
+            read(write(folder, files))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"img_id": 1}, "holds no list of entries"),
-        ([], "holds no list of entries"),
-        (None, "holds no list of entries"),
-        ([[]], r"\[0\] is no object"),
-        ([{"img_id": 9, "pred": "a"}, {"img_id": "9", "pred": "b"}], r'\[1\]: "img_id" 9 stands at \[0\] already'),
-        ([{"img_id": 9, "pred": "a"}, {"img_id": 1, "pred": "b"}], r'\[1\]: "img_id" 1 is unknown'),
-        ([{"img_id": 9, "pred": None}], r'\[0\]: "pred" is None'),
-        ([{"img_id": 9}], r'\[0\] has no "pred"'),
-        (b"\x80\x04]", "no whole pickle"),
-        (b"", "no whole pickle"),
+        ({"img_id": 1}, "must be a list of entries: check that it is the right file"),
+        ([], "must be a list of entries"),
+        ([[]], r"\[0\] must be an object with img_id, pred"),
+        ([{"img_id": 9, "pred": "a"}, {"img_id": "9", "pred": "b"}], r'\[1\]: "img_id" 9 is also at \[0\]'),
+        ([{"img_id": 9, "pred": "a"}, {"img_id": 1, "pred": "b"}], r'\[1\]: "img_id" 1 is not in the COCO file'),
+        ([{"img_id": 9, "pred": None}], r'\[0\]: "pred" must be a string, not None'),
+        (b"\x80\x04]", "not a whole pickle"),
     ],
 )
 def test_a_bad_file_of_a_captioner_is_named(content: Any, message: str, folder: Path) -> None:
     with pytest.raises(ValueError, match=rf"^{Path(NIC).name}.*{message}"):
         read(write(folder, {**lic(), NIC: content}))
-
-
-def tangle(depth: int) -> Any:
-    value: Any = ["x"]
-    for _ in range(depth):
-        value = [value, value]
-    return value
-
-
-def circle() -> list[Any]:
-    value: list[Any] = []
-    value.append(value)
-    return value
-
-
-@pytest.mark.parametrize("value", [circle(), tangle(100), [[[[[[[[["deep"]]]]]]]]]])
-@pytest.mark.parametrize("field", ["img_id", "caption_list", "bb_gender", "rmdup_object_list"])
-def test_values_that_cannot_be_written_out_are_refused_at_once(value: Any, field: str, folder: Path) -> None:
-    files = lic()
-    files[HUMAN][1][field] = value
-    with pytest.raises(ValueError, match=rf"^{Path(HUMAN).name}.*{field}.*\[1\]|^{Path(HUMAN).name}\[1\]") as caught:
-        read(write(folder, files))
-    assert len(str(caught.value)) < 400
-
-
-def test_a_list_that_holds_itself_is_no_list_of_entries(folder: Path) -> None:
-    with pytest.raises(ValueError, match=rf"^{Path(HUMAN).name}\[0\] is no object"):
-        read(write(folder, {**lic(), HUMAN: circle()}))
 
 
 def test_a_pickle_that_runs_code_is_refused_unrun(folder: Path, tmp_path: Path) -> None:
@@ -206,6 +160,6 @@ def test_a_pickle_that_runs_code_is_refused_unrun(folder: Path, tmp_path: Path) 
 
     for place in (HUMAN, NIC):
         write(folder, {**lic(), place: [{"img_id": 9, "pred": Trap()}]})
-        with pytest.raises(ValueError, match=rf"^{Path(place).name} is a pickle that may run code"):
+        with pytest.raises(ValueError, match=rf"^{Path(place).name}: it is not a whole pickle of plain data .it names"):
             read(folder)
     assert not (tmp_path / "trap").exists()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import captionbias
+from tests.patience import PATIENCE
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_captioner.py"
 SOURCE = Path(captionbias.__file__).parents[1]
@@ -28,7 +29,7 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=PATIENCE,
     )
 
 

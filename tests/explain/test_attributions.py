@@ -1,273 +1,155 @@
-"""Attributions: the model explained is the engine's, values add up to its answer, and what gives it away is on top."""
+"""Attributions: of the very attackers that gave the score, in both directions; what gives a class away is on top."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from captionbias.attackers import convex
-from captionbias.attackers.base import Examples, Trial, score_classes, score_tasks
+from captionbias.attackers.base import score_tasks
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.recipes import RECIPES, Bag, Recipe, Recurrent, Schedule, Transformer
-from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning
-from captionbias.explain import contributions as parts
-from captionbias.explain.attributions import Attributions, attribute_captions
-from captionbias.explain.contributions import TOLERANCE, contributions, shares
-from captionbias.explain.embedded import of_equal_length
-from captionbias.explain.models import fit, log_probabilities
-from captionbias.metrics.lic import lic
+from captionbias.explain import attributions as module
+from captionbias.explain.attributions import Attributions, attribute_captions, explain
+from captionbias.metrics import dbac, lic
+from captionbias.metrics import dbac as measuring
+from captionbias.synthetic import plant
 from captionbias.text import tokenize
 
-QUICK = Schedule(1e-2, batch=32, epochs=6)
-SMALL = {
-    "lstm-lic": Recipe(Recurrent("lstm", 6, layers=2, bidirectional=True), 5, (), 0.2, False, QUICK),
-    "lstm": Recipe(Recurrent("lstm", 6), 5, (8, 8), 0.1, True, QUICK),
-    "birnn": Recipe(Recurrent("rnn", 6, bidirectional=True), 5, (8, 8), 0.1, True, QUICK),
-    "transformer-1h": Recipe(Transformer(1, 8), 6, (8, 8), 0.1, True, QUICK),
-    "dense": Recipe(Bag(), 6, (8,), 0.0, True, QUICK),
-}
+SIGNS = {"dog": "leash", "cake": "plate", "tie": "office"}
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    for name, recipe in SMALL.items():
-        monkeypatch.setitem(RECIPES, name, recipe)
+def people(n: int = 400) -> tuple[list[str], list[str]]:
+    """ "indoors" occurs only with women, "surfs" only with men, and neither always."""
+    random = np.random.default_rng(5)
+    captions = []
+    for row in range(n):
+        sign = ("indoors", "surfs")[row % 2] if random.random() < 0.6 else "waits"
+        filler = " ".join(random.choice(["by", "the", "road", "with", "dog", "red"], size=random.integers(1, 5)))
+        captions.append(f"{('a woman', 'a man')[row % 2]} {sign} {filler}")
+    return captions, ["female", "male"] * (n // 2)
 
 
-def made(kind: str = "classes", classes: int = 2, n: int = 160, seed: int = 0) -> Trial:
-    """Captions of random words, many twice in a caption, one of them empty, where a sign tells what to predict."""
-    random = np.random.default_rng([classes, seed])
-    captions = [[f"w{word}" for word in random.integers(8, size=random.integers(1, 8))] for _ in range(n)]
-    if kind == "tasks":
-        targets = random.random((n, classes)) < 0.4
-        for row, task in np.argwhere(targets):
-            captions[row].append(f"sign{task}")
-    else:
-        targets = np.arange(n) % classes
-        for caption, target in zip(captions, targets, strict=True):
-            if random.random() < 0.7:
-                caption.insert(int(random.integers(len(caption) + 1)), f"sign{target}")
-    captions[-1] = []
-    captions[-2].append("unheard")
-    examples = Examples(tokenize([" ".join(caption) for caption in captions]), targets, classes)
-    rows = random.permutation(n - 2)
-    return Trial(f"{kind} {seed}", examples, np.sort(rows[40:]), np.append(np.sort(rows[:40]), [n - 2, n - 1]), seed)
+def objects(n: int = 400) -> tuple[list[str], list[str], list[list[str]]]:
+    """A task's sign is in most captions of its images, its own word in all; some images show several tasks or none."""
+    random = np.random.default_rng(7)
+    captions, tasks = [], []
+    for _ in range(n):
+        shown = [task for task in SIGNS if random.random() < 0.35]
+        words = [*shown, *(SIGNS[task] for task in shown if random.random() < 0.8)]
+        words += random.choice(["by", "the", "road", "red"], size=random.integers(1, 5)).tolist()
+        captions.append(" ".join(["a person", *random.permutation(words)]))
+        tasks.append(shown)
+    return captions, ["female", "male"] * (n // 2), tasks
 
 
-def sums(values: np.ndarray, trial: Trial, rows: np.ndarray) -> np.ndarray:
-    tokens = trial.examples.tokens.select(rows)
-    return np.array([values[a:b].sum(axis=0) for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)])
+def of_objects(n: int = 400, **arguments: Any) -> Attributions:
+    captions, labels, tasks = objects(n)
+    return attribute_captions(captions, labels, direction="t_to_a", **{"tasks": tasks, "preset": "fast"} | arguments)
 
 
-# --- the model is the one that the engine trains ---
+# --- the attackers are those that gave the score ---
 
 
-@pytest.mark.parametrize("encoder", ["bow", "linear", *SMALL])
-@pytest.mark.parametrize(("kind", "classes"), [("classes", 2), ("classes", 3), ("tasks", 3)])
-def test_a_kept_model_gives_the_scores_of_the_engine(encoder, kind, classes):
-    trial = made(kind, classes)
-    logits = fit(trial, encoder, None if encoder in ("bow", "linear") else "fp32").logits(trial.test)
-    truth = trial.examples.targets[trial.test]
-    here = score_tasks(logits, truth) if kind == "tasks" else score_classes(log_probabilities(logits), truth)
-    precision = None if encoder in ("bow", "linear") else "fp32"
-    (engine,) = run_trials([trial], find_attacker(encoder, precision), cache=False, distributed=False)
-    np.testing.assert_allclose(here.log_probability, engine.log_probability, atol=1e-5)
-    np.testing.assert_array_equal(here.correct, engine.correct)
+def test_the_attackers_that_are_explained_are_those_that_were_fitted_for_the_scores(monkeypatch):
+    fitted, explained, scores = [], [], []
+    fit, contributions = convex.fit, module.contributions
+
+    def fitting(trials, pairs):
+        fitted.extend(fit(trials, pairs))
+        return fitted[-len(trials) :]
+
+    def explaining(attacker, *rest):
+        explained.append(attacker)
+        return contributions(attacker, *rest)
+
+    def scoring(*arguments, **settings):
+        scores.extend(run_trials(*arguments, **settings))
+        return scores
+
+    monkeypatch.setattr(convex, "fit", fitting)
+    monkeypatch.setattr(module, "contributions", explaining)
+    monkeypatch.setattr(module, "run_trials", scoring)
+    for _ in ("anew", "with scores in the cache"):
+        fitted.clear(), explained.clear(), scores.clear()
+        found = attribute_captions(*people(), preset="fast", trials=3)
+        assert len(fitted) == 3, "one training a trial"
+        assert {id(attacker) for attacker in explained} == {id(attacker) for attacker in fitted}
+        for number, of_trial in enumerate(scores):
+            assert of_trial.fitted is explained[number]
+            truth = found.scores[found.trials == number][np.arange(40), found.truth[found.trials == number]]
+            np.testing.assert_allclose(np.log(truth), of_trial.log_probability, atol=1e-5)
 
 
 @pytest.mark.parametrize("encoder", ["bow", "lstm"])
 def test_the_scores_are_those_that_lic_measures(encoder):
-    captions, labels = planted()
-    found = attribute_captions(captions, labels, encoder=encoder, seed=3)
-    measured = lic(predictions=captions, attributes=labels, encoder=encoder, trials=1, seed=3, bootstrap=0)
+    captions, labels = people()
+    precision = None if encoder == "bow" else "fp32"
+    found = attribute_captions(captions, labels, encoder=encoder, precision=precision, seed=3)
+    settings = {"encoder": encoder, "precision": precision, "trials": 1, "seed": 3, "bootstrap": 0}
+    measured = lic(predictions=captions, attributes=labels, **settings)
     right = found.scores.argmax(axis=1) == found.truth
-    own = found.scores[np.arange(len(right)), found.truth]
+    truth = found.scores[np.arange(len(right)), found.truth]
     assert 100 * right.mean() == pytest.approx(measured["leakage_m"], abs=1e-9)
-    assert 100 * (own * right).mean() == pytest.approx(measured["lic_m"], abs=1e-3)
+    assert 100 * (truth * right).mean() == pytest.approx(measured["lic_m"], abs=1e-3)
 
 
-# --- bow ---
+@pytest.mark.parametrize("of_humans", [False, True])
+def test_the_attacker_is_trained_as_dbac_trains_the_captioner_s(monkeypatch, of_humans):
+    """The same rows, targets, words and seed, and after the training the same answers."""
+    planted = vars(plant(images=240, a_to_t=0.5, captions=2)) | ({"tasks": None} if of_humans else {})
+    seen = {}
+
+    def kept(trials, attacker, **settings):
+        scores = run_trials(trials, attacker, **settings)
+        seen.update(zip((trial.name for trial in trials), zip(trials, scores, strict=True), strict=True))
+        return scores
+
+    monkeypatch.setitem(measuring.measure.__globals__, "run_trials", kept)
+    settings = {"preset": "fast", "seed": 3, "trials": 1}
+    dbac(**planted, **settings, directions=["t_to_a"], bootstrap=0, alignment="constant")
+    trial, scores = seen["t_to_a m seed 3"]
+    given = {name: planted[name] for name in ("tasks", "references")}
+    found = attribute_captions(planted["predictions"], planted["attributes"], direction="t_to_a", **given, **settings)
+    assert found.rows.tolist() == trial.test.tolist()
+    np.testing.assert_array_equal(found.truth, trial.examples.targets[trial.test])
+    assert found.tokens.texts() == trial.examples.tokens.select(trial.test).texts()
+    again = score_tasks(np.log(found.scores) - np.log1p(-found.scores), found.truth)
+    np.testing.assert_allclose(again.log_probability, scores.log_probability, atol=1e-4)
+    np.testing.assert_array_equal(again.correct, scores.correct)
 
 
-def test_a_pair_is_shared_by_its_two_words_and_a_repeated_word_by_its_places():
-    trial = made()
-    attacker = fit(trial, "bow")
-    rows = np.arange(len(trial.examples.tokens))
-    tokens = trial.examples.tokens
-    columns, _ = convex.ngrams_of_tokens(tokens)
-    expected = np.zeros((len(tokens.ids), 1))
-    for row in rows:
-        places = range(tokens.offsets[row], tokens.offsets[row + 1])
-        words = [columns[place, 0] for place in places]
-        pairs = [columns[place, 1] for place in places][:-1]
-        for number, place in enumerate(places):
-            expected[place] += attacker.weights[words[number]] / words.count(words[number])
-            if number < len(pairs):
-                expected[place] += attacker.weights[pairs[number]] / pairs.count(pairs[number]) / 2
-            if number:
-                expected[place] += attacker.weights[pairs[number - 1]] / pairs.count(pairs[number - 1]) / 2
-    np.testing.assert_allclose(shares(attacker, rows, np.arange(1)), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("encoder", ["bow", "linear"])
-@pytest.mark.parametrize(("kind", "classes"), [("classes", 2), ("classes", 3), ("tasks", 3)])
-def test_the_shares_of_a_caption_add_up_to_its_logit_less_the_intercept(encoder, kind, classes):
-    trial = made(kind, classes)
-    attacker = fit(trial, encoder)
-    found = contributions(attacker, trial.test)
-    wanted = attacker.logits(trial.test) - attacker.bias
-    np.testing.assert_allclose(sums(found.values, trial, trial.test), wanted, atol=1e-10)
-    assert found.largest_delta < 1e-10
-    assert np.abs(wanted).max() > 0.5
-
-
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
-def test_of_three_classes_what_speaks_for_one_speaks_as_much_against_the_others(encoder):
-    trial = made(classes=3)
-    found = contributions(fit(trial, encoder), trial.test)
-    np.testing.assert_allclose(found.values.sum(axis=1), 0, atol=1e-5)
-
-
-# --- networks ---
-
-
-@pytest.mark.parametrize("encoder", SMALL)
-@pytest.mark.parametrize(("kind", "classes"), [("classes", 2), ("classes", 3), ("tasks", 2)])
-def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_padding(encoder, kind, classes):
-    trial = made(kind, classes)
-    attacker, rows = fit(trial, encoder), trial.test[-12:]
-    attacker.network.head.layers[-1].weight.mul_(4)  # answers further apart than so short a training makes them
-    found = contributions(attacker, rows)
-    lengths = np.maximum(trial.examples.tokens.lengths[rows], 1)
-    padding = np.stack([attacker.read(attacker.padding().expand(1, length, -1))[0].numpy() for length in lengths])
-    wanted = attacker.logits(rows) - padding
-    gaps = np.abs(sums(found.values, trial, rows) - wanted)
-    assert np.all(gaps <= TOLERANCE * np.maximum(1, np.abs(wanted)) + 1e-4)
-    assert found.largest_delta == pytest.approx(gaps.max(), abs=1e-4)
-    assert np.abs(wanted).max() > 0.08
-    assert np.isfinite(found.values).all()
-
-
-def test_values_are_the_integral_of_the_gradient_on_the_way_from_padding():
-    torch = pytest.importorskip("torch")
-    trial = made()
-    attacker = fit(trial, "lstm-lic")
-    row = trial.test[:1]
-    embedded = attacker.embedded(row)
-    way = torch.linspace(0, 1, 2001)[:-1] + 1 / 4000
-    points = (way[:, None, None] * embedded).requires_grad_()
-    (slopes,) = torch.autograd.grad(attacker.read(points).sum(), points)
-    expected = (slopes.mean(0) * embedded[0]).sum(1)
-    np.testing.assert_allclose(contributions(attacker, row).values[:, 0], expected.numpy(), atol=2e-3)
-
-
-@pytest.mark.parametrize("encoder", SMALL)
-def test_the_network_reads_embeddings_as_it_reads_tokens(encoder):
-    """Against the network's own forward on captions of several lengths, with padding."""
-    torch = pytest.importorskip("torch")
-    from captionbias.attackers import batches
-    from captionbias.attackers.neural.dropout import Keep
-
-    trial = made()
-    attacker = fit(trial, encoder, "fp32")
-    lengths = np.maximum(trial.examples.tokens.lengths[trial.test], 1)
-    rows = trial.test[np.argsort(-lengths, kind="stable")]
-    tokens, lengths = batches.pad([trial], [attacker.words], rows[None])
-    with torch.no_grad():
-        expected = attacker.network(torch.as_tensor(tokens), lengths, Keep())[0].numpy()
-    np.testing.assert_allclose(attacker.logits(rows), expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("encoder", ["lstm-lic", "transformer-1h"])
-def test_padding_and_unheard_words_get_nothing(encoder):
-    trial = made()
-    attacker = fit(trial, encoder)
-    assert not attacker.padding().any()
-    row = trial.test[-2:-1]
-    words = [trial.examples.tokens.words[word] for word in trial.examples.tokens.select(row).ids]
-    values = contributions(attacker, row).values[:, 0]
-    assert values[words.index("unheard")] == 0
-    assert np.abs(values).max() > 0
-
-
-def test_the_values_of_a_caption_do_not_depend_on_the_captions_beside_it():
-    trial = made()
-    attacker = fit(trial, "lstm-lic")
-    rows = np.concatenate((trial.test, trial.test[::-1]))
-    together = contributions(attacker, rows).values
-    alone = np.concatenate([contributions(attacker, rows[place : place + 1]).values for place in range(len(rows))])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-
-
-def test_steps_are_added_where_values_do_not_add_up(monkeypatch):
-    trial = made()
-    attacker = fit(trial, "dense")
-    many = contributions(attacker, trial.test)
-    monkeypatch.setattr(parts, "STEPS", 1)
-    raised = contributions(attacker, trial.test)
-    monkeypatch.setattr(parts, "MOST_STEPS", 1)
-    with pytest.warns(CaptionBiasWarning, match=r"captions: after 1 steps .* largest difference is"):
-        one = contributions(attacker, trial.test)
-    assert raised.largest_delta < one.largest_delta
-    assert many.largest_delta < one.largest_delta
-
-
-def test_values_add_up_whatever_the_precision_of_the_training():
-    trial = made()
-    found = contributions(fit(trial, "lstm", "bf16"), trial.test)
-    assert found.largest_delta < 0.05
-
-
-@pytest.mark.parametrize("encoder", ["lstm-lic", "birnn"])
-def test_the_slope_of_the_input_is_the_same_with_and_without_that_of_the_weights(encoder):
-    torch = pytest.importorskip("torch")
-    attacker = fit(made(), encoder, "fp32")
-    embedded = attacker.embedded(attacker.trial.test[:1]).requires_grad_()
-    (without,) = torch.autograd.grad(attacker.read(embedded).sum(), embedded)
-    attacker.network.requires_grad_(True)
-    attacker.read(embedded).sum().backward()
-    torch.testing.assert_close(embedded.grad, without, rtol=0, atol=0)
-    assert all(p.grad is not None for p in attacker.network.encoder.parameters())
-
-
-# --- the protocol and its tables ---
-
-
-def planted(n: int = 400) -> tuple[list[str], list[str]]:
-    """ "indoors" stands only with women, "surfs" only with men, and neither always."""
-    random = np.random.default_rng(5)
-    captions, labels = [], []
-    for row in range(n):
-        label = ("female", "male")[row % 2]
-        person = ("a woman", "a man")[row % 2]
-        sign = ("indoors", "surfs")[row % 2] if random.random() < 0.6 else "waits"
-        filler = " ".join(random.choice(["by", "the", "road", "with", "dog", "red"], size=random.integers(1, 5)))
-        captions.append(f"{person} {sign} {filler}")
-        labels.append(label)
-    return captions, labels
+# --- what is found ---
 
 
 @pytest.mark.parametrize("encoder", ["bow", "linear", "lstm"])
 def test_the_word_that_gives_the_attribute_away_is_on_top(encoder):
-    found = attribute_captions(*planted(), encoder=encoder)
-    by_word = found.by_word(least=3)
-    assert by_word["female"][0]["word"] == "indoors"
-    assert by_word["male"][0]["word"] == "surfs"
+    found = attribute_captions(*people(), encoder=encoder)
+    by_word, by_class = found.by_word(least=3), found.by_class()
+    assert [by_word[name][0]["word"] for name in found.classes] == ["indoors", "surfs"]
     assert by_word["female"][-1]["word"] == "surfs"
     assert by_word["female"][0]["mean"] > 1.5 * by_word["female"][1]["mean"]
-    by_class = found.by_class()
     assert by_class["female"]["sum"] > 0
     assert by_class["male"]["normalized"] > 0
-    assert np.isfinite(found.values).all()
-    assert np.isfinite(found.scores).all()
     np.testing.assert_allclose(found.scores.sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("encoder", ["bow", "dense"])
+def test_the_word_that_gives_a_task_away_is_on_top_and_its_own_word_is_masked(encoder):
+    found = of_objects(encoder=encoder)
+    assert found.classes == ("cake", "dog", "tie")
+    for task, rows in found.by_word(least=3).items():
+        assert rows[0]["word"] == SIGNS[task]
+    assert not set(SIGNS) & {found.tokens.words[word] for word in found.tokens.ids}
+    assert found.values.shape == (len(found.tokens.ids), 3)
+    assert 0 < found.scores.min() < found.scores.max() < 1
+
+
 def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_are_explained():
-    captions, labels = planted()
+    captions, labels = people()
     found = attribute_captions(captions, labels, preset="fast", trials=3)
     assert not {"woman", "man"} & {found.tokens.words[word] for word in found.tokens.ids}
     assert len(found.tokens) == len(found.rows) == len(found.truth) == len(found.trials) == 3 * 40
@@ -275,38 +157,73 @@ def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_ar
     assert [found.classes[number] for number in found.truth] == [labels[row] for row in found.rows]
     for text, row in zip(found.tokens.texts(), found.rows, strict=True):
         assert text.split()[2:] == captions[row].split()[2:]
-    for trial in range(3):
-        assert len(set(found.rows[found.trials == trial])) == 40
+    assert [len(set(found.rows[found.trials == trial])) for trial in range(3)] == [40] * 3
+    assert len({found.rows[found.trials == trial].tobytes() for trial in range(3)}) == 3
+
+
+def test_chosen_tasks_have_the_values_that_they_have_among_all():
+    every, some = of_objects(), of_objects(classes=["tie", "cake"])
+    assert some.classes == ("tie", "cake")
+    for name in ("values", "scores", "truth"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(every, name)[:, [2, 0]])
+    assert some.signature == every.signature
+
+
+def test_one_task_alone_has_one_column():
+    tasks = [[task for task in shown if task == "dog"] for shown in objects()[2]]
+    found = of_objects(tasks=tasks)
+    assert found.values.shape[1] == found.scores.shape[1] == found.truth.shape[1] == 1
+    assert found.by_word(least=3)["dog"][0]["word"] == "leash"
+
+
+def test_tasks_named_in_references_come_without_dbac_s_warning_about_its_score():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = of_objects(tasks=None, references=[[caption, "a photo"] for caption in objects()[0]])
+    assert set(found.classes) == {"person", *SIGNS}
+    assert "|tasks:named|" in found.signature
+    assert not [str(one.message) for one in caught]
 
 
 def test_the_signature_names_what_changes_the_values():
-    captions, labels = planted()
-    convex = attribute_captions(captions, labels, preset="fast", seed=4)
+    captions, labels = people()
+    found = attribute_captions(captions, labels, preset="fast", seed=4)
     neural = attribute_captions(captions, labels, precision="fp32")
-    assert convex.signature.startswith("metric:attributions|preset:fast|attacker:bow|method:coefficients|trials:1|")
-    assert "|seed:4|tok:words|attribute:gender|" in convex.signature
+    tasks = of_objects(seed=4)
+    assert found.signature.startswith("metric:attributions|preset:fast|attacker:bow|method:coefficients|trials:1|")
+    assert "|seed:4|tok:words|attribute:gender|" in found.signature
     assert "|attacker:lstm-lic|precision:fp32|method:integrated_gradients,padding,0.01|" in neural.signature
+    assert "|method:coefficients|direction:t_to_a|trials:1|split:0.2|seed:4|" in tasks.signature
+    assert "|tok:words|task:coco_objects|tasks:given|" in tasks.signature
 
 
-def hand_made() -> Attributions:
-    """Two trials, values by hand. Captions 0 and 3 are right for "a", 2 is wrong, 1 is right for "b"."""
-    tokens = tokenize(["x y", "x", "y z", "x y"])
-    toward_a = np.array([3.0, 4.0, -2.0, -1.0, 0.5, 1.0, 2.0])
-    return Attributions(
-        tokens=tokens,
-        values=np.stack((toward_a, -toward_a), axis=1),
-        scores=np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.7, 0.3]]),
-        rows=np.array([10, 11, 12, 10]),
-        truth=np.array([0, 1, 0, 0]),
-        trials=np.array([0, 0, 0, 1]),
-        classes=("a", "b"),
-        largest_delta=0.0,
-        signature="",
-    )
+# --- the tables ---
+
+TOKENS = tokenize(["x y", "x", "y z", "x y"])
+WHERE = {"rows": np.array([10, 11, 12, 10]), "trials": np.array([0, 0, 0, 1]), "largest_delta": 0.0, "signature": ""}
+TOWARD_A = np.array([3.0, 4.0, -2.0, -1.0, 0.5, 1.0, 2.0])
+# Two trials. Captions 0 and 3 are right for "a", 2 is wrong, 1 is right for "b".
+CLASSES = Attributions(
+    tokens=TOKENS,
+    values=np.stack((TOWARD_A, -TOWARD_A), axis=1),
+    scores=np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.7, 0.3]]),
+    truth=np.array([0, 1, 0, 0]),
+    classes=("a", "b"),
+    **WHERE,
+)
+# Captions of two tasks, of one and of none; the second trial scores the first caption again.
+TASKS = Attributions(
+    tokens=TOKENS,
+    values=np.array([[3, 1], [4, 1], [-2, 5], [9, 9], [9, 9], [1, 0], [2, -3]], float),
+    scores=np.array([[0.9, 0.6], [0.2, 0.8], [0.7, 0.7], [0.4, 0.2]]),
+    truth=np.array([[1, 1], [0, 1], [0, 0], [1, 1]], bool),
+    classes=("dog", "cake"),
+    **WHERE,
+)
 
 
 def test_by_class_averages_over_the_captions_of_a_trial_and_then_over_trials():
-    table = hand_made().by_class()
+    table = CLASSES.by_class()
     # Trial 0: captions 0 and 2 with sums 7 and -0.5; trial 1: caption 3 with sum 3.
     assert table["a"]["captions"] == 1.5
     assert table["a"]["sum"] == pytest.approx((3.25 + 3) / 2)
@@ -317,68 +234,118 @@ def test_by_class_averages_over_the_captions_of_a_trial_and_then_over_trials():
         "captions": 0.5,
         **{"score": 0.8, "score_std": 0.0, "sum": 2.0, "sum_std": 0.0, "normalized": 1.0, "normalized_std": 0.0},
     }
+    never_right = replace(CLASSES, scores=np.full((4, 2), [0.9, 0.1])).by_class()["b"]
+    assert "normalized" not in never_right
+    assert never_right["sum"] == 2.0
 
 
-def test_a_class_that_the_attacker_never_gets_right_has_no_normalized_mean():
-    wrong = replace(hand_made(), scores=np.full((4, 2), [0.9, 0.1]))
-    assert "normalized" not in wrong.by_class()["b"]
-    assert wrong.by_class()["b"]["sum"] == 2.0
+def test_a_caption_counts_for_each_task_of_its_image_and_for_no_other():
+    table = TASKS.by_class()
+    assert table["dog"]["captions"] == 1
+    assert table["dog"]["sum"] == pytest.approx((7 + 3) / 2)
+    assert table["dog"]["score"] == pytest.approx((0.9 + 0.4) / 2)
+    assert table["dog"]["normalized"] == pytest.approx(7 / 5)  # below a half, the second trial is not right
+    assert table["cake"]["captions"] == 1.5
+    assert table["cake"]["sum"] == pytest.approx(((2 + 5) / 2 - 3) / 2)
+    assert table["cake"]["normalized"] == pytest.approx((2 / np.sqrt(2) + 1) / 2)
 
 
-def test_by_word_averages_wherever_the_word_stands():
-    table = hand_made().by_word(least=1)
+def test_by_word_averages_wherever_the_word_occurs():
+    table = CLASSES.by_word(least=1)
     assert [row["word"] for row in table["a"]] == ["y", "x", "z"]
     assert table["a"][0] == {"word": "y", "mean": pytest.approx((4 - 1 + 2) / 3), "count": 3}
     assert [row["word"] for row in table["b"]] == ["z", "x", "y"]
-    assert [row["word"] for row in hand_made().by_word(least=2)["a"]] == ["y", "x"]
+    assert [row["word"] for row in CLASSES.by_word(least=2)["a"]] == ["y", "x"]
     with pytest.raises(ValueError, match="least must be a whole number of 1 or more, not 0"):
-        hand_made().by_word(least=0)
+        CLASSES.by_word(least=0)
 
 
 def test_one_caption_is_shown_with_the_means_over_its_trials():
-    assert hand_made().of(10) == {
+    assert CLASSES.of(10) == {
         "words": ["x", "y"],
         "values": {"a": [2.0, 3.0], "b": [-2.0, -3.0]},
         "scores": {"a": pytest.approx(0.8), "b": pytest.approx(0.2)},
         "trials": 2,
         "attribute": "a",
     }
+    assert [TASKS.of(row)["tasks"] for row in (10, 11, 12)] == [["dog", "cake"], ["cake"], []]
+    assert TASKS.of(11)["values"] == {"dog": [-2.0], "cake": [5.0]}
+    assert "attribute" not in TASKS.of(10)
     with pytest.raises(ValueError, match=r"captions\[9\] is in no trial's test split"):
-        hand_made().of(9)
+        CLASSES.of(9)
 
 
 # --- what cannot be explained ---
 
 
 @pytest.mark.parametrize(
-    ("encoder", "message"),
+    ("arguments", "message"),
     [
-        ("bert-finetuned", r"encoder 'bert-finetuned' cannot be explained; choose one of bow, linear, lstm"),
-        ("gru", r"encoder 'gru' is unknown; choose one of bow, linear, lstm"),
-        ("no_module:Class", r"encoder 'no_module:Class' cannot be imported"),
-        (3, r"encoder 3 is no class of torch.nn.Module"),
+        ({"encoder": "bert-finetuned"}, r"'bert-finetuned' cannot be explained; choose one of bow, linear, lstm"),
+        ({"encoder": "gru"}, r"encoder 'gru' is unknown; choose one of bow, linear, lstm"),
+        ({"encoder": "no_module:Class"}, r"encoder 'no_module:Class' cannot be imported"),
+        ({"captions": ["", *people()[0][1:]]}, r"predictions\[0\] is empty"),
+        ({"seed": -1}, r"seed must be a whole number of 0 or more"),
+        ({"direction": "both"}, r"direction 'both' is unknown; choose one of a_to_t, t_to_a"),
+        ({"tasks": objects()[2]}, r"tasks has no meaning in direction 'a_to_t'; .* give direction='t_to_a'"),
     ],
 )
-def test_an_encoder_that_cannot_be_explained_is_named(encoder, message):
+def test_bad_arguments_are_named(arguments, message):
+    captions, labels = people()
     with pytest.raises(ValueError, match=message):
-        attribute_captions(*planted(), encoder=encoder)
+        attribute_captions(**{"captions": captions, "attributes": labels} | arguments)
 
 
-def test_without_captum_networks_say_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(parts, "find_spec", lambda name: None)
-    captions, labels = planted()
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"attribute_lexicon": "gender"}, r"attribute_lexicon has no meaning in direction 't_to_a'"),
+        ({"tasks": None}, r"tasks is missing: direction 't_to_a' needs .* give tasks, or references"),
+        ({"classes": ["dog", "wine"]}, r"classes\[1\] 'wine' is not a task that an image shows; .* cake, dog, tie"),
+        ({"classes": "dog"}, r"classes must list one or more tasks, each once, not 'dog'"),
+        ({"classes": ["dog", "dog"]}, r"classes must list one or more tasks, each once"),
+        ({"classes": []}, r"classes must list one or more tasks"),
+        ({"preset": "lic-2022"}, r"preset 'lic-2022' is unknown; choose one of dbac-2026"),
+    ],
+)
+def test_bad_arguments_from_t_to_a_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        of_objects(**arguments)
+
+
+def test_without_captum_nothing_is_trained(monkeypatch):
+    monkeypatch.setattr("captionbias.explain.contributions.find_spec", lambda name: None)
+    monkeypatch.setattr(module, "run_trials", None)
     with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
-        attribute_captions(captions, labels)
-    assert attribute_captions(captions, labels, preset="fast").largest_delta < 1e-9
+        attribute_captions(*people())
 
 
-def test_bad_captions_are_named():
-    captions, labels = planted()
-    with pytest.raises(ValueError, match=r"predictions\[7\] is empty"):
-        attribute_captions([*captions[:7], "", *captions[8:]], labels)
+# --- the attackers that gave the score ---
 
 
-def test_captions_of_one_length_are_put_together():
-    groups = of_equal_length(np.array([3, 1, 3, 3, 2]), most=2)
-    assert [group.tolist() for group in groups] == [[1], [4], [0, 2], [3]]
-    assert of_equal_length(np.zeros(0, np.int64), most=2) == [] or not len(of_equal_length(np.zeros(0, int), 2)[0])
+@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+def test_the_attackers_of_lic_explain_the_score_that_they_gave(encoder):
+    """Kept, they are as many as were requested, and their answers are those that LIC is made of."""
+    planted = vars(plant(240, captions=2, a_to_t=0.9))
+    settings = {"preset": "fast", "encoder": encoder, "trials": 3, "bootstrap": 0, "cache": False}
+    measured = lic.measure(**planted, **settings, keep_attackers=3, details=True)
+    assert measured.flat() == lic(**planted, **settings, details=True)
+    found = explain(measured)
+    for number, row in enumerate(measured.details["trials"]["m"]):
+        of_trial = np.flatnonzero(found.trials == number)
+        truth = found.scores[of_trial, found.truth[of_trial]]
+        right = found.scores[of_trial].argmax(axis=1) == found.truth[of_trial]
+        assert 100 * (truth * right).mean() == pytest.approx(row["lic"], abs=0.1)  # LSTMs answer in bf16
+    assert {"handbag", "teddy", "bear", "cake"} & {row["word"] for row in found.by_word(least=3)["female"][:3]}
+    one = explain(lic.measure(**planted, **settings, keep_attackers=1))
+    np.testing.assert_array_equal(one.values, found.values[: len(one.values)])
+
+
+def test_the_attackers_of_dbac_explain_what_tells_a_planted_task():
+    planted = vars(plant(240, captions=2, t_to_a=0.9))
+    settings = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False, "alignment": "constant"}
+    measured = dbac.measure(**planted, **settings, keep_attackers=2)
+    women = explain(measured, "t_to_a", classes=["handbag"]).by_word(least=3)["handbag"]
+    assert {row["word"] for row in women[:3]} & {"woman", "lady", "girl"}
+    with pytest.raises(ValueError, match="keep_attackers=1 or more"):
+        explain(dbac.measure(**planted, **settings), "t_to_a")

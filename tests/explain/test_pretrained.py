@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from captionbias.attackers import recipes
-from captionbias.attackers.base import Examples, Trial, score_classes, score_tasks
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.base import Examples, Trial
+from captionbias.attackers.neural import frozen
 from captionbias.attackers.registry import find_attacker
-from captionbias.explain import pretrained
 from captionbias.explain.attributions import attribute_captions
 from captionbias.explain.contributions import TOLERANCE, contributions
-from captionbias.explain.models import fit, log_probabilities
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN, Tokens
 
@@ -37,20 +34,19 @@ def quick_heads():
         for name in ("SENTENCES", "BERT_FROZEN"):
             recipe = getattr(recipes, name)
             quick = replace(recipe, schedule=replace(recipe.schedule, learning_rate=5e-3, batch=32, epochs=8))
-            patch.setattr(pretrained, name, quick)
             patch.setattr(f"captionbias.attackers.registry.{name}", quick)
         yield
 
 
-def made(kind: str = "classes") -> Trial:
+def made() -> Trial:
     """Masked captions with words of several pieces, unknown words, and one caption without any word."""
     random = np.random.default_rng(3)
     common = ["by", "the", "road", "red", "skateboarders", "café", "1950s", "."]
     signs = ["handbag", "surfboarder"]
-    targets = np.arange(N) % 2 if kind == "classes" else random.random((N, 2)) < 0.4
+    targets = np.arange(N) % 2
     captions = []
     for row in range(N):
-        shown = np.flatnonzero(targets[row]) if kind == "tasks" else [row % 2] * (random.random() < 0.8)
+        shown = [row % 2] * (random.random() < 0.8)
         words = random.choice(common, size=random.integers(1, 6)).tolist()
         captions.append(["a", "<gender>", *random.permutation([*words, *(signs[number] for number in shown)])])
     captions[-1] = []
@@ -60,12 +56,17 @@ def made(kind: str = "classes") -> Trial:
     ids = np.array([numbers[word] for caption in captions for word in caption], np.int32)
     offsets = np.concatenate(([0], np.cumsum([len(caption) for caption in captions])))
     examples = Examples(Tokens(ids, offsets, tuple(words)), targets, 2, "<gender>")
-    return Trial(kind, examples, np.arange(N - TESTED), np.arange(N - TESTED, N), 1)
+    return Trial("masked", examples, np.arange(N - TESTED), np.arange(N - TESTED, N), 1)
+
+
+def fitted(trial: Trial, minilm: str) -> frozen.FittedHead:
+    (attacker,) = find_attacker(minilm, "fp32", cache=False).fit([trial])
+    return attacker
 
 
 @pytest.fixture(scope="module")
 def attacker(minilm):
-    return fit(made(), minilm, "fp32", cache=False)
+    return fitted(made(), minilm)
 
 
 @pytest.fixture(scope="module")
@@ -73,30 +74,12 @@ def found(attacker):
     return contributions(attacker, attacker.trial.test)
 
 
-def settings(minilm: str, encoder: str) -> dict[str, str]:
-    return {"encoder": "bert-frozen", "model": minilm} if encoder == "bert-frozen" else {"encoder": minilm}
-
-
-@pytest.mark.parametrize(
-    ("encoder", "kind", "precision"),
-    [
-        ("sentences", "classes", "fp32"),
-        ("sentences", "classes", "bf16"),
-        ("sentences", "tasks", "fp32"),
-        ("bert-frozen", "classes", "fp32"),
-    ],
-)
-def test_a_kept_head_gives_the_scores_of_the_engine(minilm, encoder, kind, precision):
-    """But for what 16 bits leave of the engine's embeddings."""
-    trial = made(kind)
-    given = settings(minilm, encoder)
-    logits = fit(trial, precision=precision, cache=False, **given).logits(trial.test)
-    truth = trial.examples.targets[trial.test]
-    here = score_tasks(logits, truth) if kind == "tasks" else score_classes(log_probabilities(logits), truth)
-    (engine,) = run_trials([trial], find_attacker(**given, precision=precision, cache=False), cache=False)
-    within = 0.02 if precision == "fp32" else 0.5
-    np.testing.assert_allclose(here.log_probability, engine.log_probability, atol=within)
-    assert np.std(engine.log_probability) > 0.2
+def test_through_the_encoder_the_answers_are_those_of_the_kept_embeddings(attacker):
+    """But for what 16 bits leave of these."""
+    logits, truth = attacker.logits(attacker.trial.test)[:, 0], attacker.trial.examples.targets[attacker.trial.test]
+    here = -np.logaddexp(0, np.where(truth, -logits, logits))
+    np.testing.assert_allclose(here, attacker.test_scores.log_probability, atol=0.02)
+    assert np.std(here) > 0.2
 
 
 def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_mask_tokens(attacker, found):
@@ -150,7 +133,7 @@ def test_masked_words_say_nothing(attacker, found):
 
 def test_the_values_of_a_caption_do_not_depend_on_the_captions_beside_it(attacker, found):
     rows, tokens = attacker.trial.test, attacker.trial.examples.tokens
-    for place in (0, TESTED // 2, TESTED - 1):
+    for place in (0, TESTED - 1):
         alone = contributions(attacker, rows[place : place + 1]).values
         start = int(tokens.select(rows[:place]).offsets[-1])
         np.testing.assert_allclose(found.values[start : start + len(alone)], alone, atol=1e-4)
@@ -159,60 +142,37 @@ def test_the_values_of_a_caption_do_not_depend_on_the_captions_beside_it(attacke
 def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
     trial = made()
     long = tokenize(["by the road " * 100 + "handbag", *["by the road"] * (N - 1)])
-    cut = fit(replace(trial, examples=replace(trial.examples, tokens=long)), minilm, "fp32", cache=False)
+    cut = fitted(replace(trial, examples=replace(trial.examples, tokens=long)), minilm)
     assert cut.pieces(np.array([0])) == 256
     word = cut.word_of_piece(np.array([0]))
     assert word.max() == 253
     assert word[0, [0, -1]].tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize(("direction", "encoder"), [("t_to_a", "sentences"), ("a_to_t", "bert-frozen")])
-def test_the_word_that_gives_it_away_is_on_top(minilm, direction, encoder):
+def test_the_word_that_gives_a_task_away_is_on_top_under_a_bert_head_too(minilm):
     random = np.random.default_rng(2)
-    captions, labels, tasks = [], [], []
-    for row in range(50):
-        filler = " ".join(random.choice(["by", "the", "road", "red"], size=2))
-        captions.append(f"a {('woman', 'man')[row % 2]} {('cooking', 'surfing')[row % 2]} {filler}")
-        labels.append(("female", "male")[row % 2])
-        tasks.append([("oven", "surfboard")[row % 2]])
-    given = {"tasks": tasks, "classes": ["surfboard"]} if direction == "t_to_a" else {}
-    given |= settings(minilm, encoder)
-    found = attribute_captions(captions, labels, direction=direction, precision="fp32", **given)
-    last = found.classes[-1]
-    assert last == ("surfboard" if direction == "t_to_a" else "male")
-    assert found.by_word(least=2)[last][0]["word"] == "surfing"
+    fillers = [" ".join(random.choice(["by", "the", "road", "red"], size=2)) for _ in range(50)]
+    captions = [f"a person {('cooking', 'surfing')[row % 2]} {filler}" for row, filler in enumerate(fillers)]
+    given = {"direction": "t_to_a", "tasks": [["oven"], ["surfboard"]] * 25, "classes": ["surfboard"]}
+    head = {"encoder": "bert-frozen", "model": minilm, "precision": "fp32"}
+    found = attribute_captions(captions, ["female", "male"] * 25, **given, **head)
+    assert found.by_word(least=2)["surfboard"][0]["word"] == "surfing"
     assert found.largest_delta < 0.2
     assert "|method:integrated_gradients,mask,0.01|" in found.signature
 
 
-def test_an_encoder_that_puts_words_before_captions_is_refused(minilm, monkeypatch):
-    from captionbias.attackers.pretrained import encoding
+def test_an_encoder_that_answers_otherwise_to_embeddings_is_refused(attacker, monkeypatch):
+    load = frozen.load_encoder
 
-    load = encoding.load_encoder
-
-    def with_prompt(*given):
-        loaded = load(*given)
-        loaded.prompts, loaded.default_prompt_name = {"own": "classify the weather of tomorrow in France: "}, "own"
+    def turned(*arguments):
+        loaded = load(*arguments)
+        features = loaded.forward
+        monkeypatch.setattr(
+            loaded, "forward", lambda inputs: {"sentence_embedding": -features(inputs)["sentence_embedding"]}
+        )
         return loaded
 
-    monkeypatch.setattr(encoding, "load_encoder", with_prompt)
+    monkeypatch.setattr(frozen, "load_encoder", turned)
+    other = replace(attacker, whole=replace(attacker.whole))
     with pytest.raises(ValueError, match=r"cannot be explained \(it answers otherwise to the embeddings of words"):
-        fit(made(), minilm, "fp32", cache=False)
-
-
-def test_embeddings_are_kept_where_the_engine_keeps_them(minilm, own_cache: Path, monkeypatch):
-    from transformers import BertModel
-
-    trial = made()
-    run_trials([trial], find_attacker(minilm, "fp32"))
-    assert list(own_cache.glob("embeddings-*.npz"))
-    read = []
-    forward = BertModel.forward
-
-    def counted(self, *given, **named):
-        read.append(named.get("input_ids"))
-        return forward(self, *given, **named)
-
-    monkeypatch.setattr(BertModel, "forward", counted)
-    fit(trial, minilm, "fp32")
-    assert all(numbers is None for numbers in read)
+        contributions(other, attacker.trial.test)

@@ -28,6 +28,7 @@ import captionbias
 TOKEN = "hf_writes"
 REPO = r"(?P<kind>models|datasets|spaces)/(?P<repo>[^/]+/[^/]+)"
 WEB_REPO = r"(?P<kind>datasets/|spaces/|)(?P<repo>[^/]+/[^/]+)"
+Answer = tuple[int, dict[str, str], bytes]  # status, headers, body
 GIT_ATTRIBUTES = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
 
 
@@ -44,12 +45,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit: its files as bytes, and which of them lie in large-file storage."""
-
     oid: str
     message: str
     files: dict[str, bytes]
-    large: frozenset[str]
 
 
 @dataclass
@@ -65,19 +63,20 @@ class Repo:
     def files(self) -> dict[str, bytes]:
         return self.commits[-1].files
 
-    def at(self, revision: str) -> Commit | None:
-        if revision == "main":
-            return self.commits[-1]
-        return next((commit for commit in [*self.commits, *self.pulls] if commit.oid == revision), None)
+    def at(self, revision: str) -> Commit:
+        for commit in [*self.commits, *self.pulls]:
+            if revision == commit.oid or (revision == "main" and commit is self.commits[-1]):
+                return commit
+        raise RefusedError(404, "Revision not found", "RevisionNotFound")
 
 
 class RefusedError(Exception):
     """An answer that is an error, with the headers by which the real Hub tells why."""
 
-    def __init__(self, status: int, message: str, code: str = "", **headers: str) -> None:
+    def __init__(self, status: int, message: str, code: str = "") -> None:
         super().__init__(message)
         self.status = status
-        self.headers = {"X-Error-Message": message, **({"X-Error-Code": code} if code else {}), **headers}
+        self.headers = {"X-Error-Message": message, **({"X-Error-Code": code} if code else {})}
 
 
 class Hub:
@@ -90,7 +89,6 @@ class Hub:
         self.large: dict[str, bytes] = {}
         self.requests: list[Request] = []
         self.faults: dict[tuple[str, str], RefusedError] = {}
-        self.page = 1000
         self.url = ""
         self.lock = threading.Lock()
 
@@ -102,14 +100,13 @@ class Hub:
         return [request for request in self.requests if "/commit/" in request.path]
 
     def add(self, kind: str, repo: str, files: dict[str, bytes], private: bool = False) -> Repo:
-        """A repository as somebody left it; Parquet lies in large-file storage."""
+        """A repository as somebody left it."""
         files = {".gitattributes": GIT_ATTRIBUTES, **files}
-        made = Repo(private, "gradio" if kind == "spaces" else None, [])
-        made.commits.append(_commit("before", files, frozenset(path for path in files if path.endswith(".parquet"))))
+        made = Repo(private, "gradio" if kind == "spaces" else None, [_commit("before", files)])
         self.repos[kind, repo] = made
         return made
 
-    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+    def answer(self, request: Request) -> Answer:
         for (method, pattern), fault in self.faults.items():
             if request.method == method and re.search(pattern, request.path):
                 raise fault
@@ -138,9 +135,9 @@ class Hub:
             raise RefusedError(403, "You don't have write access to this repository")
 
 
-def _commit(message: str, files: dict[str, bytes], large: frozenset[str]) -> Commit:
+def _commit(message: str, files: dict[str, bytes]) -> Commit:
     oid = sha1(repr((message, sorted((path, sha256(data).digest()) for path, data in files.items()))).encode())
-    return Commit(oid.hexdigest(), message, files, large)
+    return Commit(oid.hexdigest(), message, files)
 
 
 def blob_oid(data: bytes) -> str:
@@ -148,126 +145,92 @@ def blob_oid(data: bytes) -> str:
     return sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
-def _json(content: Any, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    return 200, {"Content-Type": "application/json", **headers}, json.dumps(content).encode()
+def _json(content: Any, status: int = 200) -> Answer:
+    return status, {"Content-Type": "application/json"}, json.dumps(content).encode()
 
 
-def _at(repo: Repo, revision: str) -> Commit:
-    commit = repo.at(revision)
-    if commit is None:
-        raise RefusedError(404, "Revision not found", "RevisionNotFound")
-    return commit
-
-
-def info(
-    hub: Hub, request: Request, kind: str, repo: str, revision: str | None = None
-) -> tuple[int, dict[str, str], bytes]:
+def info(hub: Hub, request: Request, kind: str, repo: str, revision: str | None = None) -> Answer:
     found = hub.find(request, kind, repo)
-    commit = _at(found, revision or "main")
+    commit = found.at(revision or "main")
     return _json({"id": repo, "sha": commit.oid, "private": found.private, "sdk": found.sdk, "tags": []})
 
 
-def entries(commit: Commit) -> list[dict[str, Any]]:
-    """Folders and files as the Hub describes them."""
-    folders = {"/".join(path.split("/")[:depth]) for path in commit.files for depth in range(1, path.count("/") + 1)}
-    found: list[dict[str, Any]] = [{"type": "directory", "path": path, "oid": "0" * 40} for path in sorted(folders)]
-    for path, data in sorted(commit.files.items()):
-        entry = {"type": "file", "path": path, "size": len(data), "oid": blob_oid(data)}
-        if path in commit.large:
-            pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n"
-            pointer %= (sha256(data).hexdigest().encode(), len(data))
-            entry["oid"] = blob_oid(pointer)
-            entry["lfs"] = {"oid": sha256(data).hexdigest(), "size": len(data), "pointerSize": len(pointer)}
-        found.append(entry)
-    return found
-
-
-def tree(
-    hub: Hub, request: Request, kind: str, repo: str, revision: str, folder: str | None = None
-) -> tuple[int, dict[str, str], bytes]:
-    start = f"{folder}/" if folder else ""
-    below = [
-        entry for entry in entries(_at(hub.find(request, kind, repo), revision)) if entry["path"].startswith(start)
+def tree(hub: Hub, request: Request, kind: str, repo: str, revision: str, folder: str | None = None) -> Answer:
+    files = hub.find(request, kind, repo).at(revision).files
+    folders = {"/".join(path.split("/")[:depth]) for path in files for depth in range(1, path.count("/") + 1)}
+    entries: list[dict[str, Any]] = [{"type": "directory", "path": path, "oid": "0" * 40} for path in sorted(folders)]
+    entries += [
+        {"type": "file", "path": path, "size": len(data), "oid": blob_oid(data)} for path, data in sorted(files.items())
     ]
+    start = f"{folder}/" if folder else ""
+    below = [entry for entry in entries if entry["path"].startswith(start)]
     if request.query.get("recursive", "").lower() != "true":
         below = [entry for entry in below if "/" not in entry["path"].removeprefix(start)]
-    first = int(request.query.get("cursor", 0))
-    more = first + hub.page < len(below)
-    following = f'<{hub.url}{request.path}?recursive=true&cursor={first + hub.page}>; rel="next"'
-    return _json(below[first : first + hub.page], **({"Link": following} if more else {}))
+    return _json(below)
 
 
-def paths_info(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> tuple[int, dict[str, str], bytes]:
-    asked = parse_qs(request.body.decode())["paths"]
-    return _json([entry for entry in entries(_at(hub.find(request, kind, repo), revision)) if entry["path"] in asked])
-
-
-def resolve(
-    hub: Hub, request: Request, kind: str, repo: str, revision: str, path: str
-) -> tuple[int, dict[str, str], bytes]:
-    commit = _at(hub.find(request, kind.rstrip("/") or "models", repo), revision)
+def resolve(hub: Hub, request: Request, kind: str, repo: str, revision: str, path: str) -> Answer:
+    commit = hub.find(request, kind.rstrip("/") or "models", repo).at(revision)
     if path not in commit.files:
         raise RefusedError(404, "Entry not found", "EntryNotFound")
     data = commit.files[path]
     return 200, {"ETag": f'"{blob_oid(data)}"', "X-Repo-Commit": commit.oid}, data
 
 
-def create(hub: Hub, request: Request) -> tuple[int, dict[str, str], bytes]:
-    asked = json.loads(request.body)
-    kind, owner = asked["type"] + "s", asked["organization"]
-    repo = f"{owner}/{asked['name']}"
+def create(hub: Hub, request: Request) -> Answer:
+    sent = json.loads(request.body)
+    kind, owner = sent["type"] + "s", sent["organization"]
+    repo = f"{owner}/{sent['name']}"
     if owner not in hub.owners:
         raise RefusedError(404, f"There is no {owner} here")
     hub.check_write(request, repo)
     if (kind, repo) in hub.repos:
-        raise RefusedError(409, "You already created this repo")
+        return _json({"error": "You already created this repo", "url": f"{hub.url}/{kind}/{repo}"}, status=409)
     started = {"README.md": b"---\ntitle: a template\n---\n"} if kind == "spaces" else {}
-    hub.add(kind, repo, started, private=asked.get("visibility") == "private").sdk = asked.get("sdk")
+    hub.add(kind, repo, started, private=sent.get("visibility") == "private").sdk = sent.get("sdk")
     return _json({"url": f"{hub.url}/{kind}/{repo}"})
 
 
-def validate(hub: Hub, request: Request) -> tuple[int, dict[str, str], bytes]:
-    asked = json.loads(request.body)
-    card = yaml.safe_load(asked["content"].split("---")[1])
+def validate(hub: Hub, request: Request) -> Answer:
+    sent = json.loads(request.body)
+    card = yaml.safe_load(sent["content"].split("---")[1])
     errors = [{"message": f'"{name}" is not allowed'} for name in card if name == "wrong"]
-    status, headers, body = _json({"errors": errors, "warnings": []})
-    return (400 if errors else status), headers, body
+    return _json({"errors": errors, "warnings": []}, status=400 if errors else 200)
 
 
-def preupload(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> tuple[int, dict[str, str], bytes]:
-    commit = _at(hub.find(request, kind, repo), revision)
+def preupload(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> Answer:
+    commit = hub.find(request, kind, repo).at(revision)
     hub.check_write(request, repo)
     files = []
-    for asked in json.loads(request.body)["files"]:
-        sample = base64.b64decode(asked["sample"])
-        if len(sample) != min(asked["size"], 512):
-            raise RefusedError(400, f"{asked['path']}: the sample is not the file's first 512 bytes")
-        large = asked["path"].endswith(".parquet")
-        there = commit.files.get(asked["path"])
+    for sent in json.loads(request.body)["files"]:
+        sample = base64.b64decode(sent["sample"])
+        if len(sample) != min(sent["size"], 512):
+            raise RefusedError(400, f"{sent['path']}: the sample is not the file's first 512 bytes")
+        large = sent["path"].endswith(".parquet")
+        there = commit.files.get(sent["path"])
         oid = None if there is None else sha256(there).hexdigest() if large else blob_oid(there)
         mode = "lfs" if large else "regular"
-        files.append({"path": asked["path"], "uploadMode": mode, "shouldIgnore": False, "oid": oid})
+        files.append({"path": sent["path"], "uploadMode": mode, "shouldIgnore": False, "oid": oid})
     return _json({"files": files})
 
 
-def batch(hub: Hub, request: Request, kind: str, repo: str) -> tuple[int, dict[str, str], bytes]:
+def batch(hub: Hub, request: Request, kind: str, repo: str) -> Answer:
     hub.find(request, kind.rstrip("/") or "models", repo)
-    asked = json.loads(request.body)
+    sent = json.loads(request.body)
     if request.token is None:
         raise RefusedError(401, "Invalid username or password.")
-    if asked.get("ref"):
+    if sent.get("ref"):
         hub.check_write(request, repo)
     objects = []
-    for thing in asked["objects"]:
+    for thing in sent["objects"]:
         answer = {"oid": thing["oid"], "size": thing["size"]}
         if thing["oid"] not in hub.large:
-            upload = {"href": f"{hub.url}/storage/{thing['oid']}/{thing['size']}"}
-            answer["actions"] = {"upload": upload, "verify": {"href": f"{hub.url}/verify/{repo}"}}
+            answer["actions"] = {"upload": {"href": f"{hub.url}/storage/{thing['oid']}/{thing['size']}"}}
         objects.append(answer)
     return _json({"transfer": "basic", "objects": objects})
 
 
-def store(hub: Hub, request: Request, oid: str, size: str) -> tuple[int, dict[str, str], bytes]:
+def store(hub: Hub, request: Request, oid: str, size: str) -> Answer:
     if request.token is not None:
         raise RefusedError(400, "The token was sent to the storage, which is somebody else's")
     if len(request.body) != int(size) or sha256(request.body).hexdigest() != oid:
@@ -276,14 +239,7 @@ def store(hub: Hub, request: Request, oid: str, size: str) -> tuple[int, dict[st
     return 200, {}, b""
 
 
-def verify(hub: Hub, request: Request, repo: str) -> tuple[int, dict[str, str], bytes]:
-    asked = json.loads(request.body)
-    if len(hub.large.get(asked["oid"], b"")) != asked["size"]:
-        raise RefusedError(422, "The upload is not there")
-    return _json({})
-
-
-def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> tuple[int, dict[str, str], bytes]:
+def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> Answer:
     found = hub.find(request, kind, repo)
     hub.check_write(request, repo)
     if revision != "main":
@@ -292,7 +248,7 @@ def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> t
     before = found.commits[-1]
     if head["value"].get("parentCommit", before.oid) != before.oid:
         raise RefusedError(412, "A commit has happened since. Please refresh and try again.")
-    files, large = dict(before.files), set(before.large)
+    files = dict(before.files)
     for operation in operations:
         key, value = operation["key"], operation["value"]
         path = value["path"]
@@ -300,19 +256,17 @@ def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> t
             if path not in files:
                 raise RefusedError(404, "A file with this name doesn't exist", "EntryNotFound")
             del files[path]
-            large.discard(path)
         elif key == "lfsFile":
             if len(hub.large.get(value["oid"], b"")) != value["size"]:
                 raise RefusedError(400, f"{path} points to a large file that was not uploaded")
             files[path] = hub.large[value["oid"]]
-            large.add(path)
         elif key == "file" and not path.endswith(".parquet"):
             files[path] = base64.b64decode(value["content"], validate=True)
         else:
             raise RefusedError(400, f"{key} of {path} is nothing that a commit has")
     if files == before.files:
         raise RefusedError(400, "No files have been modified since the last commit")
-    made = _commit(head["value"]["summary"], files, frozenset(large))
+    made = _commit(head["value"]["summary"], files)
     answer = {"commitUrl": f"{hub.url}/{kind}/{repo}/commit/{made.oid}", "commitOid": made.oid}
     if request.query.get("create_pr") == "1":
         found.pulls.append(made)
@@ -325,14 +279,12 @@ def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> t
 ROUTES: list[tuple[str, str, Any]] = [
     ("GET", rf"/api/{REPO}(/revision/(?P<revision>[^/]+))?", info),
     ("GET", rf"/api/{REPO}/tree/(?P<revision>[^/]+)(/(?P<folder>.+))?", tree),
-    ("POST", rf"/api/{REPO}/paths-info/(?P<revision>[^/]+)", paths_info),
     ("GET HEAD", rf"/{WEB_REPO}/resolve/(?P<revision>[^/]+)/(?P<path>.+)", resolve),
     ("POST", r"/api/repos/create", create),
     ("POST", r"/api/validate-yaml", validate),
     ("POST", rf"/api/{REPO}/preupload/(?P<revision>[^/]+)", preupload),
     ("POST", rf"/{WEB_REPO}\.git/info/lfs/objects/batch", batch),
     ("PUT", r"/storage/(?P<oid>[0-9a-f]{64})/(?P<size>\d+)", store),
-    ("POST", r"/verify/(?P<repo>[^/]+/[^/]+)", verify),
     ("POST", rf"/api/{REPO}/commit/(?P<revision>[^/]+)", commit),
 ]
 

@@ -1,33 +1,34 @@
-"""Files that people named: written whole or not at all, refused before the work where they cannot be."""
+"""Files that people name: written whole or not at all, refused before the work where they cannot be."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
+from functools import partial
 
 import pytest
 
-from captionbias.io.files import check_writable, replacing
+from captionbias.io.files import check_writable, replacing, write_text
+
+write = partial(write_text, "new")
 
 
-def write(path):
-    with replacing(path) as part:
-        part.write_text("new")
-
-
-@pytest.fixture(params=["missing/result.json", "file/result.json", "folder", "x" * 300])
+@pytest.fixture(params=["missing/result.json", "file/result.json", "folder", "pipe", "x" * 300])
 def unwritable(request, tmp_path):
     (tmp_path / "file").write_text("a file")
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     return tmp_path / request.param
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
 @pytest.mark.parametrize("call", [check_writable, write])
 def test_a_place_that_cannot_be_written_is_named_and_left_as_it_was(unwritable, tmp_path, call):
     with pytest.raises(ValueError, match=re.escape(str(unwritable)) + r" cannot be written \(.+\): name a file"):
         call(unwritable)
-    assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder"]
+    assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_checking_a_place_writes_nothing_and_changes_nothing(tmp_path):
@@ -39,40 +40,29 @@ def test_checking_a_place_writes_nothing_and_changes_nothing(tmp_path):
     assert path.read_text() == "old"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="pipes")
-@pytest.mark.parametrize("call", [check_writable, write])
-def test_what_is_no_file_is_refused_and_stays(call, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="pipe cannot be written"):
-        call(tmp_path / "pipe")
-    assert (tmp_path / "pipe").is_fifo()
-
-
 def test_a_file_that_fails_half_way_leaves_the_old_one_and_nothing_else(tmp_path):
     path = tmp_path / "result.json"
     path.write_text("old")
-    with pytest.raises(UnicodeEncodeError), replacing(path) as part:
-        part.write_text("new \ud800", encoding="utf-8")
+    with pytest.raises(UnicodeEncodeError):
+        write_text("new \ud800", path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["result.json"]
 
 
-def test_the_old_file_stands_until_all_is_written(tmp_path):
+def test_two_writers_do_not_write_into_each_other_and_the_old_file_stays_until_all_is_written(tmp_path):
     path = tmp_path / "result.json"
     path.write_text("old")
-    with replacing(path) as part:
-        part.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-
-
-def test_two_writers_of_one_file_do_not_write_into_each_other(tmp_path):
-    path = tmp_path / "result.json"
     with replacing(path) as one, replacing(path) as other:
         one.write_text("one")
         other.write_text("other")
+        assert path.read_text() == "old"
     assert path.read_text() == "one"
     assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_a_text_keeps_its_line_breaks(tmp_path):
+    write_text("é\r\nb\n", tmp_path / "all.csv")
+    assert (tmp_path / "all.csv").read_bytes() == "é\r\nb\n".encode()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links")

@@ -22,11 +22,11 @@ def read(**given_labels):
         ("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks")
     )
     settings = {"attribute_lexicon": "gender", "task_lexicon": "coco_objects", "tokenizer": "words"}
-    return read_labels(**everything | given_labels, **settings)
+    return read_labels(None, **everything | given_labels, **settings)
 
 
 def pairs_of(labels):
-    return Pairs.of(labels, random_groups(labels.images, seed=0), labels.tasks)
+    return Pairs.of(labels, random_groups(len(labels), seed=0), labels.tasks)
 
 
 def test_the_total_of_rows_counts_those_with_any_label():

@@ -78,7 +78,7 @@ def test_it_is_the_definition(given_labels):
     wanted = wanted_of(given_labels)
     if wanted[0] is None:
         with pytest.raises(
-            ValueError, match=r"^tasks: none stands with an attribute value in the data and in the predictions"
+            ValueError, match=r"^tasks: none occurs with an attribute value in the data and in the predictions"
         ):
             ba_mals(**given_labels, bootstrap=0)
     else:

@@ -53,9 +53,9 @@ def of_50_women_and_50_men(predictions, references):
 @pytest.fixture
 def small_lstm(monkeypatch):
     """DBAC's own attacker with little to compute; the recipe itself is not the point."""
-    recipe = RECIPES["lstm"]
+    recipe = RECIPES["lstm-dbac"]
     small = replace(recipe, encoder=Recurrent("lstm", 8), embedding=8, schedule=replace(recipe.schedule, epochs=1))
-    monkeypatch.setitem(RECIPES, "lstm", small)
+    monkeypatch.setitem(RECIPES, "lstm-dbac", small)
 
 
 # Captions whose attacker we know: a clue gives the attribute away, wrongly in one caption of five; other clues give the
@@ -575,3 +575,28 @@ def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
         assert trials(two, direction) == rows[:2]
         assert len({row["dbac"] for row in rows}) == 5
         assert alone[f"dbac_{direction}"] == rows[3]["dbac"]
+
+
+def test_details_report_which_test_captions_of_each_side_are_also_in_training(tmp_path):
+    images, trials = 100, 3
+    labels = ["female", "male"] * (images // 2)
+    twice = [f"a dog near w{image // 2}" for image in range(images)]
+    same = [["a dog near us"] for _ in range(images)]
+    found = dbac(
+        predictions=twice,
+        references=same,
+        attributes=labels,
+        preset="fast",
+        directions=["a_to_t"],
+        trials=trials,
+        bootstrap=0,
+        cache=tmp_path,
+        details=True,
+    )
+    classes = np.arange(images) % 2
+    shares = []
+    for seed in range(trials):
+        train, test = (set(part.tolist()) for part in stratified_split(classes, 0.2, seed))
+        shares.append(np.mean([image ^ 1 in train for image in test]))
+    assert 0 < np.mean(shares) < 1
+    assert found["details"]["a_to_t"]["seen"] == {"m": pytest.approx(100 * np.mean(shares)), "h": 100.0}

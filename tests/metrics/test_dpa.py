@@ -159,7 +159,7 @@ def test_a_second_run_trains_nothing_and_says_the_same(tmp_path, monkeypatch):
     def trained(*_):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(convex, "bow", trained)
+    monkeypatch.setattr(convex, "_fit", trained)
     assert dpa(**given_labels, **TRIALS, cache=tmp_path) == first
     with pytest.raises(AssertionError, match="trained again"):
         dpa(**given_labels, **TRIALS, cache=False)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from captionbias.captions import check_captions
-from captionbias.metrics import frequent_words as module
+from captionbias.metrics import pair_counts
 from captionbias.metrics.frequent_words import frequent_words
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
@@ -54,7 +54,7 @@ def test_a_word_counts_once_a_caption_but_as_often_as_it_stands_for_its_frequenc
     references = [["a woman with dogs dogs dogs"], ["a man with dogs"], ["a lady with cakes"], ["a guy with cakes"]]
     assert words(references, at_least=1) == ["cakes", "dogs"]
     assert words(references, most=1, at_least=1) == ["dogs"]
-    with pytest.raises(ValueError, match="no word stands in 2 captions"):
+    with pytest.raises(ValueError, match="no word occurs in 2 captions"):
         words(references, at_least=2)
 
 
@@ -78,7 +78,7 @@ def test_equally_frequent_words_are_chosen_by_the_alphabet_whatever_the_order_of
 def test_blocks_of_images_change_nothing(monkeypatch):
     references = plant(images=100, captions=3).references
     whole = words(references, most=15, at_least=5)
-    monkeypatch.setattr(module, "IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(pair_counts, "ROWS_AT_ONCE", 7)
     assert words(references, most=15, at_least=5) == whole
 
 
@@ -89,6 +89,6 @@ def test_it_is_a_lexicon_of_one_word_a_label():
 
 def test_no_word_often_enough_is_refused_with_the_way_out():
     with pytest.raises(
-        ValueError, match=r"^references: no word stands in 9 captions with each of female, male; .*at_least"
+        ValueError, match=r"^references: no word occurs in 9 captions with each of female, male; .*at_least"
     ):
         words([["a woman eats"], ["a man eats"]], at_least=9)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import pair_counts
 from captionbias.metrics import pair_counts as counts
 from captionbias.metrics.gender_error import gender_error
 from captionbias.synthetic import plant
@@ -130,7 +131,7 @@ def planted():
 
 def test_blocks_of_images_change_nothing(planted, monkeypatch):
     whole = gender_error(**planted, bootstrap=20, details=True)
-    monkeypatch.setitem(gender_error.__globals__, "IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(pair_counts, "ROWS_AT_ONCE", 7)
     assert gender_error(**planted, bootstrap=20, details=True) == whole
 
 

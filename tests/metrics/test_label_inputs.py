@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import random
 import re
-import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import label_inputs as labelled
 from captionbias.metrics.ba_mals import ba_mals
 from captionbias.metrics.directional_ba import directional_ba
 from captionbias.metrics.dpa import dpa
 from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.multi_directional_ba import multi_directional_ba
+from captionbias.scores import number_sets
 
 IMAGES = 80
 LEXICON = {"cake": ["cake", "cakes"], "dog": ["dog"], "hot dog": ["hot dog"], "knife": ["knife", "knives"]}
@@ -195,64 +194,22 @@ def test_tasks_that_are_given_take_the_place_of_those_that_human_captions_name(m
     assert scores(of_captions(metric, other)) != scores(found)
 
 
-@each
-def test_blocks_change_nothing_to_the_last_bit(metric, monkeypatch):
-    whole = of_captions(metric, CAPTIONS, details=True), measured(metric, LABELS, details=True)
-    monkeypatch.setattr(labelled, "IMAGES_AT_ONCE", 7)
-    monkeypatch.setattr(labelled, "ROWS_AT_ONCE", 9)
-    assert (of_captions(metric, CAPTIONS, details=True), measured(metric, LABELS, details=True)) == whole
-
-
-def test_a_long_run_holds_the_words_of_one_block_at_a_time(monkeypatch):
-    """300 images of 20 captions of 30 words: less than a third of what all their words take."""
-    captions = {
-        "predictions": ["a woman and a dog"] * 300,
-        "references": [[f"{number} {row} " + "a man and a knife " * 6 for row in range(20)] for number in range(300)],
-        "attributes": VALUES * 150,
-    }
-
-    def peak(images):
-        monkeypatch.setattr(labelled, "IMAGES_AT_ONCE", images)
-        tracemalloc.start()
-        try:
-            directional_ba(**captions, task_lexicon=LEXICON, bootstrap=0)
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    peak(10)  # what is imported or compiled on the first call is not counted
-    assert peak(10) < peak(300) / 3
-
-
 def read(**given_input):
     everything = dict.fromkeys(
         ("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks")
     )
     return read_labels(
-        **everything | {"attribute_lexicon": "gender", "task_lexicon": LEXICON, "tokenizer": "words"} | given_input
+        None,
+        **everything | {"attribute_lexicon": "gender", "task_lexicon": LEXICON, "tokenizer": "words"} | given_input,
     )
-
-
-def test_the_blocks_can_be_read_again_and_say_the_same(monkeypatch):
-    monkeypatch.setattr(labelled, "IMAGES_AT_ONCE", 30)
-    labels = read(**CAPTIONS)
-    first, again = list(labels.blocks()), list(labels.blocks())
-    assert [len(block.shown.image) for block in first] == [30, 30, 20]
-    assert [block.human.image.tolist() for block in first] == [block.human.image.tolist() for block in again]
-    assert np.concatenate([block.shown.image for block in first]).tolist() == list(range(IMAGES))
-    assert np.concatenate([block.human.image for block in first]).tolist() == np.repeat(range(IMAGES), 2).tolist()
-    shown = np.concatenate([block.shown.tasks for block in first])
-    assert np.array_equal(shown, as_flags(LABELS["tasks"], TASKS))
-    assert labels.images == IMAGES
-    assert labels.notes == []
 
 
 def test_the_longest_name_counts_and_the_tokenizer_is_the_one_asked_for():
     captions = {"predictions": ["a hot dog.", "a dog."], "attributes": VALUES, "tasks": [["dog"], ["dog"]]}
 
     def predicted(tokenizer):
-        (block,) = read(**captions, tokenizer=tokenizer).blocks()
-        return [[TASKS[task] for task in np.flatnonzero(row)] for row in block.predicted_tasks]
+        labels = read(**captions, tokenizer=tokenizer)
+        return [[TASKS[task] for task in np.flatnonzero(row)] for row in labels.predicted_tasks]
 
     assert predicted("words") == [["hot dog"], ["dog"]]
     assert predicted("whitespace") == [[], []]
@@ -285,7 +242,7 @@ def test_an_attribute_that_is_no_label_of_the_lexicon_is_refused_with_its_row(me
     labels = [*CAPTIONS["attributes"][:17], "woman", *CAPTIONS["attributes"][18:]]
     message = fault(metric, CAPTIONS | {"attributes": labels}, task_lexicon=LEXICON)
     assert message.startswith(
-        "attributes[17] is 'woman', which is no label of attribute_lexicon 'gender' (female, male)"
+        "attributes[17] is 'woman', which is not a label of attribute_lexicon 'gender' (female, male)"
     )
     assert "leave such images out, or give a lexicon with the words that name it" in message
 
@@ -327,7 +284,7 @@ LISTS = [
     ("tasks", [[]] * IMAGES, "tasks has no label in any image", "name what the images show"),
     ("tasks", None, "tasks is missing", "attributes and tasks (labels)"),
     ("tasks", LABELS["tasks"] * 2, "attributes has length 80 and tasks has length 160", "give as many of one"),
-    ("predicted_tasks", replaced(LABELS["tasks"], ["gnu"]), "[17] names 'gnu', which is no label of tasks", "leave"),
+    ("predicted_tasks", replaced(LABELS["tasks"], ["gnu"]), "[17] names 'gnu', which is not a label of tasks", "leave"),
     ("predicted_tasks", LABELS["tasks"][1:], "and predicted_tasks has length 79", "give as many of one"),
     ("predicted_tasks", FLAGGED["tasks"], "is an array without names and tasks has names", "both as arrays, or both"),
     ("predicted_attributes", FLAGGED["attributes"], "predicted_attributes is an array without names", "both as names"),
@@ -427,8 +384,54 @@ def test_human_captions_that_name_no_task_are_refused(metric):
     silent = CAPTIONS | {"references": [["a woman"], ["a man"]] * (IMAGES // 2)}
     message = fault(metric, silent, task_lexicon=LEXICON)
     if metric is ba_mals:
-        assert message.startswith("tasks: none stands with an attribute value in the data and in the predictions")
+        assert message.startswith("tasks: none occurs with an attribute value in the data and in the predictions")
         assert message.endswith("give more images, or the words that these captions use as lexicons")
     else:
         assert message.startswith("references: no human caption names a task of task_lexicon, so the images show none")
         assert message.endswith("give tasks, or the words that these captions use as task_lexicon")
+
+
+# --- labels that occur ---
+
+
+def occurring(attributes, tasks, **further):
+    everything = dict.fromkeys(("predictions", "references", "predicted_attributes", "predicted_tasks"))
+    options = {"attribute_lexicon": "gender", "task_lexicon": "coco_objects", "tokenizer": "words"}
+    given = everything | options | {"attributes": attributes, "tasks": tasks} | further
+    return read_labels(None, **given).occurring()
+
+
+def test_only_those_labels_of_a_lexicon_count_that_images_show():
+    shown = [["dog"], ["cake", "dog"]] * 2
+    told = ["a woman, a cake", "a man, a knife", "someone", "a guy"]
+    sets = occurring(["female", "male"] * 2, shown, predictions=told)
+    assert sets.attributes == ("female", "male")
+    assert sets.shown.tasks.shape == (4, 2)
+    assert sets.shown.tasks.sum() == 6
+    assert sets.predicted_tasks.sum() == 1, "a knife is nowhere"
+    assert sets.predicted_attributes.tolist() == [[True, False], [False, True], [False, False], [False, True]]
+    assert sets.attribute_counts() == {"female": 2, "male": 2}
+
+
+def test_of_labels_that_are_given_all_count():
+    sets = occurring(np.eye(3)[[0, 1] * 3], np.eye(2)[[0] * 6], predicted_tasks=np.eye(2)[[1] * 6])
+    assert sets.shown.attributes.shape == (6, 3)
+    assert sets.predicted_tasks.tolist() == [[False, True]] * 6
+    assert sets.predicted_attributes is None
+
+
+def test_each_set_of_values_is_a_class():
+    attributes = [["f"], ["m"], ["f", "m"], []] * 10
+    classes = occurring(attributes, [["a"]] * 40, predicted_tasks=[["a"]] * 40).classes()
+    assert np.array_equal(classes, number_sets([np.array([["f" in row, "m" in row] for row in attributes])])[0])
+    assert np.bincount(classes).tolist() == [10] * 4
+
+
+@pytest.mark.parametrize(("rare", "named"), [(["f", "m"], "f and m"), (["m"], "m"), ([], "no value")])
+def test_a_class_too_small_to_split_is_refused_by_its_name(rare, named):
+    attributes = [["f"]] * 30 + [rare] * 9
+    sets = occurring(attributes, [["a"]] * 39, predicted_tasks=[["a"]] * 39)
+    with pytest.raises(ValueError, match=rf"^attributes: 9 images have {named}; .* at least 10. Add images, or leave"):
+        sets.classes()
+    enough = occurring([*attributes, rare], [["a"]] * 40, predicted_tasks=[["a"]] * 40)
+    assert enough.classes().max() == 1

@@ -114,7 +114,7 @@ def test_a_second_run_trains_nothing_and_says_the_same(monkeypatch):
     def trained(*_):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(convex, "bow", trained)
+    monkeypatch.setattr(convex, "_fit", trained)
     assert label_leakage(**given_labels, **TRIALS) == first
     with pytest.raises(AssertionError, match="trained again"):
         label_leakage(**given_labels, **TRIALS, cache=False)

@@ -12,7 +12,6 @@ from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import lic
-from captionbias.metrics.measurement import kept_samples
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
@@ -184,7 +183,7 @@ def test_human_words_that_the_captioner_lacks_are_unknown():
 
 
 def test_captions_seen_in_training_are_counted_and_said():
-    with pytest.warns(CaptionBiasWarning, match="100% of the model test captions also .* unseen_only=True"):
+    with pytest.warns(CaptionBiasWarning, match="100% of the model test captions are also .* unseen_only=True"):
         result = lic(predictions=FAIR, attributes=LABELS, **FAST)
     assert result["seen_m"] == 100, "four captions, once the person is masked, in 400 images"
     unique = [f"{text} {image}" for image, text in enumerate(FAIR)]
@@ -230,8 +229,8 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
 
 
 def test_scores_of_unseen_captions_change_no_sample_that_a_comparison_takes(planted):
-    with kept_samples() as samples:
-        result = lic(**planted, **FAST, details=True)
+    measured = lic.measure(**planted, **FAST, details=True)
+    result, samples = measured.flat(), measured.samples
     assert result["details"]["unseen"]["lic_m"] != result["lic_m"]
     assert {name: sample.values.mean() for name, sample in samples.items()} == {name: result[name] for name in samples}
     assert len(samples["lic"].replicates) == FAST["bootstrap"]
@@ -273,7 +272,7 @@ def test_trials_without_unseen_captions_do_not_count():
 def test_nothing_unseen_to_score():
     """Which is known before anything is trained."""
     told = []
-    with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 stands in its training"):
+    with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 is also in its training"):
         lic(
             predictions=FAIR,
             attributes=LABELS,

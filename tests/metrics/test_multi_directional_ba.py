@@ -295,7 +295,7 @@ def test_more_combinations_than_can_be_compared_are_refused_with_a_way_out(monke
 def test_at_least_more_than_any_set_has_is_refused():
     tasks = [["a"], ["b"], ["a"], []]
     with pytest.raises(
-        ValueError, match=r"^at_least: no set of tasks is that of 3 images or captions; give a smaller "
+        ValueError, match=r"^at_least: no set of tasks is shared by 3 images or captions; give a smaller "
     ):
         multi_directional_ba(attributes=[*"fmfm"], tasks=tasks, predicted_tasks=tasks, at_least=3)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.metrics import pair_counts as counts
-from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
+from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.statistics.intervals import multiplicities
 
 
@@ -65,33 +64,3 @@ def test_nothing_in_a_block_adds_nothing():
     table.add(np.zeros(0, np.int64), np.zeros((0, 2), bool), np.zeros((0, 2), bool))
     table.add(np.arange(3), np.zeros((3, 2), bool), np.ones((3, 2), bool))
     assert not table.of(None).any()
-
-
-def mean_of(values):
-    def quantities(multiplicity):
-        drawn = np.ones((len(values), 1)) if multiplicity is None else multiplicity
-        return {"mean": values @ drawn / len(values), "nothing": np.full(drawn.shape[1], np.nan)}
-
-    return quantities
-
-
-def test_intervals_are_those_of_a_mean_and_what_is_undefined_is_absent():
-    values = np.random.default_rng(0).normal(5, 2, 400)
-    result = with_intervals(mean_of(values), (-np.inf, np.inf), np.arange(400), 2000, 0)
-    assert set(result) == {"mean", "mean_ci_low", "mean_ci_high"}
-    half = 1.96 * values.std() / 20
-    assert result["mean"] == pytest.approx(values.mean())
-    assert result["mean_ci_low"] == pytest.approx(values.mean() - half, abs=half / 10)
-    assert result["mean_ci_high"] == pytest.approx(values.mean() + half, abs=half / 10)
-
-
-def test_bounds_are_those_of_all_or_of_each():
-    values = np.array([0.0, 1.0] * 3)
-    low, high = 0.4, 0.6
-    for bounds in ((low, high), {"mean": (low, high), "nothing": (0.0, 0.0)}):
-        result = with_intervals(mean_of(values), bounds, np.arange(6), 200, 0)
-        assert (result["mean_ci_low"], result["mean_ci_high"]) == (low, high)
-
-
-def test_without_replicates_there_is_no_interval():
-    assert with_intervals(mean_of(np.arange(4.0)), (0, 9), np.arange(4), 0, 0) == {"mean": 1.5}

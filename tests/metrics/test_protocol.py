@@ -12,11 +12,10 @@ from captionbias import __version__
 from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.metrics import dbac, lic
 from captionbias.metrics.protocol import (
-    DBAC_PRESETS,
-    LIC_PRESETS,
+    PRESETS,
     alignment_name,
     lexicon_name,
-    settings,
+    preset_settings,
     signature,
     whole_number,
 )
@@ -58,7 +57,7 @@ DBAC_CHANGES = [
 @pytest.fixture
 def captions(monkeypatch):
     """Few captions of their own, and LSTM attackers of a size for them."""
-    for name in ("lstm-lic", "lstm"):
+    for name in ("lstm-lic", "lstm-dbac"):
         recipe = RECIPES[name]
         small = replace(recipe, encoder=Recurrent("lstm", 4), embedding=4, schedule=replace(recipe.schedule, epochs=1))
         monkeypatch.setitem(RECIPES, name, small)
@@ -100,22 +99,25 @@ def test_the_signature_of_dbac_in_full(captions):
 
 
 def test_presets_are_the_papers_protocols():
-    paper = settings(LIC_PRESETS, "lic-2022", {})
-    assert (paper["encoder"], paper["trials"], paper["test_share"], paper["alignment"]) == ("lstm", 10, 0.1, "constant")
-    paper = settings(DBAC_PRESETS, "dbac-2026", {})
+    name, paper = preset_settings("lic", "papers")
+    assert name == "lic-2022"
+    assert (paper["encoder"], paper["trials"], paper["test_share"]) == ("lstm-lic", 10, 0.1)
+    assert paper["alignment"] == "constant"
+    name, paper = preset_settings("dbac", "papers")
+    assert name == "dbac-2026"
     assert (paper["encoder"], paper["test_share"], paper["quality"]) == ("lstm", 0.2, "confidence")
     assert (paper["alignment"], paper["delta"], paper["tokenizer"]) == ("contextual", 0.4, "words")
-    published = settings(DBAC_PRESETS, "dbac-2026-published", {})
+    _, published = preset_settings("dbac", "dbac-2026-published")
     assert {name for name in paper if paper[name] != published[name]} == {"tokenizer", "task_lexicon", "vectors"}
-    for presets, slow in ((LIC_PRESETS, "lic-2022"), (DBAC_PRESETS, "dbac-2026")):
-        assert settings(presets, "fast", {}) == settings(presets, slow, {"encoder": "bow"})
+    for metric in PRESETS:
+        assert preset_settings(metric, "fast")[1] == preset_settings(metric, "papers", encoder="bow")[1]
 
 
 def test_what_the_caller_chooses_goes_before_the_preset_and_none_does_not():
-    before = {name: dict(preset) for name, preset in DBAC_PRESETS.items()}
-    chosen = settings(DBAC_PRESETS, "fast", {"trials": 3, "encoder": None, "delta": 0.2})
-    assert (chosen["trials"], chosen["encoder"], chosen["delta"]) == (3, "bow", 0.2)
-    assert before == DBAC_PRESETS, "a preset stays what it is"
+    before = {name: dict(preset) for name, preset in PRESETS["dbac"].items()}
+    name, chosen = preset_settings("dbac", "fast", trials=3, encoder=None, delta=0.2)
+    assert (name, chosen["trials"], chosen["encoder"], chosen["delta"]) == ("fast", 3, "bow", 0.2)
+    assert before == PRESETS["dbac"], "a preset stays what it is"
 
 
 def test_whole_numbers():
@@ -145,11 +147,14 @@ def test_a_lexicon_of_ones_own_is_named_by_its_words(tmp_path):
 
 
 def test_alignment_is_named_by_all_that_it_depends_on(tmp_path):
-    assert alignment_name("constant", "captions", 0.4) == "constant"
-    assert alignment_name("contextual", "captions", 0.4) == "contextual,captions,0.4"
-    assert alignment_name("contextual", tmp_path / "glove.50d.txt", 0.35) == "contextual,glove.50d.txt,0.35"
-    assert alignment_name("contextual", str(tmp_path / "glove.50d.txt"), 1) == "contextual,glove.50d.txt,1"
+    def name(alignment, vectors, delta):
+        return alignment_name({"alignment": alignment, "vectors": vectors, "delta": delta})
+
+    assert name("constant", "captions", 0.4) == "constant"
+    assert name("contextual", "captions", 0.4) == "contextual,captions,0.4"
+    assert name("contextual", tmp_path / "glove.50d.txt", 0.35) == "contextual,glove.50d.txt,0.35"
+    assert name("contextual", str(tmp_path / "glove.50d.txt"), 1) == "contextual,glove.50d.txt,1"
 
 
 def test_a_signature_says_its_parts_in_their_order():
-    assert signature({"metric": "lic", "trials": 3}) == f"metric:lic|trials:3|v:{__version__}"
+    assert signature(metric="lic", trials=3) == f"metric:lic|trials:3|v:{__version__}"

@@ -1,36 +1,63 @@
-"""Small audits that several tests of reports read: of two captioners with people, and of the same without."""
+"""Small audits that several tests of reports read: two captioners with people, without people, and on every metric."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from captionbias.analysis.audit import audit
+from captionbias.captions import check_captions
+from captionbias.metrics import Measurement, catalogue
+from captionbias.metrics.measurement import Sample
 from captionbias.synthetic import plant
 
 IMAGES = 240
-QUICK = {"trials": 2, "bootstrap": 60, "cache": False}
+QUICK = {"trials": 2, "bootstrap": 60, "cache": False, "quality_images": 10}
+
+
+def measured(key, low, high, signature=""):
+    """A measurement of one score whose interval has these ends, and whose value is in the middle."""
+    value = (low + high) / 2
+    sample = Sample(np.array([value]), np.zeros((1, 0)), np.repeat([low, high], 50), catalogue.bounds(key))
+    return Measurement(catalogue.SCORES[key].metric, {key: sample}, {}, signature)
+
+
+def changed(audit, metric, captioner, **changes):
+    """The audit with another measurement of that captioner."""
+    comparison = audit.comparisons[metric]
+    measurement = replace(comparison.measurements[captioner], **changes)
+    comparison = replace(comparison, measurements={**comparison.measurements, captioner: measurement})
+    return replace(audit, comparisons={**audit.comparisons, metric: comparison})
+
+
+def audited(captions, name="nic", **options):
+    """The audit of one captioner."""
+    return audit({name: captions}, **{**QUICK, **options})
 
 
 @pytest.fixture(scope="session")
 def planted():
-    return {"nic": plant(IMAGES, captions=2), "sat": plant(IMAGES, captions=2, a_to_t=0.9)}
+    """Captioners `nic`, faithful, and `sat`, biased, with a human word to align."""
+    people = vars(plant(IMAGES, captions=2))
+    people["references"] = [[f"{text} slowly" for text in texts] for texts in people["references"]]
+    nic = check_captions(**people)
+    return {"nic": nic, "sat": nic.with_predictions(plant(IMAGES, captions=2, a_to_t=0.9).predictions)}
 
 
 @pytest.fixture(scope="session")
 def two(planted):
-    """Captioners `nic`, faithful, and `sat`, biased."""
-    given = planted["nic"]
-    return audit(
-        {name: one.predictions for name, one in planted.items()},
-        references=[[f"{text} slowly" for text in texts] for texts in given.references],  # a word to align
-        attributes=given.attributes,
-        tasks=given.tasks,
-        **QUICK,
-    )
+    return audit(planted, **{**QUICK, "quality_images": 1000})
 
 
 @pytest.fixture(scope="session")
 def alone(planted):
     """The same captioners without human captions."""
-    captioners = {name: one.predictions for name, one in planted.items()}
+    captioners = {name: captions.predictions for name, captions in planted.items()}
     return audit(captioners, attributes=planted["nic"].attributes, **QUICK)
+
+
+@pytest.fixture(scope="session")
+def every_metric(planted):
+    return audit(planted, metrics=list(catalogue.METRICS), **QUICK)

@@ -11,29 +11,16 @@ from markupsafe import escape
 
 from captionbias.analysis.audit import audit
 from captionbias.io.formats import json_text
+from captionbias.metrics import catalogue
 from captionbias.report.html import html_report, write_report
 from captionbias.report.wording import verdicts
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, browser, too_wide, watched
+from tests.browser import NEEDS_BROWSER, browser, new_page, settled, too_wide, watched
+from tests.report.conftest import IMAGES, QUICK, audited
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
-IMAGES = 300
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
-
-
-def audited(names, **options):
-    planted = {name: plant(IMAGES, captions=2, a_to_t=0.9 * number) for number, name in enumerate(names)}
-    given = planted[names[0]]
-    captioners = {name: one.predictions for name, one in planted.items()}
-    references = [[f"{text} slowly" for text in texts] for texts in given.references]  # a word to align
-    people = {"references": references, "attributes": given.attributes, "tasks": given.tasks}
-    return audit(captioners, **{**people, **options}, trials=2, bootstrap=60, cache=False)
-
-
-@pytest.fixture(scope="module")
-def found():
-    return audited(["nic", "sat"])
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +37,7 @@ def hostile():
             HOSTILE: ["tie"],
             **{f"=cmd({task})": [task] for tasks in given.tasks for task in tasks if task != "tie"},
         },
-        trials=2,
-        bootstrap=60,
-        cache=False,
+        **QUICK,
     )
 
 
@@ -64,55 +49,52 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium, tmp_path):
-    contexts = []
+    pages = []
 
     def open_page(report, width=1440, scheme="light"):
         path = tmp_path / "report.html"
         write_report(report, path, command="captionbias report --predictions nic.parquet")
-        contexts.append(
-            chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
-        )
-        page = contexts[-1].new_page()
+        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
+        pages.append(page)
         seen = watched(page)
         page.goto(path.as_uri())
         return page, *seen
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.context.close()
 
 
-def test_the_page_holds_every_number_of_the_audit(found):
-    page = html_report(found)
+def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every_metric):
+    page = html_report(every_metric)
     start = page.index('id="audit-data">') + len('id="audit-data">')
-    assert json.loads(page[start : page.index("</script>", start)]) == json.loads(json_text(found.as_dict()))
-    for signature in found.signatures.values():
-        assert signature in page
+    assert json.loads(page[start : page.index("</script>", start)]) == json.loads(json_text(every_metric.as_dict()))
+    for metric, signature in every_metric.signatures.items():
+        assert f"{metric}: {signature}" in page
+    tables = page.partition('id="audit-data"')[0]
+    assert [score.label for score in catalogue.SCORES.values() if score.headline and score.label not in tables] == []
 
 
-def test_one_captioner_has_no_differences_and_several_have(found):
-    assert 'id="differences"' in html_report(found)
-    assert 'id="differences"' not in html_report(audited(["nic"]))
-
-
-def test_a_verdict_is_marked_as_the_tables_have_it(found):
-    page = html_report(found)
-    for said in verdicts(found):
+def test_a_verdict_is_marked_as_the_tables_have_it(two):
+    page = html_report(two)
+    for said in verdicts(two):
         kind = said.verdict if said.verdict in ("amplifies", "mitigates") else "unclear"
         assert f'<li class="{kind}">{escape(said.text)}</li>' in page
     assert '<li class="amplifies">' in page
+    assert 'id="differences"' in page
 
 
-def test_a_captioner_s_name_is_no_verdict():
-    page = html_report(audited(["x makes its data's bias worse"], metrics=["lic"]))
+def test_a_captioner_s_name_is_not_a_verdict_and_one_captioner_has_no_differences(planted):
+    page = html_report(audited(planted["nic"], "x makes its data's bias worse", metrics=["lic"]))
     assert '<li class="unclear">' in page
     assert '<li class="amplifies">' not in page
+    assert 'id="differences"' not in page
 
 
 @NEEDS_BROWSER
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "light"), (1440, "dark")])
-def test_every_plot_is_drawn_and_nothing_is_fetched(found, opened, width, scheme):
-    page, asked, wrong = opened(found, width, scheme)
+def test_every_plot_is_drawn_and_nothing_is_fetched(two, opened, width, scheme):
+    page, asked, wrong = opened(two, width, scheme)
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     plots = page.locator(".plot")
     assert plots.count() >= 7
@@ -127,8 +109,8 @@ def test_every_plot_is_drawn_and_nothing_is_fetched(found, opened, width, scheme
 
 
 @NEEDS_BROWSER
-def test_a_table_is_sorted_by_the_column_that_is_clicked(found, opened):
-    page, *_ = opened(found)
+def test_a_table_is_sorted_by_the_column_that_is_clicked(two, opened):
+    page, *_ = opened(two)
     table = page.locator("#differences table")
     table.locator("th", has_text="first less second").click()
 
@@ -142,8 +124,8 @@ def test_a_table_is_sorted_by_the_column_that_is_clicked(found, opened):
 
 
 @NEEDS_BROWSER
-def test_data_and_scores_are_saved_as_files(found, opened):
-    page, *_ = opened(found)
+def test_data_and_scores_are_saved_as_files(two, opened):
+    page, *_ = opened(two)
     saved = {}
     for kind in ("JSON", "CSV"):
         with page.expect_download() as download:
@@ -152,7 +134,7 @@ def test_data_and_scores_are_saved_as_files(found, opened):
     assert json.loads(saved["JSON"])["images"] == IMAGES
     rows = list(csv.DictReader(io.StringIO(saved["CSV"])))
     value = next(row["value"] for row in rows if (row["captioner"], row["score"]) == ("sat", "DBAC A to T, matched"))
-    assert float(value) == found.result("dbac", "sat")["dbac_a_to_t_matched"]
+    assert float(value) == two.measurement("dbac", "sat").estimates["dbac_a_to_t_matched"].value
 
 
 @NEEDS_BROWSER
@@ -161,7 +143,8 @@ def test_names_labels_tasks_and_captions_are_shown_and_never_run(hostile, opened
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     for number in range(page.locator(".plot").count()):
         page.locator(".plot").nth(number).scroll_into_view_if_needed()
-    page.wait_for_timeout(200)
+        page.locator(".plot svg.main-svg").nth(number).wait_for()
+    settled(page)
     assert page.title().startswith("Bias of </script>")
     assert page.locator("img").count() == 0
     assert wrong == []
@@ -171,7 +154,7 @@ def test_names_labels_tasks_and_captions_are_shown_and_never_run(hostile, opened
     assert not [cell for cell in cells if cell.startswith("=")]
 
 
-def test_a_report_is_written_whole_or_not_at_all(found, tmp_path):
+def test_a_report_is_written_whole_or_not_at_all(two, tmp_path):
     with pytest.raises(ValueError, match="cannot be written"):
-        write_report(found, tmp_path / "missing" / "report.html")
+        write_report(two, tmp_path / "missing" / "report.html")
     assert list(tmp_path.iterdir()) == []

@@ -8,10 +8,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from captionbias.analysis.audit import audit
+from captionbias.metrics import catalogue
 from captionbias.report import views
 from captionbias.report.markdown import TOP, markdown_report
 from captionbias.report.wording import verdicts
 from captionbias.synthetic import plant
+from tests.report.conftest import QUICK
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -65,47 +67,46 @@ def test_every_table_is_one_to_a_parser_with_as_many_cells_in_each_row(report):
         del bare[: len(table) + 1]
 
 
-def test_the_scores_with_a_verdict_come_first_and_are_the_audit_s(report, two):
+def listed(text):
+    """What stands in lists."""
+    return [plain(token) for token in PARSER.parse(text) if token.type == "inline" and token.level == 3]
+
+
+def test_scores_with_a_verdict_come_first_then_the_largest_sources_of_each_captioner(report, two):
     heading, *rows = tables(report)[0]
     assert heading[-1] == "verdict"
     assert rows == [row for row in views.scores(two).texts() if row[-1] != "-"]
+    pairs = [(name, direction) for name in two.captioners for direction in ("a_to_t", "t_to_a")]
+    for shown, (captioner, direction) in zip(tables(report)[2:6], pairs, strict=True):
+        assert shown[1:] == list(views.sources(two, captioner, direction, TOP).texts())
+    assert "<summary>sat: What A to T is made of</summary>" in lines_of_html(report)
 
 
-def test_the_largest_sources_of_each_captioner_are_shown(report, two):
-    shown = tables(report)[2:6]
-    for number, (captioner, direction) in enumerate((name, d) for name in two.captioners for d in ("a_to_t", "t_to_a")):
-        assert shown[number][1:] == list(views.sources(two, captioner, direction, TOP).texts())
-
-
-def test_what_it_says_is_listed_and_what_measured_it_stands_at_the_end(report, two):
-    items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
-    for said in verdicts(two):
-        assert said.text in items
-    for metric, signature in two.signatures.items():
-        assert f"{metric}: {signature}" in items
+def test_verdicts_are_listed_and_what_measured_it_is_at_the_end(report, two):
+    items = listed(report)
+    assert {said.text for said in verdicts(two)} <= set(items)
+    assert {f"{metric}: {signature}" for metric, signature in two.signatures.items()} <= set(items)
     assert items[-1] == COMMAND
     assert COMMAND not in markdown_report(two)
 
 
-def test_what_is_missing_is_said_not_to_be_here(alone):
-    assert alone.missing
+def test_every_judged_score_of_every_metric_has_a_row_and_a_signature(every_metric):
+    text = markdown_report(every_metric)
+    judged = [score.label for score in catalogue.SCORES.values() if score.judged and score.in_tables]
+    assert [row[1] for row in tables(text)[0][1:]] == judged * 2
+    signatures = {f"{metric}: {signature}" for metric, signature in every_metric.signatures.items()}
+    assert signatures <= set(listed(text))
+    assert len(signatures) == len(catalogue.METRICS)
+
+
+def test_without_people_the_captioner_s_scores_are_shown_and_what_is_missing_is_listed(alone):
     text = markdown_report(alone)
-    items = [plain(token) for token in PARSER.parse(text) if token.type == "inline" and token.level == 3]
-    assert {f"Not here: {line}" for line in alone.missing} <= set(items)
-
-
-def test_the_html_around_the_tables_is_ours_and_closed(report):
-    lines = lines_of_html(report)
-    assert lines.count("<details>") == lines.count("</details>") == len([line for line in lines if "<summary>" in line])
-    assert {line for line in lines if not line.startswith("<summary>")} == OURS
-    assert "<summary>sat: What A to T is made of</summary>" in lines
-
-
-def test_without_people_the_captioner_s_own_scores_are_shown(alone):
-    heading, *rows = tables(markdown_report(alone))[0]
+    heading, *rows = tables(text)[0]
     assert heading[:3] == ["captioner", "score", "value"]
     assert rows == list(views.scores(alone).texts())
     assert {row[1] for row in rows} >= {"LIC x 100, captioner", "omega A to T, captioner"}
+    assert alone.missing
+    assert {f"Not included: {line}" for line in alone.missing} <= set(listed(text))
 
 
 @pytest.fixture(scope="module")
@@ -119,10 +120,7 @@ def hostile():
         attributes=[HOSTILE if label == "male" else "| b | c |" for label in given.attributes],
         tasks=[[names[task] for task in tasks] for tasks in given.tasks],
         task_lexicon={name: [task] for task, name in names.items()},
-        trials=2,
-        bootstrap=60,
-        quality_images=10,
-        cache=False,
+        **QUICK,
     )
 
 
@@ -133,6 +131,7 @@ def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
     assert kinds(text) <= kinds(report)  # no link, no image, no emphasis, no list in a list, no HTML in a line
     assert sum(token.type == "heading_open" for token in PARSER.parse(text)) == 1
     lines = lines_of_html(text)
+    assert lines.count("<details>") == lines.count("</details>") == sum(line.startswith("<summary>") for line in lines)
     assert {line for line in lines if not line.startswith("<summary>")} == OURS
     summaries = [line.removeprefix("<summary>").removesuffix("</summary>") for line in lines if line not in OURS]
     assert not any("<" in line or ">" in line for line in summaries)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import html
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,33 +10,26 @@ import pytest
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.audit import audit
 from captionbias.analysis.consistency import Study
+from captionbias.analysis.resampling import pair_name
+from captionbias.metrics import catalogue
 from captionbias.report.plots import (
     ADDS,
     TAKES,
     alignment_plot,
     consistency_plot,
     differences_plot,
-    literal,
     scores_plot,
     sources_plot,
     tradeoff_plot,
     vectors_plot,
     write_html,
 )
-from captionbias.report.views import pair_name, score_name
-from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, browser
+from tests.browser import NEEDS_BROWSER, browser, new_page
+from tests.report.conftest import QUICK, audited, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
-SCORES = {
-    "dbac_a_to_t_matched": "dbac",
-    "dbac_a_to_t": "dbac",
-    "dbac_t_to_a_matched": "dbac",
-    "dbac_t_to_a": "dbac",
-    "lic": "lic",
-}
-TRADED = {key: metric for key, metric in SCORES.items() if key.endswith("matched") or key == "lic"}
+HEADLINES = [score for score in catalogue.SCORES.values() if score.headline]
 
 
 def titles(figure):
@@ -47,7 +38,7 @@ def titles(figure):
 
 def zeros(figure, axis):
     """The panels with a line at 0 across this axis."""
-    return [one[f"{axis}ref"] for one in figure.layout.shapes if one[f"{axis}0"] == one[f"{axis}1"] == 0]
+    return {one[f"{axis}ref"] for one in figure.layout.shapes if one[f"{axis}0"] == one[f"{axis}1"] == 0}
 
 
 def ends(values, bars):
@@ -56,82 +47,66 @@ def ends(values, bars):
     return [None if np.isnan(above) else (value - below, value + above) for value, below, above in reached]
 
 
-def interval(result, key):
-    return pytest.approx((result[f"{key}_ci_low"], result[f"{key}_ci_high"]))
+def between(estimate):
+    return pytest.approx((estimate.low, estimate.high))
 
 
-def undefined(found, captioner, metric, key):
-    """The audit as it is when a captioner has no such score."""
-    comparison = copy.copy(found.comparisons[metric])
-    result = {name: value for name, value in comparison.results[captioner].items() if not name.startswith(key)}
-    comparison = replace(comparison, results={**comparison.results, captioner: result})
-    return replace(found, comparisons={**found.comparisons, metric: comparison})
-
-
-def test_every_score_is_marked_with_its_interval_in_its_panel(two):
-    figure = scores_plot(two)
-    assert titles(figure) == list(map(score_name, SCORES))
-    assert len(figure.data) == len(SCORES)
-    for trace, (key, metric) in zip(figure.data, SCORES.items(), strict=True):
-        results = [two.result(metric, name) for name in two.captioners]
+def test_every_main_score_of_every_metric_is_marked_with_its_interval_in_its_panel(every_metric):
+    figure = scores_plot(every_metric)
+    assert titles(figure) == [score.label for score in HEADLINES]
+    for trace, score in zip(figure.data, HEADLINES, strict=True):
+        names = every_metric.captioners
+        estimates = [every_metric.measurement(score.metric, name).estimates[score.key] for name in names]
         assert list(trace.y) == ["nic", "sat"]
-        assert list(trace.x) == [result[key] for result in results]
-        assert ends(trace.x, trace.error_x) == [interval(result, key) for result in results]
+        assert list(trace.x) == [estimate.value for estimate in estimates]
+        assert ends(trace.x, trace.error_x) == list(map(between, estimates))
+    assert len(zeros(figure, "x")) == sum(score.bounds[0] < 0 for score in HEADLINES)
 
 
-def test_every_difference_is_marked_with_its_interval_beside_zero(two):
-    figure = differences_plot(two)
-    differences = [one for comparison in two.comparisons.values() for one in comparison.differences]
-    assert titles(figure) == [score_name(one.score) for one in differences]
+def test_every_difference_is_marked_with_its_interval_beside_zero(every_metric):
+    figure = differences_plot(every_metric)
+    differences = [one for comparison in every_metric.comparisons.values() for one in comparison.differences]
+    assert titles(figure) == [catalogue.label(one.score) for one in differences]
     for trace, one in zip(figure.data, differences, strict=True):
         assert (list(trace.y), list(trace.x)) == (["nic less sat"], [one.difference])
-        assert ends(trace.x, trace.error_x) == [pytest.approx((one.ci_low, one.ci_high))]
-    assert len(set(zeros(figure, "x"))) == len(differences)
+        assert ends(trace.x, trace.error_x) == [between(one.estimate)]
+    assert len(zeros(figure, "x")) == len(differences)
 
 
-def test_zero_is_marked_in_every_panel_where_it_says_something(two, alone):
-    assert len(zeros(scores_plot(two), "x")) == len(set(zeros(scores_plot(two), "x"))) == len(SCORES)
-    assert len(set(zeros(tradeoff_plot(two), "y"))) == len(TRADED)
+def test_without_people_the_captioner_s_scores_have_no_zero(alone):
     figure = scores_plot(alone)
     assert titles(figure) == ["omega A to T, captioner", "LIC x 100, captioner"]
-    assert zeros(figure, "x") == []
+    assert zeros(figure, "x") == set()
 
 
 def test_an_undefined_score_is_a_gap_and_not_zero(two):
-    found = undefined(two, "nic", "dbac", "dbac_a_to_t_matched")
+    key, measured = "dbac_a_to_t_matched", two.measurement("dbac", "nic")
+    samples = {name: sample for name, sample in measured.samples.items() if name != key}
+    found = changed(two, "dbac", "nic", samples=samples)
     first, *_ = scores_plot(found).data
-    assert list(first.x) == [None, two.result("dbac", "sat")["dbac_a_to_t_matched"]]
+    assert list(first.x) == [None, two.measurement("dbac", "sat").estimates[key].value]
     assert ends(first.x, first.error_x)[0] is None
     assert list(first.y) == ["nic", "sat"]
     assert list(tradeoff_plot(found).data[0].y) == [None]
 
 
 def test_without_a_bootstrap_marks_have_no_bars(planted):
-    given = planted["sat"]
-    found = audit(
-        {"sat": given.predictions}, attributes=given.attributes, metrics=["lic"], trials=2, bootstrap=0, cache=False
-    )
+    found = audited(planted["sat"], metrics=["lic"], bootstrap=0)
     (trace,) = scores_plot(found).data
-    assert list(trace.x) == [found.result("lic", "sat")["lic_m"]]
+    assert list(trace.x) == [found.measurement("lic", "nic").estimates["lic"].value]
     assert np.isnan([*trace.error_x.array, *trace.error_x.arrayminus]).all()
 
 
 @NEEDS_BROWSER
 def test_a_mark_without_an_interval_does_not_look_certain(tmp_path):
+    certain = {"amplification": 0.1, "amplification_ci_low": 0.05, "amplification_ci_high": 0.2}
     rows = [
         {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplification": 0.2},
-        {
-            "direction": "a_to_t",
-            "attribute": "man",
-            "task": "tie",
-            "amplification": 0.1,
-            "amplification_ci_low": 0.05,
-            "amplification_ci_high": 0.2,
-        },
+        {"direction": "a_to_t", "attribute": "man", "task": "tie", **certain},
     ]
     write_html(sources_plot(rows), tmp_path / "plot.html")
     with browser() as chromium:
-        page = chromium.new_page()
+        page = new_page(chromium)
         page.goto((tmp_path / "plot.html").as_uri())
         page.locator(".barlayer .point").nth(1).wait_for()
         drawn = page.locator("path.xerror").evaluate_all("bars => bars.filter((bar) => bar.getAttribute('d')).length")
@@ -140,68 +115,61 @@ def test_a_mark_without_an_interval_does_not_look_certain(tmp_path):
 
 @pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
 def test_the_largest_sources_are_bars_with_their_intervals(direction, two):
-    rows = two.result("dbac", "sat")["details"]["sources"][direction]
+    rows = two.details("dbac", "sat")["sources"][direction]
     part = "amplification_matched"
     largest = sorted((row for row in rows if part in row), key=lambda row: -abs(row[part]))[:7]
     figure = sources_plot(rows, top=7)
     (bars,) = figure.data
     assert list(bars.y) == [pair_name(row) for row in largest]
     assert list(bars.x) == [row[part] for row in largest]
-    assert ends(bars.x, bars.error_x) == [interval(row, part) for row in largest]
+    intervals = [pytest.approx((row[f"{part}_ci_low"], row[f"{part}_ci_high"])) for row in largest]
+    assert ends(bars.x, bars.error_x) == intervals
     assert list(bars.marker.color) == [ADDS if row[part] > 0 else TAKES for row in largest]
-    assert zeros(figure, "x") == ["x"]
+    assert zeros(figure, "x") == {"x"}
     assert figure.layout.yaxis.autorange == "reversed"  # the largest on top
 
 
 def test_without_people_bars_are_parts_of_omega(alone):
-    rows = alone.result("dbac", "sat")["details"]["sources"]["a_to_t"]
+    rows = alone.details("dbac", "sat")["sources"]["a_to_t"]
     figure = sources_plot(rows)
     assert list(figure.data[0].x) == sorted((row["omega_m"] for row in rows), reverse=True)[:12]
     assert figure.layout.xaxis.title.text == "omega"
 
 
-def test_bias_is_drawn_over_cider_with_its_interval(two):
-    figure = tradeoff_plot(two)
-    assert titles(figure) == list(map(score_name, TRADED))
-    drawn = iter(figure.data)
-    for key, metric in TRADED.items():
-        for captioner in two.captioners:
-            trace, result = next(drawn), two.result(metric, captioner)
-            assert (trace.name, list(trace.x)) == (captioner, [two.quality[captioner]["cider"]])
-            assert list(trace.y) == [result[key]]
-            assert ends(trace.y, trace.error_y) == [interval(result, key)]
-    assert next(drawn, None) is None
+def test_bias_is_drawn_over_cider_with_its_interval(every_metric):
+    figure = tradeoff_plot(every_metric)
+    judged = [score for score in HEADLINES if score.judged]
+    assert titles(figure) == [score.label for score in judged]
+    pairs = [(score, name) for score in judged for name in every_metric.captioners]
+    for trace, (score, captioner) in zip(figure.data, pairs, strict=True):
+        estimate = every_metric.measurement(score.metric, captioner).estimates[score.key]
+        assert (trace.name, list(trace.x)) == (captioner, [every_metric.quality[captioner]["cider"]])
+        assert list(trace.y) == [estimate.value]
+        assert ends(trace.y, trace.error_y) == [between(estimate)]
     assert {axis.title.text for axis in figure.select_xaxes()} == {"CIDEr"}
     assert [trace.name for trace in figure.data if trace.showlegend] == ["nic", "sat"]
+    assert len(zeros(figure, "y")) == len(judged)
 
 
-def test_the_curve_of_alignment_marks_its_elbow(two):
-    figure = alignment_plot(two)
-    drawn = iter(figure.data)
-    for direction in ("a_to_t", "t_to_a"):
-        for captioner in two.captioners:
-            trace = next(drawn)
-            by_delta = two.result("dbac", captioner)["details"][direction]["alignment"]["by_delta"]
-            assert (list(trace.x), list(trace.y)) == (by_delta["deltas"], by_delta["shares"])
-            sizes = dict(zip(trace.x, trace.marker.size, strict=True))
-            assert [delta for delta, size in sizes.items() if size == max(sizes.values())] == [by_delta["elbow"]]
-    assert next(drawn, None) is None
+def test_the_curve_of_alignment_marks_its_elbow_if_it_has_one(two):
+    pairs = [(direction, name) for direction in ("a_to_t", "t_to_a") for name in two.captioners]
+    flat = two
+    for trace, (direction, captioner) in zip(alignment_plot(two).data, pairs, strict=True):
+        by_delta = two.details("dbac", captioner)[direction]["alignment"]["by_delta"]
+        assert (list(trace.x), list(trace.y)) == (by_delta["deltas"], by_delta["shares"])
+        sizes = dict(zip(trace.x, trace.marker.size, strict=True))
+        assert [delta for delta, size in sizes.items() if size == max(sizes.values())] == [by_delta["elbow"]]
+        details = copy.deepcopy(flat.details("dbac", captioner))
+        details[direction]["alignment"]["by_delta"] |= {"shares": [0.0] * len(by_delta["deltas"]), "elbow": None}
+        flat = changed(flat, "dbac", captioner, details=details)
+    assert {size for trace in alignment_plot(flat).data for size in trace.marker.size} == {4}
 
 
-def test_a_curve_that_never_rises_has_no_large_mark(two):
-    found = copy.deepcopy(two)
-    for direction in ("a_to_t", "t_to_a"):
-        for captioner in found.captioners:
-            by_delta = found.result("dbac", captioner)["details"][direction]["alignment"]["by_delta"]
-            by_delta |= {"shares": [0.0] * len(by_delta["deltas"]), "elbow": None}
-    assert {size for trace in alignment_plot(found).data for size in trace.marker.size} == {4}
-
-
-def test_word_vectors_are_drawn_side_by_side():
-    given = plant(120, captions=2)
-    references = [[f"{text} slowly" for text in texts] for texts in given.references]
-    vectors = {"small": "captions", "<b>other": "captions"}
-    study = alignment_quality(predictions=given.predictions, references=references, vectors=vectors, captions=50)
+def test_word_vectors_are_drawn_side_by_side(planted):
+    captions, vectors = planted["nic"], {"small": "captions", "<b>other": "captions"}
+    study = alignment_quality(
+        predictions=captions.predictions, references=captions.references, vectors=vectors, captions=50
+    )
     figure = vectors_plot(study)
     assert [trace.name for trace in figure.data] == ["small", "&lt;b&gt;other"]
     for trace, quality in zip(figure.data, study.vectors.values(), strict=True):
@@ -211,26 +179,14 @@ def test_word_vectors_are_drawn_side_by_side():
 
 def test_names_are_shown_letter_by_letter_and_a_number_is_a_name_too(planted):
     """Plotly reads tags in labels, and numbers or dates in names that look like them."""
-    names = ["<b>nic</b>", "2021"]
-    given = planted["nic"]
-    captioners = dict(zip(names, (one.predictions for one in planted.values()), strict=True))
-    found = audit(
-        captioners,
-        given.references,
-        given.attributes,
-        metrics=["lic"],
-        trials=2,
-        bootstrap=60,
-        quality_images=10,
-        cache=False,
-    )
+    names = {"<b>nic</b>": "&lt;b&gt;nic&lt;/b&gt;", "2021": "2021"}
+    found = audit(dict(zip(names, planted.values(), strict=True)), metrics=["lic"], **QUICK)
     figure = scores_plot(found)
-    assert list(figure.data[0].y) == ["&lt;b&gt;nic&lt;/b&gt;", "2021"]
-    assert [html.unescape(name) for name in figure.data[0].y] == names
+    assert list(figure.data[0].y) == list(names.values())
     assert {axis.type for axis in figure.select_yaxes()} == {"category"}
-    assert [trace.name for trace in tradeoff_plot(found).data] == list(map(literal, names))
+    assert [trace.name for trace in tradeoff_plot(found).data] == list(names.values())
     rows = [{"direction": "a_to_t", "attribute": "<i>", "task": "a&b", "amplification_matched": 0.1}]
     assert list(sources_plot(rows).data[0].y) == ["&lt;i&gt; → a&amp;b"]
-    study = consistency_plot(Study(["2021", "<b>"], ["bow", "linear"], {"lic": np.array([[1.0, 2.0], [3.0, 4.0]])}, []))
-    assert [list(trace.x) for trace in study.data] == [["2021", "&lt;b&gt;"]] * 2
+    study = consistency_plot(Study(list(names), ["bow", "linear"], {"lic": np.array([[1.0, 2.0], [3.0, 4.0]])}, {}))
+    assert [list(trace.x) for trace in study.data] == [list(names.values())] * 2
     assert {axis.type for axis in study.select_xaxes()} == {"category"}

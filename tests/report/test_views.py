@@ -1,4 +1,4 @@
-"""The tables of an audit: its own numbers in their own columns, and nothing where there is none."""
+"""The tables of an audit: its numbers in their columns, and nothing where there is none."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.analysis.audit import audit
+from captionbias.analysis.resampling import pair_name
+from captionbias.metrics import catalogue
 from captionbias.report import views
-from captionbias.report.terminal import ROWS, verdict
 from captionbias.report.views import Column, Grid
-from captionbias.synthetic import plant
+from captionbias.report.wording import verdict
+from tests.report.conftest import audited
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 DIRECTIONS = ("a_to_t", "t_to_a")
-KEYS = {
-    views.score_name(row.key) if row.label.startswith(" ") else row.label: (metric, row.key, row.judged)
-    for metric in ("dbac", "lic")
-    for row in ROWS[metric]
-}
+BY_LABEL = {score.label: score for score in catalogue.SCORES.values()}
 
 
 def every_table(found):
@@ -27,11 +24,11 @@ def every_table(found):
     yield views.certainty(found)
     for name in found.captioners:
         yield views.words(found, name)
-        for direction in DIRECTIONS:
+        for direction in DIRECTIONS if "dbac" in found.comparisons else ():
             yield from (views.sources(found, name, direction), views.alignment(found, name, direction))
 
 
-@pytest.mark.parametrize("of", ["two", "alone"])
+@pytest.mark.parametrize("of", ["two", "alone", "every_metric"])
 def test_every_row_has_a_cell_for_each_column_and_reads_as_text(of, request):
     for table in every_table(request.getfixturevalue(of)):
         assert all(len(row) == len(table.columns) for row in table.rows)
@@ -44,20 +41,24 @@ def test_nothing_is_shown_as_a_dash_and_zero_without_a_sign():
     assert list(table.texts()) == [["nic", "-"], ["-", "0.00"], ["sat", "+0.13"]]
 
 
-@pytest.mark.parametrize("of", ["two", "alone"])
-def test_scores_are_the_audit_s_own_each_once(of, request):
-    found = request.getfixturevalue(of)
-    rows = views.scores(found).rows
-    expected = 0
-    for captioner in found.captioners:
-        expected += sum(key in found.result(metric, captioner) for metric, key, _ in KEYS.values())
-    assert len(rows) == len({(row[0], row[1]) for row in rows}) == expected
-    for captioner, name, *cells in rows:
-        metric, key, judged = KEYS[name]
-        result = found.result(metric, captioner)
-        assert cells[:3] == [result[key], result[f"{key}_ci_low"], result[f"{key}_ci_high"]]
-        p = found.comparisons[metric].p_values[captioner].get(key)
-        assert cells[3:] == ([p, verdict(result, key)] if judged else [None, None])
+def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every_metric):
+    rows = views.scores(every_metric).rows
+    shown = [score for metric in catalogue.METRICS for score in catalogue.scores_of(metric) if score.in_tables]
+    found = {
+        (name, score.label)
+        for name in every_metric.captioners
+        for score in shown
+        if score.key in every_metric.measurement(score.metric, name).estimates
+    }
+    assert len(rows) == len(found)
+    assert {(row[0], row[1]) for row in rows} == found
+    assert {BY_LABEL[row[1]].metric for row in rows} == set(catalogue.METRICS)
+    for captioner, label, *cells in rows:
+        score = BY_LABEL[label]
+        measured = every_metric.measurement(score.metric, captioner)
+        assert tuple(cells[:3]) == measured.estimates[score.key][:3]
+        p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
+        assert cells[3:] == ([p, verdict(measured, score.key)] if score.judged else [None, None])
 
 
 def test_planted_amplification_is_the_verdict_of_the_biased_captioner_alone(two):
@@ -67,9 +68,9 @@ def test_planted_amplification_is_the_verdict_of_the_biased_captioner_alone(two)
     assert said["sat", "DBAC A to T, as published"] is None
 
 
-def test_what_the_columns_say_is_of_the_scores_that_there_are(two, alone):
+def test_the_columns_are_explained_for_the_scores_that_there_are(two, alone):
     whole, one_side = views.scores(two).meaning, views.scores(alone).meaning
-    for words in ("p: how often", "amplifies", "DBAC as published", "Matched DBAC nearer to 0 than 0.01 is no clear"):
+    for words in ("p: how often", "amplifies", "DBAC as published", "is no clear change whatever its interval"):
         assert words in whole
         assert words not in one_side
     assert "Omega: " in one_side
@@ -82,46 +83,17 @@ def test_what_the_columns_say_is_of_the_scores_that_there_are(two, alone):
 
 
 def test_without_an_interval_there_is_no_verdict(planted):
-    given = planted["sat"]
-    found = audit(
-        {"sat": given.predictions},
-        given.references,
-        given.attributes,
-        metrics=["lic"],
-        trials=2,
-        bootstrap=0,
-        quality_images=10,
-        cache=False,
-    )
-    for row in views.scores(found).rows:
+    for row in views.scores(audited(planted["sat"], metrics=["lic"], bootstrap=0)).rows:
         assert row[3:6] == [None, None, None]
         assert row[6] in (None, "-")
 
 
-def test_t_to_a_below_zero_with_tasks_that_people_named_is_no_mitigation():
-    given = plant(400, captions=2, t_to_a=-1.0)
-    found = audit(
-        {"nic": given.predictions},
-        given.references,
-        given.attributes,
-        metrics=["dbac"],
-        trials=2,
-        bootstrap=60,
-        quality_images=10,
-        cache=False,
-    )
-    (row,) = (row for row in views.scores(found).rows if row[1] == "DBAC T to A, matched")
-    assert row[4] < 0
-    assert row[-1] == "cannot tell"
-
-
-def test_differences_are_those_of_the_comparisons(two):
-    pairs = [one for comparison in two.comparisons.values() for one in comparison.differences]
-    rows = views.differences(two).rows
-    assert len(rows) == len(pairs) == 5
+def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
+    pairs = [one for comparison in every_metric.comparisons.values() for one in comparison.differences]
+    rows = views.differences(every_metric).rows
+    assert {catalogue.SCORES[one.score].metric for one in pairs} == set(catalogue.METRICS)
     for one, row in zip(pairs, rows, strict=True):
-        assert row[:2] == ["nic", "sat"]
-        assert KEYS[row[2]][1] == one.score
+        assert row[:3] == ["nic", "sat", catalogue.label(one.score)]
         assert row[3:] == [one.difference, one.ci_low, one.ci_high, one.p, one.p_holm]
 
 
@@ -130,37 +102,31 @@ def test_all_sources_together_make_the_score_and_the_largest_comes_first(directi
     for captioner in two.captioners:
         table = views.sources(two, captioner, direction)
         names = [column.name for column in table.columns]
-        result = two.result("dbac", captioner)
+        estimates = two.measurement("dbac", captioner).estimates
         for name, key in (("adds, matched", f"dbac_{direction}_matched"), ("adds, as published", f"dbac_{direction}")):
-            assert sum(row[names.index(name)] or 0 for row in table.rows) == pytest.approx(result[key])
+            whole = sum(row[names.index(name)] or 0 for row in table.rows)
+            assert whole == pytest.approx(estimates[key].value)
         sizes = [abs(row[names.index("adds, matched")] or 0) for row in table.rows]
         assert sizes == sorted(sizes, reverse=True)
         assert table.meaning.endswith("All rows together make the score.")
+        by_pair = {row[0]: row for row in table.rows}
+        for source in two.details("dbac", captioner)["sources"][direction]:
+            row = by_pair[pair_name(source)]
+            assert row[1:3] == [source.get("named_m"), source.get("named_h")]
+            assert row[-1] == source["test_captions_m"]
         cut = views.sources(two, captioner, direction, 3)
         assert cut.rows == table.rows[:3]
         whole = f"These are the 3 largest of {len(table.rows)} rows, which together make the score."
         assert cut.meaning.endswith(whole)
-        assert views.sources(two, captioner, direction, len(table.rows)) == table
-        assert names[-1] == "test captions, captioner"
-
-
-def test_a_source_stands_beside_what_shaped_it(two):
-    table = views.sources(two, "sat", "t_to_a")
-    by_pair = {row[0]: row for row in table.rows}
-    for source in two.result("dbac", "sat")["details"]["sources"]["t_to_a"]:
-        row = by_pair[f"{source['task'] or 'no task'} → {source['attribute'] or 'nobody named'}"]
-        assert row[1:3] == [source.get("named_m"), source.get("named_h")]
-        assert row[-1] == source["test_captions_m"]
 
 
 def test_without_people_sources_make_the_captioner_s_omega(alone):
     for captioner in alone.captioners:
         table = views.sources(alone, captioner, "a_to_t")
         assert [column.name for column in table.columns][3:6] == ["omega", "low", "high"]
-        assert sum(row[3] for row in table.rows) == pytest.approx(alone.result("dbac", captioner)["omega_m_a_to_t"])
+        omega = alone.measurement("dbac", captioner).estimates["omega_m_a_to_t"].value
+        assert sum(row[3] for row in table.rows) == pytest.approx(omega)
         assert {row[2] for row in table.rows} == {None}
-        assert "the part of omega, how surely an attacker tells, that it makes" in table.meaning
-        assert table.meaning.endswith("All rows together make omega.")
         assert "score" not in table.meaning
         assert views.sources(alone, captioner, "t_to_a").rows == []
 
@@ -177,14 +143,14 @@ def test_quality_has_a_column_for_each_measure_and_none_for_the_signature(two, a
     table = views.quality(two)
     assert [column.name for column in table.columns][1:] == ["BLEU-4", "ROUGE-L", table.columns[3].name, "CIDEr"]
     for row in table.rows:
-        measured = {name: value for name, value in two.quality[row[0]].items() if name != "signature"}
-        assert sorted(row[1:]) == sorted(measured.values())
+        measures = {name: value for name, value in two.quality[row[0]].items() if name != "signature"}
+        assert sorted(row[1:]) == sorted(measures.values())
     assert views.quality(alone).rows == []
 
 
 def test_what_alignment_replaced_is_counted(two, alone):
     table = views.alignment(two, "nic", "a_to_t")
-    report = two.result("dbac", "nic")["details"]["a_to_t"]["alignment"]
+    report = two.details("dbac", "nic")["a_to_t"]["alignment"]
     assert [row[0] for row in table.rows] == ["slowly"]
     assert table.rows[0][3] == report["replaced_contextual"] + report["replaced_unknown"] == 480
     assert "480 human words were replaced" in table.meaning.replace(f" of {report['tokens']:,}", "")
@@ -194,10 +160,11 @@ def test_what_alignment_replaced_is_counted(two, alone):
 def test_leaks_are_shares_with_the_score_on_unseen_captions(two, alone):
     rows = {(row[0], row[1]): row[2:] for row in views.leaks(two).rows}
     for captioner in two.captioners:
-        result = two.result("lic", captioner)
-        shares = [result["seen_m"] / 100, result["seen_d"] / 100]
-        assert rows[captioner, "LIC x 100"] == [*shares, result["lic"], result["details"]["unseen"]["lic"]]
-        details = two.result("dbac", captioner)["details"]["a_to_t"]
+        measured, details = two.measurement("lic", captioner), two.details("lic", captioner)
+        shares = [measured.facts["seen_m"] / 100, measured.facts["seen_d"] / 100]
+        unseen = details["unseen"]["lic"]
+        assert rows[captioner, "LIC x 100"] == [*shares, measured.estimates["lic"].value, unseen]
+        details = two.details("dbac", captioner)["a_to_t"]
         row = rows[captioner, "DBAC A to T, matched"]
         assert row[:2] == [details["seen"]["m"] / 100, details["seen"]["h"] / 100]
         assert row[3] == details["unseen"]["dbac_matched"]
@@ -205,17 +172,18 @@ def test_leaks_are_shares_with_the_score_on_unseen_captions(two, alone):
     assert {row[1] for row in views.leaks(alone).rows} == {"LIC x 100, captioner", "omega A to T, captioner"}
 
 
-def test_certainty_names_the_parts_and_no_number_of_images_where_images_do_not_help(two):
-    rows = {(row[0], row[1]): row[2:] for row in views.certainty(two).rows}
-    for metric, comparison in two.comparisons.items():
+def test_certainty_has_the_parts_of_the_variance_and_a_dash_where_images_do_not_help(every_metric):
+    rows = {(row[0], row[1]): row[2:] for row in views.certainty(every_metric).rows}
+    for metric, comparison in every_metric.comparisons.items():
         for captioner, parts in comparison.parts.items():
             for score, of_score in parts.items():
-                needed = two.needed[metric][captioner][score]
-                row = rows[captioner, views.score_name(score)]
-                assert row == [of_score.standard_error, of_score.share_of_trials, needed]
-    assert [column.name for column in views.certainty(two).columns][2] == "standard error, at least"
-    meaning = views.certainty(two).meaning
-    assert "one trial or no bootstrap" in meaning
-    assert "images alone cannot halve" in meaning
-    of_none = replace(two, needed={metric: {name: {} for name in two.captioners} for metric in two.needed})
-    assert {cells[-1] for cells in views.certainty(of_none).texts()} == {"-"}
+                cells = rows[captioner, catalogue.label(score)]
+                known = [
+                    None if number != number else number
+                    for number in (of_score.standard_error, of_score.share_of_trials)
+                ]
+                assert cells == [*known, every_metric.needed[metric][captioner][score]]
+    nothing = {metric: {name: {} for name in every_metric.captioners} for metric in every_metric.needed}
+    grid = views.certainty(replace(every_metric, needed=nothing))
+    assert {cells[-1] for cells in grid.texts()} == {"-"}
+    assert "images alone cannot halve" in grid.meaning

@@ -23,6 +23,7 @@ from captionbias.app import upload_state as given
 from captionbias.app import uploads
 from captionbias.cli.publish import publish
 from tests.hub.hub_server import Hub, connect, running
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "spaces" / "captionbias"
@@ -93,11 +94,12 @@ def test_the_app_runs_as_the_hub_runs_it(tmp_path: Path) -> None:
 
 
 def _config(url: str, server: Popen[bytes]) -> dict[str, Any]:
-    for _ in range(300):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         assert server.poll() is None, server.stdout.read()
         try:
             return httpx.get(url).json()
-        except httpx.ConnectError:
+        except httpx.TransportError:
             time.sleep(0.1)
     raise AssertionError("the app does not answer")
 

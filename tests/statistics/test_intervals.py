@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from captionbias.statistics import intervals as statistics
 from captionbias.statistics.intervals import (
     bootstrap_interval,
     coefficient_of_variation,
@@ -19,7 +20,6 @@ from captionbias.statistics.intervals import (
     trial_interval,
     trial_weights,
 )
-from captionbias.statistics import intervals as statistics
 
 UNBOUNDED = (-np.inf, np.inf)
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kstest
 
 from captionbias.metrics import lic
-from captionbias.metrics.measurement import kept_samples, mean_over_trials
+from captionbias.metrics.measurement import mean_over_trials
 from captionbias.statistics.intervals import bootstrap_interval, resamples
 from captionbias.statistics.significance import (
     VarianceParts,
@@ -228,9 +228,8 @@ def test_with_as_many_images_as_foretold_the_interval_is_that_wide(tmp_path):
         samples = []
         for images in (500, 2000):
             planted = plant(images, captions=1, a_to_t=0.6, seed=seed)
-            with kept_samples() as kept:
-                lic(**vars(planted), preset="fast", trials=6, bootstrap=300, cache=tmp_path)
-            samples.append(kept["confidence"])
+            measured = lic.measure(**vars(planted), preset="fast", trials=6, bootstrap=300, cache=tmp_path)
+            samples.append(measured.samples["confidence"])
         small, large = samples
         parts = variance_parts(small.values, small.per_trial, small.replicates)
         widths.append(width(large))

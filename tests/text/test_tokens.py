@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import TOKENIZERS, split_whitespace, split_words, tokenize
+from captionbias.text import TOKENIZERS, Tokens, split_whitespace, split_words, tokenize
 from captionbias.text.tokens import tokenizer
 
 # Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
@@ -140,6 +140,19 @@ def test_select_takes_rows_in_the_order_asked(captions, data):
     assert chosen.words is tokens.words
     flags = np.array(data.draw(st.lists(st.booleans(), min_size=len(captions), max_size=len(captions))))
     assert tokens.select(flags).texts() == [text for text, kept in zip(tokens.texts(), flags, strict=True) if kept]
+
+
+@NAMES
+@SEARCH
+@given(tables=st.lists(st.lists(CAPTION | ANY_TEXT, max_size=4), max_size=4))
+def test_joined_tables_are_what_is_split_at_once(name, tables):
+    joined = Tokens.joined([tokenize(captions, name) for captions in tables])
+    at_once = tokenize([caption for captions in tables for caption in captions], name)
+    assert joined.words == at_once.words
+    for part in ("ids", "offsets"):
+        got, expected = getattr(joined, part), getattr(at_once, part)
+        assert got.dtype == expected.dtype
+        assert np.array_equal(got, expected)
 
 
 @SEARCH

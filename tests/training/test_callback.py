@@ -163,7 +163,7 @@ def test_errors_come_before_the_training(trainer, parrot, numbered, planted, pro
         ({"every": 0}, "every must be a whole number of 1 or more"),
         ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
         ({"trials": 0}, "trials must be"),
-        ({"metrics": ["bleu"]}, "metrics must list"),
+        ({"metrics": ["bleu"]}, "metric 'bleu' is unknown"),
         ({"attribute_lexicon": "nobody"}, "nobody"),
     ]:
         arguments = {"pictures": numbered, "processor": processor, "tokenizer": tokenizer} | changes

@@ -8,10 +8,10 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from captionbias.alignment.vectors import embed
-from captionbias.text.tokens import UNKNOWN, Flags, Integers, Tokens
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.text.tokens import UNKNOWN, Tokens
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _DIGITS = 6
 _CELLS_AT_ONCE = 2**24
 
-Floats = npt.NDArray[np.float64]
 
 DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
 
@@ -143,7 +142,7 @@ def align(
 
 def _closest(
     foreign: Integers, candidates: Integers, words: tuple[str, ...], vectors: KeyedVectors | None
-) -> tuple[Integers, npt.NDArray[np.float64]]:
+) -> tuple[Integers, Floats]:
     """For each word of `foreign` the closest of `candidates` and its cosine distance, NaN where there is none."""
     closest = np.zeros(len(foreign), np.int64)
     distances = np.full(len(foreign), math.nan)
@@ -170,7 +169,7 @@ def _report(
     counts: Integers,
     foreign: Integers,
     chosen: Integers,
-    distances: npt.NDArray[np.float64],
+    distances: Floats,
     words: tuple[str, ...],
     unknown: int,
 ) -> AlignmentReport:

@@ -1,1 +1,1 @@
-"""What works on measurements: comparisons, consistency, audits, caption quality, resampling weights."""
+"""Analyses of measurements: comparisons, consistency, audits, caption quality, resampling weights."""

@@ -1,4 +1,4 @@
-"""How well alignment keeps what people said: constant beside contextual, over word vectors and over delta."""
+"""How well alignment preserves human captions: constant beside contextual, over word vectors and over delta."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from captionbias.alignment.align import DELTAS, AlignmentReport, align, elbow
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
+from captionbias.arrays import Floats
 from captionbias.captions import check_sides
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import Tokens, tokenize
-
-Floats = npt.NDArray[np.float64]
 
 DELTA = 0.4  # of DBAC, for GloVe
 
 
 @dataclass(frozen=True)
 class AlignmentQuality:
-    """What alignment with some word vectors keeps.
+    """What alignment with certain word vectors preserves.
 
     Attributes:
         meteor: METEOR between human captions before and after contextual substitution, mean over captions.
@@ -71,7 +69,7 @@ def alignment_quality(
     captions: int = 2000,
     seed: int = 0,
 ) -> AlignmentStudy:
-    """Compare ways to say human captions in a captioner's words, as DBAC's section 5.4 and appendix A do.
+    """Compare ways to put human captions into a captioner's words, as DBAC's section 5.4 and appendix A do.
 
     METEOR credits a substitution only if it knows the two words for synonyms or forms of one word: without WordNet it
     hardly tells contextual substitution from constant.
@@ -104,14 +102,14 @@ def alignment_quality(
     if not vectors:
         raise ValueError("vectors is empty: give word vectors to compare, such as {'FastText': 'wiki.en.bin'}")
     count, seed = whole_number("captions", captions, least=1), whole_number("seed", seed, least=0)
-    said, human = check_sides(predictions, references)
+    model_texts, human = check_sides(predictions, references)
     texts = [text for image in human for text in image]
-    tokens = tokenize([*said, *texts], tokenizer)
-    model, people = tokens.between(0, len(said)), tokens.between(len(said), len(tokens))
+    tokens = tokenize([*model_texts, *texts], tokenizer)
+    model, people = tokens.between(0, len(model_texts)), tokens.between(len(model_texts), len(tokens))
     drawn = np.sort(np.random.default_rng(seed).permutation(len(texts))[:count])
 
     def kept(aligned: Tokens) -> float:
-        """METEOR with the captions as they were."""
+        """METEOR against the captions before alignment."""
         before, after = ([text.split() for text in part.select(drawn).texts()] for part in (people, aligned))
         return float(meteor(after, [[words] for words in before]).mean())
 
@@ -127,4 +125,4 @@ def alignment_quality(
             kept(aligned), report.share_contextual, DELTAS, shares, elbow(DELTAS, shares), report
         )
     parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
-    return AlignmentStudy(kept(constant), name, len(drawn), found, signature({**parts, "seed": seed}))
+    return AlignmentStudy(kept(constant), name, len(drawn), found, signature(**parts, seed=seed))

@@ -1,4 +1,4 @@
-"""Everything there is to know of captioners' bias on the same images, in one call: what reports are made of."""
+"""All measurements of captioners' bias on the same images in one call: the content of reports."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import Comparison, errors_of, measured_together
-from captionbias.captions import check_captions
-from captionbias.captions.values import as_list
-from captionbias.explain import Attributions, attribute_captions
+from captionbias.analysis.compare import Comparison, measure_together
+from captionbias.captions import Captions, check_captioners
+from captionbias.explain import Attributions, attribute_captions, explain
+from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import whole_number
 from captionbias.statistics.significance import images_needed
-from captionbias.text import LexiconSource, Tokens, load_lexicon, tokenize
+from captionbias.text import LexiconSource, Tokens, load_lexicon
 
-PRESETS = {"fast": {"dbac": "fast", "lic": "fast"}, "papers": {"dbac": "dbac-2026", "lic": "lic-2022"}}
-NAMES = {"dbac": "DBAC", "lic": "LIC"}
+PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
 ALIGNED = 500  # human captions whose alignment is judged
 # How long the steps take, relative to each other.
-COST = {"vectors": 3, "dbac": 12, "lic": 4, "words": 1, "alignment": 1, "quality": 2}
+COST = {"vectors": 3, "dbac": 12, "lic": 4, "dpa": 4, "label_leakage": 2, "quality": 2}
 
 Watch = Callable[[str, float], None]
 
@@ -45,15 +44,15 @@ class Audit:
             variance and differences; see `captionbias.analysis.compare.compare`.
         needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
             alone cannot.
-        words: of each captioner, which words give the attribute away: `by_class`, `by_word` (the first 30 of each
-            value, the mask not among them), `captions` (the 8 surest and right ones of each value, with every word's
-            value), `signature`.
+        words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
+            (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each
+            value, with every word's value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
             packages that compute them.
         alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
             alignment: `contextual`, as DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
-        missing: what is not there and why.
-        settings: what was asked for, to measure it again.
+        missing: what could not be measured, and why.
+        settings: the arguments, to reproduce it.
         signatures: everything that changes the scores, by metric.
     """
 
@@ -69,17 +68,21 @@ class Audit:
     settings: dict[str, Any]
     signatures: dict[str, str]
 
-    def result(self, metric: str, captioner: str) -> dict[str, Any]:
-        """What the metric returns for the captioner, details included."""
-        return self.comparisons[metric].results[captioner]
+    def measurement(self, metric: str, captioner: str) -> Measurement:
+        """What the metric computed for the captioner, details included."""
+        return self.comparisons[metric].measurements[captioner]
+
+    def details(self, metric: str, captioner: str) -> dict[str, Any]:
+        """Its nested tables."""
+        return self.measurement(metric, captioner).details or {}
 
     def notes(self, captioner: str) -> list[str]:
-        """What to know before the captioner's numbers are believed."""
+        """What to consider when reading the captioner's numbers."""
         return list(
             dict.fromkeys(
-                f"{NAMES[metric]}: {note}"
-                for metric in self.comparisons
-                for note in self.result(metric, captioner)["details"]["warnings"]
+                f"{catalogue.METRICS[metric].title}: {note}"
+                for metric, comparison in self.comparisons.items()
+                for note in comparison.measurements[captioner].notes
             )
         )
 
@@ -113,9 +116,9 @@ def audit(
     lacks a human word; one alone with its own, so its scores are those that `dbac` and `lic` give.
 
     Args:
-        captioners: each captioner's name and its `n` captions.
+        captioners: each captioner's name and its `n` captions, or its `Captions`.
         references, attributes, tasks: of the same images, as the metrics take them.
-        metrics: `dbac`, `lic` or both.
+        metrics: any of `captionbias.metrics`.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
         trials: attackers for each set of captions; the preset's when None.
         seed: of the first trial and of the bootstrap.
@@ -128,7 +131,7 @@ def audit(
             raises ends the audit.
 
     Raises:
-        ValueError: no captioner or no name of one, an unknown metric or preset, a number that is none, or what the
+        ValueError: no captioner or no name of one, an unknown metric or preset, a bad number, or what the
             metrics refuse.
 
     >>> from captionbias.synthetic import plant
@@ -137,72 +140,71 @@ def audit(
     >>> found.images, list(found.comparisons), found.captioners
     (200, ['lic'], ('faithful',))
     """
-    chosen = _checked(captioners, metrics, preset)
+    chosen = _check_choices(captioners, metrics, preset)
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
     mask = load_lexicon(attribute_lexicon).mask
-    people = {"references": references, "attributes": attributes, "tasks": tasks}
-    read = {}
-    for name, captions in captioners.items():
-        with errors_of(name):
-            read[name] = check_captions(predictions=captions, **people)
-    first = next(iter(read.values()))
+    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    first = next(iter(checked.values()))
     missing: list[str] = []
-    scored = references is not None and _has_quality(missing)
-    asked_vectors = vectors
-    aligned: list[str] = []
-    trained = False
-    if "dbac" in chosen and references is not None:
-        tokens, aligned = _words_of_all(captioners, references)
-        trained = bool(aligned) and vectors in (None, CAPTIONS)
-    steps = _Steps(watch, _plan(list(captioners), chosen, trained, aligned if scored else [], scored))
+    scored = first.references is not None and _has_quality(missing)
+    requested_vectors = vectors
+    aligned = _lacking_human_words(checked) if "dbac" in chosen and first.references is not None else []
+    trained = bool(aligned) and vectors in (None, CAPTIONS)
+    steps = _Steps(watch, _plan(list(checked), chosen, trained, aligned if scored else [], scored))
     if trained:
         steps.begin("vectors", None)
-        vectors = _trained_vectors(captioners, tokens)
-    common: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "bootstrap": bootstrap, "details": True}
-    common["attribute_lexicon"] = attribute_lexicon
-    own: dict[str, dict[str, Any]] = {"lic": {}, "dbac": {"task_lexicon": task_lexicon, "vectors": vectors}}
-    if "dbac" in chosen and references is None and tasks is None:
+        vectors = _trained_vectors(checked)
+    options: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "details": True, "vectors": vectors}
+    options |= {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "progress": steps.within}
+    if first.references is None and first.tasks is None:
         missing.append("T to A: without human captions it needs the tasks that the images show")
-        own["dbac"]["directions"] = ["a_to_t"]
+        options["directions"] = ["a_to_t"]
     comparisons = {}
     for metric in chosen:
-        comparisons[metric] = measured_together(
-            captioners,
-            people,
+        comparisons[metric] = measure_together(
+            checked,
             metric,
-            preset=PRESETS[preset][metric],
-            watch=partial(_begin, steps, metric),
-            progress=steps.within,
-            **common,
-            **own[metric],
+            watch=partial(steps.begin_first, metric),
+            bootstrap=bootstrap,
+            **_accepted(metric, options | {"keep_attackers": int(metric == "lic")}, preset),
         )
     missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
     words = {}
-    for name, captions in captioners.items():
+    for name, captions in checked.items():
         steps.begin("words", name)
         try:
-            found = attribute_captions(
-                captions, attributes, preset=PRESETS[preset]["lic"], seed=seed, attribute_lexicon=attribute_lexicon
-            )
+            if "lic" in comparisons:
+                found = explain(comparisons["lic"].measurements[name])
+            else:
+                found = attribute_captions(
+                    captions.predictions,
+                    captions.attributes,
+                    preset=preset,
+                    seed=seed,
+                    attribute_lexicon=attribute_lexicon,
+                    cache=cache,
+                )
         except ValueError as error:
             missing.append(f"words of {name}: {error}")
         else:
-            words[name] = _told(found, mask)
+            words[name] = _explained(found, mask)
     alignments, quality = {}, {}
     for name in aligned if scored else ():
         steps.begin("alignment", name)
         try:
-            alignments[name] = _alignment(captioners[name], references, vectors, seed)
+            alignments[name] = _alignment(checked[name], vectors, seed)
         except ValueError as error:
             missing.append(f"alignment of {name}: {error}")
-    for name, captions in captioners.items() if scored else ():
+    for name, captions in checked.items() if scored else ():
         steps.begin("quality", name)
-        quality[name] = caption_quality(predictions=captions, references=references, images=quality_images, seed=seed)
+        quality[name] = caption_quality(
+            predictions=captions.predictions, references=captions.references, images=quality_images, seed=seed
+        )
     steps.end()
     return Audit(
-        captioners=tuple(captioners),
+        captioners=tuple(checked),
         images=len(first),
         attribute_counts=dict(sorted(Counter(first.attributes).items())),
         comparisons=comparisons,
@@ -219,11 +221,14 @@ def audit(
             "bootstrap": bootstrap,
             "attribute_lexicon": _named(attribute_lexicon),
             "task_lexicon": None if task_lexicon is None else _named(task_lexicon),
-            "vectors": _vectors_name(asked_vectors),
+            "vectors": _vectors_name(requested_vectors),
             "quality_images": quality_images,
         },
         signatures={metric: found.signature for metric, found in comparisons.items()},
     )
+
+
+TITLES = {"vectors": "word vectors"}
 
 
 class _Steps:
@@ -239,9 +244,13 @@ class _Steps:
         self.title, self.span = "", (0.0, 0.0)
 
     def begin(self, kind: str, captioner: str | None) -> None:
-        self.title = " of ".join(filter(None, (TITLES[kind], captioner)))
+        title = catalogue.METRICS[kind].title if kind in catalogue.METRICS else TITLES.get(kind, kind)
+        self.title = " of ".join(filter(None, (title, captioner)))
         self.span = self.spans[kind, captioner]
         self.watch(self.title, self.span[0])
+
+    def begin_first(self, metric: str, left: Sequence[str]) -> None:
+        self.begin(metric, left[0])
 
     def within(self, finished: int, total: int) -> None:
         """Trials are most of the work of a metric."""
@@ -252,16 +261,6 @@ class _Steps:
         self.watch("done", 1.0)
 
 
-TITLES = {
-    "vectors": "word vectors",
-    "dbac": "DBAC",
-    "lic": "LIC",
-    "words": "words",
-    "alignment": "alignment",
-    "quality": "quality",
-}
-
-
 def _plan(
     captioners: Sequence[str], metrics: Sequence[str], trained: bool, aligned: Sequence[str], scored: bool
 ) -> dict[tuple[str, str | None], float]:
@@ -270,14 +269,10 @@ def _plan(
     steps += [(kind, name) for kind in (*metrics, "words") for name in captioners]
     steps += [("alignment", name) for name in aligned]
     steps += [("quality", name) for name in captioners if scored]
-    return {step: COST[step[0]] for step in steps}
+    return {step: COST.get(step[0], 1) for step in steps}
 
 
-def _begin(steps: _Steps, metric: str, left: Sequence[str]) -> None:
-    steps.begin(metric, left[0])
-
-
-def _checked(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
+def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
     if not isinstance(captioners, Mapping):
         raise ValueError(
             "captioners must map each captioner's name to its captions, as {'nic': captions} does; "
@@ -291,11 +286,18 @@ def _checked(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str)
         if captions is None:
             raise ValueError(f"captioners[{name!r}] is None: give its captions, one for each image, or leave it out")
     listed = isinstance(metrics, Collection) and not isinstance(metrics, str)
-    if not listed or not len(metrics) or any(name not in list(NAMES) for name in metrics):
-        raise ValueError(f"metrics must list one or both of {', '.join(NAMES)}, not {metrics!r}")
-    if not isinstance(preset, str) or preset not in PRESETS:
+    if not listed or not len(metrics) or any(name not in catalogue.METRICS for name in metrics):
+        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
+    if preset not in PRESETS:
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
-    return [name for name in NAMES if name in metrics]
+    return [name for name in catalogue.METRICS if name in metrics]
+
+
+def _accepted(metric: str, options: Mapping[str, Any], preset: str) -> dict[str, Any]:
+    """The options that a metric takes; None leaves its default."""
+    taken = find_metric(metric).options()
+    wanted = {**options, "preset": preset}
+    return {name: value for name, value in wanted.items() if name in taken and value is not None}
 
 
 def _has_quality(missing: list[str]) -> bool:
@@ -305,46 +307,46 @@ def _has_quality(missing: list[str]) -> bool:
     return False
 
 
-def _words_of_all(captioners: Mapping[str, Any], references: Any) -> tuple[Tokens, list[str]]:
-    """The words of all captions, the captioners' first, and the captioners that lack a word of people's."""
-    said = [as_list(name, captions) for name, captions in captioners.items()]
-    texts = [text for captions in said for text in captions]
-    tokens = tokenize(texts + [text for image in as_list("references", references) for text in image])
-    human = tokens.between(len(texts), len(tokens)).present()
-    ends = np.cumsum([0, *map(len, said)]).tolist()
-    spans = zip(captioners, ends[:-1], ends[1:], strict=True)
-    return tokens, [name for name, start, end in spans if (human & ~tokens.between(start, end).present()).any()]
+def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
+    """The captioners that lack a word of the human captions."""
+    words = {name: captions.words() for name, captions in captioners.items()}
+    return [name for name, table in words.items() if (table.human.present() & ~table.model.present()).any()]
 
 
-def _trained_vectors(captioners: Mapping[str, Any], tokens: Tokens) -> Any:
+def _trained_vectors(captioners: Mapping[str, Captions]) -> Any:
     """The word vectors of every captioner's alignment; one captioner's are what `dbac` trains itself."""
-    vectors = train_vectors(tokens)
+    words = [captions.words() for captions in captioners.values()]
+    vectors = train_vectors(Tokens.joined([*(table.model.used() for table in words), words[0].human]))
     vectors.called = CAPTIONS if len(captioners) == 1 else f"{CAPTIONS} of {', '.join(captioners)}"
     return vectors
 
 
 def _undefined(comparison: Comparison) -> list[str]:
-    """The scores that were asked for and that some captioner has in no trial."""
+    """The requested scores that are undefined in all trials of some captioner."""
     reason = "in no trial is it defined"
-    matched = "in no trial do test captions of the captioner and of people name the same, so there is nothing to match"
+    matched = "in no trial do captioner and human test captions name the same, so there is nothing to match"
     return [
         f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
-        for captioner, result in comparison.results.items()
+        for captioner, measured in comparison.measurements.items()
         for score in comparison.scores
-        if score not in result
+        if score not in measured.estimates
     ]
 
 
-def _alignment(captions: Any, references: Any, vectors: Any, seed: int) -> dict[str, Any]:
+def _alignment(captions: Captions, vectors: Any, seed: int) -> dict[str, Any]:
     study = alignment_quality(
-        predictions=captions, references=references, vectors={"": vectors}, captions=ALIGNED, seed=seed
+        predictions=captions.predictions,
+        references=captions.references,
+        vectors={"": vectors},
+        captions=ALIGNED,
+        seed=seed,
     )
     found = {"contextual": study.vectors[""].meteor, "constant": study.meteor_constant}
     return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
 
 
-def _told(found: Attributions, mask: str) -> dict[str, Any]:
-    """The words and captions that say most, as plain data; the mask stands in captions and is no word."""
+def _explained(found: Attributions, mask: str) -> dict[str, Any]:
+    """The words and captions that reveal most, as plain data; the mask is in captions but does not count as a word."""
     least = min(10, max(2, len(found.tokens) // 50))
     examples = []
     for number in range(len(found.classes)):
@@ -365,10 +367,11 @@ def _told(found: Attributions, mask: str) -> dict[str, Any]:
 def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | None]]:
     needed: dict[str, dict[str, int | None]] = {}
     for captioner, parts in comparison.parts.items():
-        result = comparison.results[captioner]
+        estimates = comparison.measurements[captioner].estimates
         needed[captioner] = {}
         for score, of_score in parts.items():
-            width = result.get(f"{score}_ci_high", math.nan) - result.get(f"{score}_ci_low", math.nan)
+            found = estimates.get(score)
+            width = math.nan if found is None or found.low is None or found.high is None else found.high - found.low
             try:
                 needed[captioner][score] = images_needed(of_score, images, width / 2)
             except ValueError:  # no interval, one trial, or an attacker whose training spreads further than that

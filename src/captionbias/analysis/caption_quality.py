@@ -8,19 +8,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Floats
 from captionbias.captions import CaptionBiasWarning, check_sides
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text.tokens import tokenizer as find_tokenizer
-
-Floats = npt.NDArray[np.float64]
 
 
 def caption_quality(
     *, predictions: Any, references: Any, tokenizer: str = "words", images: int | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """How much a captioner's captions say what people say.
+    """How close a captioner's captions are to human captions.
 
     Captions are split as bias metrics split them; tokens without a letter or a digit are left out, as COCO's own
     evaluation leaves punctuation out. Its tokenizer is another one, so published figures come out near, not the same.
@@ -79,7 +77,7 @@ def caption_quality(
     }
     name = meteor_name()
     found[name] = float(meteor(words, wanted).mean())
-    return {**found, "signature": signature({**measured, "meteor": name})}
+    return {**found, "signature": signature(**measured, meteor=name)}
 
 
 def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:

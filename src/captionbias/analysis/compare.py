@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from captionbias.analysis.consistency import METRICS, SCORES
-from captionbias.captions import CaptionBiasWarning, check_captions
-from captionbias.metrics.measurement import Sample, difference, kept_samples, summarize
+from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
+from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.metrics.measurement import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
-
-# What is compared when there are no human captions to measure amplification against.
-ALONE = {"lic": ("lic_m",), "dbac": ("omega_m_a_to_t", "omega_m_t_to_a")}
 
 
 @dataclass(frozen=True)
@@ -31,29 +30,65 @@ class Difference:
     p: float
     p_holm: float
 
+    @property
+    def estimate(self) -> Estimate:
+        """The difference with its interval."""
+        ends = (None if math.isnan(end) else end for end in (self.ci_low, self.ci_high))
+        return Estimate(self.difference, *ends)
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Captioners measured on the same images.
 
-    `results`: each captioner's result, as its metric gives it. `p_values`: of each captioner, each score's p-value
-    against 0, uncorrected. `parts`: the parts of each score's variance. `differences`: of every pair and score.
+    Attributes:
+        metric: what was measured.
+        scores: the keys that are compared.
+        measurements: each captioner's.
+        differences: of every pair and score.
     """
 
     metric: str
     scores: list[str]
-    results: dict[str, dict[str, Any]]
-    p_values: dict[str, dict[str, float]]
-    parts: dict[str, dict[str, VarianceParts]]
+    measurements: dict[str, Measurement]
     differences: list[Difference]
-    signature: str
+
+    @cached_property
+    def p_values(self) -> dict[str, dict[str, float]]:
+        """For each captioner and score that can be on either side of 0, its p-value against 0, uncorrected."""
+        return {
+            name: {
+                score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
+                for score in self.scores
+                if score in measured.estimates and measured.samples[score].bounds[0] < 0
+            }
+            for name, measured in self.measurements.items()
+        }
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, VarianceParts]]:
+        """For each captioner and score, the parts of its variance."""
+        return {
+            name: {
+                score: variance_parts(sample.values, sample.per_trial, sample.replicates)
+                for score in self.scores
+                if (sample := measured.samples.get(score)) is not None
+            }
+            for name, measured in self.measurements.items()
+        }
+
+    @property
+    def signature(self) -> str:
+        """Everything that changes the scores."""
+        first = next(iter(self.measurements.values())).signature
+        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
 
     def as_dict(self) -> dict[str, Any]:
         """For a file: everything that was measured and what follows from it."""
         return {
             "metric": self.metric,
             "scores": self.scores,
-            "results": self.results,
+            "results": {name: measured.flat() for name, measured in self.measurements.items()},
             "p_values": self.p_values,
             "variance": {
                 captioner: {
@@ -62,9 +97,9 @@ class Comparison:
                         "standard_error": found.standard_error,
                         "share_of_trials": found.share_of_trials,
                     }
-                    for score, found in of_captioner.items()
+                    for score, found in by_score.items()
                 }
-                for captioner, of_captioner in self.parts.items()
+                for captioner, by_score in self.parts.items()
             },
             "differences": [asdict(found) for found in self.differences],
             "signature": self.signature,
@@ -89,14 +124,14 @@ def compare(
     an easy split or an odd image does to all of them drops out of their differences. P-values are corrected for the
     number of pairs and scores, by Holm's procedure.
 
-    Finished trials are kept: one more captioner trains only its own.
+    Finished trials are kept: one more captioner trains only its attackers.
 
     Args:
-        captioners: each captioner's name and its `n` captions.
-        references, attributes, tasks: of the same images, as the metrics take them.
-        metric: `lic` or `dbac`.
-        scores: keys of the metric's result that have an interval; by default LIC, or DBAC of each direction as
-            published and matched. Without references: LIC or omega of the captioners' captions.
+        captioners: each captioner's name and its `n` captions, or its `Captions`.
+        references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
+        metric: any metric of `captionbias.metrics`.
+        scores: keys of the metric's result that have an interval; by default its main scores (of DBAC those of each
+            direction, as published and matched). Without references: LIC or omega of the captioners' captions.
         bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`.
         watch: called before each measurement with the captioners that are left, this one first.
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
@@ -116,68 +151,46 @@ def compare(
     """
     if len(captioners) < 2:
         raise ValueError(f"captioners: {len(captioners)} given; a comparison needs two or more")
-    if metric not in METRICS:
-        raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
-    people = {"references": references, "attributes": attributes, "tasks": tasks}
-    return measured_together(captioners, people, metric, scores=scores, bootstrap=bootstrap, watch=watch, **options)
+    find_metric(metric)
+    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    return measure_together(checked, metric, scores=scores, bootstrap=bootstrap, watch=watch, **options)
 
 
-def measured_together(
-    captioners: Mapping[str, Any],
-    people: Mapping[str, Any],
+def measure_together(
+    captioners: Mapping[str, Captions],
     metric: str,
     *,
     scores: Sequence[str] | None = None,
-    bootstrap: int = 1000,
     watch: Callable[[Sequence[str]], None] | None = None,
     **options: Any,
 ) -> Comparison:
-    """`compare` of one captioner or more; of one there are no differences. `people`: arguments of the metric."""
-    results: dict[str, dict[str, Any]] = {}
-    samples: dict[str, dict[str, Sample]] = {}
-    chosen: list[str] = []
+    """`compare` of one captioner or more, already checked; of one there are no differences."""
+    measurements: dict[str, Measurement] = {}
     names = list(captioners)
     pairs = list(itertools.combinations(names, 2))
-    for name in names:  # all of them before hours of training
-        with errors_of(name):
-            check_captions(predictions=captioners[name], **people)
+    chosen: list[str] = []
     for number, name in enumerate(names):
         if watch:
             watch(names[number:])
-        with errors_of(name), kept_samples() as samples[name]:
-            results[name] = METRICS[metric](**people, predictions=captioners[name], bootstrap=bootstrap, **options)
+        with errors_of(name):
+            measurements[name] = find_metric(metric).measure(captioners[name], **options)
         if not chosen:
-            chosen = _scores(metric, scores, samples[name])
-            _warn_of_few_replicates(bootstrap, len(pairs) * len(chosen))
-
+            chosen = _chosen_scores(metric, scores, measurements[name].samples)
+            _warn_of_few_replicates(options.get("bootstrap", 1000), len(pairs) * len(chosen))
     found = [
         one
         for first, second in pairs
         for score in chosen
-        if (one := _difference(first, second, score, samples)) is not None
+        if (one := _difference(first, second, score, measurements)) is not None
     ]
     corrected = holm([one.p for one in found]).tolist()
-    return Comparison(
-        metric,
-        chosen,
-        results,
-        {name: _against_zero(chosen, samples[name], results[name]) for name in names},
-        {
-            name: {
-                score: variance_parts(sample.values, sample.per_trial, sample.replicates)
-                for score in chosen
-                if (sample := samples[name].get(score)) is not None
-            }
-            for name in names
-        },
-        [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)],
-        (f"paired:holm,{len(found)}|" if found else "") + results[names[0]]["signature"],
-    )
+    differences = [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
+    return Comparison(metric, chosen, measurements, differences)
 
 
 @contextmanager
 def errors_of(captioner: str) -> Iterator[None]:
-    """Errors say which captioner they are of."""
+    """Errors name the captioner."""
     try:
         yield
     except ValueError as error:
@@ -194,35 +207,25 @@ def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:
         )
 
 
-def _scores(metric: str, scores: Sequence[str] | None, measured: Mapping[str, Sample]) -> list[str]:
+def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[str, Sample]) -> list[str]:
     if scores is None:
-        return [key for key in SCORES[metric] if key in measured] or [key for key in ALONE[metric] if key in measured]
+        kinds = catalogue.headlines(metric), catalogue.headlines_alone(metric)
+        return next(filter(None, ([key for key in keys if key in measured] for keys in kinds)), [])
     listed = [scores] if isinstance(scores, str) else list(scores)
-    unknown = [key for key in listed if key not in measured]
-    if unknown or not listed:
-        raise ValueError(
-            f"scores names {unknown[0]!r}, which is none of what is measured here: {', '.join(measured)}"
-            if unknown
-            else "scores is empty: name a score, or leave it out"
-        )
+    if not listed:
+        raise ValueError("scores is empty: name a score, or leave it out")
+    for key in listed:
+        if key not in measured:
+            raise ValueError(f"scores names {key!r}, which is not measured here; choose from {', '.join(measured)}")
     return list(dict.fromkeys(listed))
 
 
-def _difference(first: str, second: str, score: str, samples: Mapping[str, Mapping[str, Sample]]) -> Difference | None:
+def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """None where the score is undefined in every trial of one of them."""
-    between = difference(samples[first][score], samples[second][score])
-    flat = summarize("d", between.values, between.replicates, between.bounds)
-    if not flat:
+    between = measured[first].samples[score] - measured[second].samples[score]
+    estimate = between.estimate()
+    if estimate is None:
         return None
-    nan = float("nan")
-    p = p_value(flat["d"], between.replicates)
-    return Difference(first, second, score, flat["d"], flat.get("d_ci_low", nan), flat.get("d_ci_high", nan), p, p)
-
-
-def _against_zero(scores: Sequence[str], samples: Mapping[str, Sample], result: Mapping[str, Any]) -> dict[str, float]:
-    """Where a score can lie on either side of 0."""
-    return {
-        score: p_value(result[score], samples[score].replicates)
-        for score in scores
-        if score in result and samples[score].bounds[0] < 0
-    }
+    low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
+    p = p_value(estimate.value, between.replicates)
+    return Difference(first, second, score, estimate.value, low, high, p, p)

@@ -8,17 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
-from captionbias.metrics import dbac, lic
-from captionbias.statistics.intervals import Floats, coefficient_of_variation, conflict_score, ranking_consistency
+from captionbias.captions import Captions, check_captions
+from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.statistics.intervals import coefficient_of_variation, conflict_score, ranking_consistency
 
-METRICS: dict[str, Callable[..., dict[str, Any]]] = {"lic": lic, "dbac": dbac}
-SCORES = {
-    "lic": ("lic",),
-    "dbac": ("dbac_a_to_t", "dbac_a_to_t_matched", "dbac_t_to_a", "dbac_t_to_a_matched"),
-}
-# In a study both metrics attack with the same networks: LIC's own LSTM has another name here.
-LIC_NAMES = {"lstm": "lstm-dbac", "lstm-lic": "lstm"}
+# In a study both metrics attack with the same networks, so an unqualified `lstm` is DBAC's.
+LSTM = {"lstm": "lstm-dbac"}
 
 
 class Cell(NamedTuple):
@@ -31,12 +28,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """`scores`: of each score, `(captioners, encoders)`, nan where it is undefined. `results`: everything measured."""
+    """`scores`: each score's values, `(captioners, encoders)`, nan where undefined. `measurements`: by cell."""
 
     captioners: list[str]
     encoders: list[str]
     scores: dict[str, Floats]
-    results: list[dict[str, Any]]
+    measurements: dict[Cell, Measurement]
 
     def consistency(self) -> dict[str, dict[str, Any]]:
         """Of each score: the coefficient of variation of each captioner and their mean, conflicts, and correlation.
@@ -71,12 +68,12 @@ class Study:
                 for name, values in self.scores.items()
             },
             "consistency": self.consistency(),
-            "results": self.results,
+            "results": [{**cell._asdict(), "scores": found.flat()} for cell, found in self.measurements.items()],
         }
 
 
 def consistency(
-    captioners: Mapping[str, Mapping[str, Any]],
+    captioners: Mapping[str, Captions | Mapping[str, Any]],
     encoders: Mapping[str, str] | Sequence[str],
     *,
     metrics: Sequence[str] = ("lic", "dbac"),
@@ -87,16 +84,16 @@ def consistency(
     """Measure every captioner with every encoder, and compare.
 
     Finished trials are kept: a study that was interrupted goes on where it stopped, and one more captioner or encoder
-    trains only its own.
+    trains only its attackers.
 
     Args:
-        captioners: their names, and of each the arguments `predictions`, `references`, `attributes` and, if there are
-            any, `tasks`, as the metrics take them.
-        encoders: names as `dbac` takes them, or names of your own with those.
-        metrics: `lic`, `dbac` or both.
+        captioners: their names, and for each its `Captions`, or the arguments `predictions`, `references`, `attributes`
+            and, if there are any, `tasks`.
+        encoders: names as `dbac` takes them, or other names mapped to those.
+        metrics: those that train attackers: `lic`, `dbac`, `dpa`, `label_leakage`.
         directions: of `dbac`.
         watch: called before each measurement with those that are left, this one first.
-        options: of both metrics, such as `trials`, `vectors`, `seed` or `cache`.
+        options: of the metrics, such as `trials`, `vectors`, `seed` or `cache`.
 
     Returns:
         The scores and how far they agree.
@@ -115,23 +112,35 @@ def consistency(
     named = dict(encoders) if isinstance(encoders, Mapping) else {name: name for name in encoders}
     if len(named) < 2 or not captioners:
         raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
-    if not metrics or set(metrics) - set(METRICS):
-        raise ValueError(f"metrics must list one or both of {', '.join(METRICS)}, not {metrics!r}")
+    chosen = {name: find_metric(name) for name in metrics}
+    if not chosen:
+        raise ValueError("metrics is empty: name at least one")
+    for name, metric in chosen.items():
+        if "encoder" not in metric.options():
+            raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
+    checked = {
+        name: given if isinstance(given, Captions) else check_captions(**given) for name, given in captioners.items()
+    }
     cells = [Cell(captioner, encoder, metric) for captioner in captioners for encoder in named for metric in metrics]
-    scores: dict[str, Floats] = {}
-    results = []
-    for number, (captioner, encoder, metric) in enumerate(cells):
+    keys = [
+        key
+        for metric in metrics
+        for key in catalogue.headlines(metric)
+        if catalogue.SCORES[key].direction in (None, *directions)
+    ]
+    scores = {key: np.full((len(captioners), len(named)), np.nan) for key in keys}
+    measurements: dict[Cell, Measurement] = {}
+    for number, cell in enumerate(cells):
         if watch:
             watch(cells[number:])
-        own = {"directions": list(directions)} if metric == "dbac" else {}
-        name = LIC_NAMES.get(named[encoder], named[encoder]) if metric == "lic" else named[encoder]
-        result = METRICS[metric](**captioners[captioner], **options, **own, encoder=name)
-        results.append({"captioner": captioner, "encoder": encoder, "metric": metric, "scores": result})
-        place = list(captioners).index(captioner), list(named).index(encoder)
-        for score in SCORES[metric]:
-            if metric == "lic" or any(direction in score for direction in directions):
-                table = scores.setdefault(score, np.full((len(captioners), len(named)), np.nan))
-                table[place] = result.get(score, np.nan)
-    return Study(list(captioners), list(named), scores, results)
+        encoder = LSTM.get(named[cell.encoder], named[cell.encoder])
+        wanted = {**options, "directions": list(directions), "encoder": encoder}
+        accepted = {name: value for name, value in wanted.items() if name in chosen[cell.metric].options()}
+        measurements[cell] = chosen[cell.metric].measure(checked[cell.captioner], **accepted)
+        place = list(captioners).index(cell.captioner), list(named).index(cell.encoder)
+        for key, estimate in measurements[cell].estimates.items():
+            if key in scores:
+                scores[key][place] = estimate.value
+    return Study(list(captioners), list(named), scores, measurements)

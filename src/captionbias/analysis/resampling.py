@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
 from captionbias.captions.values import as_list, image_keys
 from captionbias.io.files import replacing
+from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.scores import number_sets
-from captionbias.statistics.intervals import Floats
-from captionbias.text.tokens import Flags, Integers
 
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
 SMALL_SHARE = 0.2
@@ -36,12 +36,19 @@ def in_words(row: Mapping[str, Any]) -> str:
     'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.019 matched,
     +0.021 [+0.010, +0.030] as published'
     """
-    from_label, to_label = ("attribute", "task") if row["direction"] == "a_to_t" else ("task", "attribute")
-    arrow = "A to T" if row["direction"] == "a_to_t" else "T to A"
-    nothing = {"attribute": "nobody named", "task": "no task"}
-    names = [nothing[kind] if row[kind] is None else row[kind] for kind in (from_label, to_label)]
-    said = "; ".join(filter(None, (_how_often(row), _how_much(row))))
-    return f"{names[0]} -> {names[1]} ({arrow})" + (f": {said}" if said else "")
+    parts = "; ".join(filter(None, (_how_often(row), _how_much(row))))
+    return f"{pair_name(row, '->')} ({DIRECTIONS[row['direction']]})" + (f": {parts}" if parts else "")
+
+
+def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
+    """A row of the sources as the pair, with an arrow to what is named from what shapes it.
+
+    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
+    'knife → woman'
+    """
+    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
+    task = "no task" if row["task"] is None else row["task"]
+    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
 
 
 def _how_often(row: Mapping[str, Any]) -> str:
@@ -82,7 +89,7 @@ def added(row: Mapping[str, Any]) -> float | None:
 
 
 def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10) -> Floats:
-    """How often to draw each training image, so that the attribute says nothing about the tasks that are amplified.
+    """How often to draw each training image, so that the attribute is independent of the tasks that are amplified.
 
     Takes the first `top` of the rows that add to the matched score (their `amplification_matched` is above 0, or their
     `amplification` where they have no matched one) and name both an attribute value and a task. Drawn by the weights,
@@ -127,7 +134,7 @@ def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, 
 def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str, Any]]:
     """How far attribute and task go together among the images, as they are and drawn by weights.
 
-    This is of the labels that a captioner would be trained on. It does not say what that captioner will then name.
+    It describes the labels that a captioner would be trained on, and does not predict what that captioner names.
 
     Returns:
         One row a pair that some image shows: `attribute`, `task`, `images`, and `before` and `after`, the share of the

@@ -21,81 +21,73 @@ from captionbias.app.results import Run
 from captionbias.app.runs import CancelledError
 from captionbias.app.upload_state import (
     MAX_LABELS,
-    Chosen,
-    Given,
+    Columns,
+    Data,
     captioners_of,
     captions_of,
+    count_labels,
     kept_at_first,
-    labels,
     left_out,
-    names_of,
-    read_given,
+    read_uploads,
 )
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
+from captionbias.captions import guess_columns
+from captionbias.captions.captioners import captioner_columns
 from captionbias.report import plots, views
 from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped
 
-NOTHING = Given({})
+NOTHING = Data({})
 NO_COLUMN = ""
 NONE = ("(none)", NO_COLUMN)
 PREVIEWED = 4  # images
-UNCHOSEN = Chosen(None, (), None, None, None)
-# Nobody's own words go into the settings: what they are called in files and commands.
+UNCHOSEN = Columns()
+# The user's words do not go into the settings: the files that hold them, and their names in commands.
 OWN_FILES = {"attribute": reproduce.WORDS, "task": reproduce.TASK_WORDS}
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of the input as the person is told them; the text is never read as HTML."""
+    """Errors of the input as the page shows them; the text is never read as HTML."""
     try:
         yield
     except CancelledError:
         raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
     except (ValueError, RankError, WorkerKilledError) as error:
         raise gr.Error(
-            html.escape(str(error), quote=False), duration=None, title="That cannot be measured", print_exception=False
+            html.escape(str(error), quote=False), duration=None, title="Cannot be measured", print_exception=False
         ) from None
 
 
 def read(
     predictions: list[str] | None, references: str | None, attributes: str | None, tasks: str | None
 ) -> tuple[Any, ...]:
-    """The files as tables, a guess of their columns, and the choices that there are."""
+    """The files as tables, a guess of their columns, and the possible choices."""
     with plain_errors():
-        return guessed(read_given(predictions or [], references, attributes, tasks))
+        return guessed(read_uploads(predictions or [], references, attributes, tasks))
 
 
-def guessed(given: Given) -> tuple[Any, ...]:
+def guessed(data: Data) -> tuple[Any, ...]:
     """Data with the columns they seem to have."""
-    if not given:
+    if not data:
         return NOTHING, UNCHOSEN, "", gr.update(visible=False), *[gr.skip()] * 6
-    found = given.columns()
-    counts = labels(given, found.attribute.column)
-    keep = kept_at_first(counts)
-    predictions = (found.prediction.column,) if found.prediction.column else ()
-    chosen = Chosen(
-        found.id.column,
-        predictions,
-        found.reference.column,
-        found.attribute.column,
-        found.tasks.column,
-        tuple(keep),
-    )
-    dropdowns = [
-        gr.update(choices=[*found.id.choices], value=found.id.column),
-        gr.update(choices=[*found.prediction.choices], value=list(predictions)),
-        gr.update(choices=[NONE, *found.reference.choices], value=found.reference.column or NO_COLUMN),
-        gr.update(choices=[*found.attribute.choices], value=found.attribute.column),
-        gr.update(choices=[NONE, *found.tasks.choices], value=found.tasks.column or NO_COLUMN),
-    ]
-    return given, chosen, "", gr.update(visible=True), *dropdowns, _kept(counts, keep)
+    found = guess_columns(**data.first())
+    guess = {role: column or NO_COLUMN for role, (column, _) in found.items()}
+    counts = count_labels(data, guess["attribute_column"])
+    predictions = tuple(filter(None, [guess.pop("prediction_column")]))
+    chosen = Columns(**guess, prediction_column=predictions, keep=tuple(kept_at_first(counts)))
+    dropdowns = []
+    for role, (column, choices) in found.items():
+        optional = [NONE] if role in ("reference_column", "task_column") else []
+        value = list(predictions) if role == "prediction_column" else column or (NO_COLUMN if optional else None)
+        dropdowns.append(gr.update(choices=[*optional, *choices], value=value))
+    return data, chosen, "", gr.update(visible=True), *dropdowns, _kept(counts, chosen.keep)
 
 
 def columns(
-    given: Given,
+    data: Data,
     image_id: str | None,
     predictions: list[str],
     references: str | None,
@@ -103,15 +95,15 @@ def columns(
     tasks: str | None,
     keep: list[str],
 ) -> tuple[Any, ...]:
-    """The columns as the person corrects them; other labels when there is another column of labels."""
-    counts = labels(given, attributes)
+    """The columns as the user corrects them; other labels when the label column changes."""
+    counts = count_labels(data, attributes or NO_COLUMN)
     kept = [label for label in keep if label in counts] or kept_at_first(counts)
-    chosen = Chosen(
-        image_id or None,
+    chosen = Columns(
+        image_id or NO_COLUMN,
         tuple(predictions),
-        references or None,
-        attributes or None,
-        tasks or None,
+        references or NO_COLUMN,
+        attributes or NO_COLUMN,
+        tasks or NO_COLUMN,
         tuple(kept),
     )
     return chosen, _kept(counts, kept)
@@ -123,27 +115,29 @@ def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
 
 
 def look(
-    given: Given, chosen: Chosen, attribute: str, own_attribute: str, task_words: str, own_task: str
+    data: Data, chosen: Columns, attribute: str, own_attribute: str, task_words: str, own_task: str
 ) -> tuple[Any, ...]:
-    """How many images there are, and the first of them with the words marked that will be masked."""
-    if not given:
+    """The number of images, and the first of them with the words marked that will be masked."""
+    if not data:
         return "", gr.update(visible=False), [], []
     hidden = gr.update(visible=False)
     try:
         lexicons = _lexicon(attribute, own_attribute), _lexicon(task_words, own_task)
         with heard() as notes:
-            captions = next(iter(captions_of(given, chosen, only=next(iter(names_of(given, chosen)), None)).values()))
+            (captions,) = captions_of(data, chosen, first_only=True).values()
         spans = [_spans(preview(captions, lexicon, rows=PREVIEWED)) for lexicon in lexicons]
     except ValueError as error:
         return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
-    names = ", ".join(map(escaped, names_of(given, chosen)))
-    told = [f"**{len(captions):,} images**, captioners: {names}."]
+    names = ", ".join(map(escaped, captioner_columns(list(data.predictions), chosen.prediction_column)))
+    lines = [f"**{len(captions):,} images**, captioners: {names}."]
     if captions.references is None:
-        told.append("Without people's captions only what the captioner tells is measured, not whether it is more.")
-    told += [
-        f"Note: {escaped(note)}." for note in (*notes, left_out(labels(given, chosen.attributes), chosen.keep)) if note
+        lines.append("Without human captions only the bias of the captioner is measured, not whether it is amplified.")
+    lines += [
+        f"Note: {escaped(note)}."
+        for note in (*notes, left_out(count_labels(data, chosen.attribute_column), chosen.keep))
+        if note
     ]
-    return "\n\n".join(told), gr.update(visible=True), *spans
+    return "\n\n".join(lines), gr.update(visible=True), *spans
 
 
 def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
@@ -153,7 +147,7 @@ def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
         if row.model is not None:
             spans += [("captioner: ", None), *row.model, ("\n", None)]
         for caption in row.human[:1]:
-            spans += [("people: ", None), *caption, ("\n", None)]
+            spans += [("human: ", None), *caption, ("\n", None)]
         spans.append(("\n", None))
     return spans
 
@@ -168,8 +162,8 @@ def _lexicon(name: str, own: str) -> Lexicon:
 
 
 def measure(
-    given: Given,
-    chosen: Chosen,
+    data: Data,
+    chosen: Columns,
     attribute: str,
     own_attribute: str,
     task_words: str,
@@ -180,7 +174,7 @@ def measure(
     seed: int | None,
     watch: Callable[[str, float], None],
 ) -> Run:
-    """Measure what was given, as it was chosen."""
+    """Measure the data by the columns and settings that are chosen."""
     if not metrics:
         raise ValueError("choose at least one metric")
     if seed is None:
@@ -191,10 +185,8 @@ def measure(
         lexicons[kind] = replace(lexicons[kind], name=OWN_FILES[kind].removesuffix(".json"))
     watch("reading", 0.0)
     with heard() as notes:
-        together = captioners_of(given, chosen)
         found = audit(
-            together.predictions,
-            **together.people,
+            captioners_of(data, chosen),
             metrics=metrics,
             preset=preset,
             trials=int(trials),
@@ -210,11 +202,11 @@ def measure(
         found,
         tuple(
             note
-            for note in (*notes, left_out(labels(given, chosen.attributes), chosen.keep))
+            for note in (*notes, left_out(count_labels(data, chosen.attribute_column), chosen.keep))
             if note and not any(other.endswith(note) for other in of_metrics)
         ),
-        reproduce.command(given, chosen, found.settings, files),
-        reproduce.python(given, chosen, found.settings, files),
+        reproduce.command(data, chosen, found.settings, files),
+        reproduce.python(data, chosen, found.settings, files),
         own,
         TemporaryDirectory(prefix="captionbias-app-"),
     )
@@ -249,7 +241,7 @@ def show(run: Run) -> tuple[Any, ...]:
         gr.update(visible="dbac" in found.comparisons),
         captioners,
         explained,
-        run.command or "# the command line would read these data otherwise: see the Python below",
+        run.command or "# the data are not files of different names: see the Python below",
         run.python,
     )
 
@@ -260,7 +252,7 @@ def sources(run: Run | None, captioner: str | None, direction: str) -> tuple[Any
         return None, gr.skip(), gr.skip()
     with plain_errors():
         name = _known(run, captioner)
-        rows = run.audit.result("dbac", name)["details"]["sources"].get(direction, [])
+        rows = run.audit.details("dbac", name)["sources"].get(direction, [])
         return (
             plots.sources_plot(rows) if rows else None,
             _frame(views.sources(run.audit, name, direction)),
@@ -280,7 +272,7 @@ def words(run: Run | None, captioner: str | None) -> tuple[Any, ...]:
 
 
 def files(run: Run | None) -> list[str]:
-    """Everything to take away."""
+    """Everything to download."""
     with plain_errors():
         if run is None:
             raise ValueError("nothing has been measured yet")

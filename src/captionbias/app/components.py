@@ -1,4 +1,4 @@
-"""What stands on the page, and where; each function gives its components by name."""
+"""The components of the page in their layout; each function returns its components by name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app.results import CONTRIBUTIONS
-from captionbias.report.terminal import DIRECTION_NAMES
+from captionbias.metrics import catalogue
 
 OWN = "my own words"
 ATTRIBUTES = ("gender", "race", "age", "emotion", OWN)
 TASKS = ("coco_objects", "coco_names", OWN)
 KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
-QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
-DIRECTIONS = [(f"{DIRECTION_NAMES[key]}: {question}", key) for key, question in QUESTIONS.items()]
+DIRECTIONS = [(f"{name}: {catalogue.QUESTIONS[key]}", key) for key, name in catalogue.DIRECTIONS.items()]
 METRICS = [("DBAC: in which direction?", "dbac"), ("LIC: does it give the attribute away?", "lic")]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
@@ -24,15 +23,15 @@ PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural
 ABOUT = """
 # captionbias
 
-Does an image captioner make the bias of its data worse, in which direction, and how sure is that? Upload what the
-captioner says and what people say about the same images, and see. Files are read on the machine that serves this page,
-sent nowhere else, and deleted within two hours.
+Does an image captioner make the bias of its data worse, in which direction, and how certain is that? Upload the
+captions of a captioner and human captions of the same images, and see. Files are read on the machine that serves this
+page, sent nowhere else, and deleted within two hours.
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
 as a knife. **DBAC** asks for two directions: *A to T*, does the attribute shape which tasks the captioner names, and
 *T to A*, do the tasks shape which attribute it names? **LIC** asks whether its captions give the attribute away at
-all. Each is compared with what people say of the same images. An *attacker* is a small model that guesses what the
+all. Each is compared with human captions of the same images. An *attacker* is a small model that guesses what the
 captions hide; a *trial* trains one.
 """
 PROGRAM = """
@@ -40,7 +39,7 @@ Every action is an endpoint with a name. A client keeps its own data and results
 
 | endpoint | what it does |
 | :--- | :--- |
-| `/read` | takes files: captioners' captions (a list), people's captions, labels, tasks; guesses their columns |
+| `/read` | takes files: captioners' captions (a list), human captions, labels, tasks; guesses their columns |
 | `/example` | takes the example data instead |
 | `/columns` | corrects the columns, and keeps some labels only |
 | `/preview` | what will be masked |
@@ -48,7 +47,7 @@ Every action is an endpoint with a name. A client keeps its own data and results
 | `/cancel` | cancels the measurement of this client, once it has begun |
 | `/results` | the verdicts, notes and scores |
 | `/sources`, `/words` | of one captioner: what drives each direction; words and captions |
-| `/files` | the report, the data, the tables, and how to measure again |
+| `/files` | the report, the data, the tables, and how to reproduce them |
 """
 ADDRESS = "http://127.0.0.1:7860"
 CODE = """\
@@ -75,9 +74,9 @@ def data() -> dict[str, Any]:
             elem_id="predictions",
         )
         found["references"] = _upload(
-            label="People's captions, if they are in another file", height=170, elem_id="references"
+            label="Human captions, if they are in another file", height=170, elem_id="references"
         )
-    with gr.Accordion("Labels or tasks in files of their own", open=False), gr.Row():
+    with gr.Accordion("Labels or tasks in separate files", open=False), gr.Row():
         found["attributes"] = _upload(label="The label of each image", height=140)
         found["tasks"] = _upload(label="The tasks (objects, activities) of each image", height=140)
     gr.Markdown("CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions; joined by image id.")
@@ -86,7 +85,7 @@ def data() -> dict[str, Any]:
         with gr.Row():
             found["image_id"] = _column("Image ids")
             found["prediction_columns"] = _column("The captioner's captions", multiselect=True)
-            found["reference_column"] = _column("People's captions")
+            found["reference_column"] = _column("Human captions")
         with gr.Row():
             found["attribute_column"] = _column("Label of each image")
             found["task_column"] = _column("Tasks of each image")
@@ -99,7 +98,7 @@ def choice() -> dict[str, Any]:
     """What is measured."""
     found: dict[str, Any] = {}
     gr.Markdown("## 2. What to measure")
-    with gr.Accordion("What the words mean", open=False):
+    with gr.Accordion("What these terms mean", open=False):
         gr.Markdown(TERMS)
     with gr.Row():
         with gr.Column():
@@ -115,7 +114,7 @@ def choice() -> dict[str, Any]:
         with gr.Column():
             found["task_words"] = gr.Dropdown(list(TASKS), value=TASKS[0], label="Task words")
             found["own_task"] = gr.Textbox(
-                label="Task words of your own",
+                label="Your task words",
                 info="A line for each task, or JSON.",
                 lines=3,
                 visible=False,
@@ -147,7 +146,7 @@ def results() -> dict[str, Any]:
     with gr.Column(visible=False, elem_id="results") as column:
         gr.Markdown("## 3. What was found")
         found["summary"] = gr.Markdown(elem_id="summary")
-        with gr.Accordion("To know before these numbers are believed", open=True) as accordion:
+        with gr.Accordion("Notes on these numbers", open=True) as accordion:
             found["notes"] = gr.Markdown(elem_id="notes")
         found["noted"] = accordion
         with gr.Tabs():
@@ -183,7 +182,7 @@ def results() -> dict[str, Any]:
             with gr.Tab("How sure"):
                 found["certainty"] = _frame("How sure")
                 found["leaks"] = _frame("Seen in training")
-            with gr.Tab("Take away"):
+            with gr.Tab("Download"):
                 found["files"] = gr.File(
                     label="Report, data and tables", interactive=False, file_count="multiple", elem_id="files"
                 )
@@ -206,17 +205,17 @@ def code(address: str) -> str:
 
 
 def _upload(**options: Any) -> Any:
-    """A file from the person's own machine: an address in its place is never opened."""
+    """A file from the user's machine; an address in its place is never opened."""
     upload: Any = gr.File(file_types=KINDS, **options)
     take = upload.async_move_resource_to_block_cache
 
     async def refuse_addresses(place: str | Path | None) -> str | None:
         if str(place or "").lower().startswith(("http:", "https:")):
-            raise gr.Error("An address is no file: upload the file itself.", print_exception=False)
+            raise gr.Error("An address is not a file: upload the file itself.", print_exception=False)
         taken: str | None = await take(place)
         return taken
 
-    # Not in a class of its own: for those gradio writes a file of types beside this one.
+    # Not in a subclass: for those gradio writes a file of types beside this one.
     upload.async_move_resource_to_block_cache = refuse_addresses
     return upload
 

@@ -1,4 +1,4 @@
-"""A list of attribute words that someone typed or pasted, as a lexicon."""
+"""A list of words that a user typed or pasted, as a lexicon."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def own_words(text: str) -> Lexicon | None:
 
     A line names a value and its words: `female: woman, lady, girl`. Two lines of one value add up, and blank lines
     count for nothing. Or the text is JSON: `{"female": ["woman", "lady"], "male": ["man"]}`. Words may be several
-    words long; plurals are words of their own. Whatever else a word holds, HTML say, is text.
+    words long; plurals count as separate words. Anything else in a word, such as HTML, is text.
 
     Returns:
         The lexicon, or None for a text of nothing but blanks.
@@ -61,9 +61,9 @@ def _of_json(text: str) -> Iterator[tuple[str, str, list[str]]]:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno} is broken JSON ({error.msg}): mend it, or {_LINE}") from error
+        raise ValueError(f"line {error.lineno} is broken JSON ({error.msg}): correct it, or {_LINE}") from error
     except (ValueError, RecursionError) as error:
-        raise ValueError(f'the JSON is no {{"female": ["woman", "lady"], ...}}: write it so, or {_LINE}') from error
+        raise ValueError(f'the JSON is not {{"female": ["woman", "lady"], ...}}: write it so, or {_LINE}') from error
     for value, listed in content.items():
         where = f"value {_shown(value)}"
         if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
@@ -72,7 +72,7 @@ def _of_json(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _merged(entries: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str, Any]]:
-    """Each value's words, once each and with the place where they stand."""
+    """Each value's words, once each and with their place in the text."""
     words: dict[str, dict[str, Any]] = {}
     for where, value, listed in entries:
         if not value:
@@ -91,7 +91,7 @@ def _merged(entries: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str
         if len(own) > MAX_WORDS:
             raise ValueError(f"{where} gives {_shown(value)} more than {MAX_WORDS:,} words: leave some out")
         if len(words) > MAX_VALUES:
-            raise ValueError(f"{where} is one value more than the {MAX_VALUES} that there may be: leave some out")
+            raise ValueError(f"{where} is one value more than the {MAX_VALUES} that are allowed: leave some out")
     return words
 
 
@@ -101,7 +101,7 @@ def _check_known_once(words: dict[str, dict[str, Any]]) -> None:
         for word, where in own.items():
             if seen.setdefault(word, value) != value:
                 raise ValueError(
-                    f"{where}: {_shown(word)} stands under {_shown(seen[word])} and {_shown(value)}: keep one"
+                    f"{where}: {_shown(word)} is listed under {_shown(seen[word])} and {_shown(value)}: keep one"
                 )
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from captionbias.app.upload_state import Given
+from captionbias.app.upload_state import Data
 from captionbias.captions.tables import Table, table_from_memory
 from captionbias.synthetic import plant
 
 IMAGES, CAPTIONS = 3000, 2
 # What the second captioner does: some of the tasks it names lean to the gender, some of the genders to the task.
 BIASED: dict[str, Any] = {"a_to_t": 0.5, "t_to_a": 0.3}
-AGAIN = f"""\
+CODE = f"""\
+from captionbias.captions import check_captioners
 from captionbias.synthetic import plant
 
 faithful, biased = plant({IMAGES}, captions={CAPTIONS}), plant({IMAGES}, captions={CAPTIONS}, **{BIASED})
-captioners = {{"faithful": faithful.predictions, "biased": biased.predictions}}
-people = {{"references": faithful.references, "attributes": faithful.attributes, "tasks": faithful.tasks}}
+people = vars(faithful)
+captions = {{"faithful": people.pop("predictions"), "biased": biased.predictions}}
+captioners = check_captioners(captions, **people)
 """
 
 
-def example() -> Given:
+def example() -> Data:
     """A faithful and a biased captioner on the same planted images.
 
     >>> list(example().predictions)
@@ -29,13 +31,13 @@ def example() -> Given:
     faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, **BIASED)
     ids = list(range(IMAGES))
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
-    return Given(
+    return Data(
         {
             name: _table(name, ids, {"caption": one.predictions})
             for name, one in (("faithful", faithful), ("biased", biased))
         },
         references=_table("people", ids, people),
-        again=AGAIN,
+        code=CODE,
     )
 
 

@@ -1,4 +1,4 @@
-"""Warnings to whom they concern: several people use the app at once, and Python's warnings belong to the process."""
+"""Warnings by user: several users share the process of the app, and Python's warnings belong to the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 @contextmanager
 def heard() -> Iterator[list[str]]:
-    """What this call, and no other thread, is warned of; needs `listen`."""
+    """Collect the warnings of this call, and of no other thread; needs `listen`."""
     notes: list[str] = []
     token = _heard.set(notes)
     try:
@@ -25,7 +25,7 @@ def heard() -> Iterator[list[str]]:
 
 
 def listen() -> None:
-    """From now on warnings of this library go to `heard`, where somebody listens; all others as before."""
+    """From now on warnings of this library go to the enclosing `heard`, if there is one; all others as before."""
     before = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -1,4 +1,4 @@
-"""The page: what stands on it, and which event does what."""
+"""The page: its components, and which event does what."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def page(seconds: float | None = None) -> Any:
 
 
 def _import_ahead() -> None:
-    """Import what runs need while the page is looked at: otherwise the first run waits for it, some seconds."""
+    """Import what runs need while users look at the page: otherwise the first run waits some seconds for it."""
     for name in RUNS_NEED:
         with suppress(ImportError):
             import_module(name)
@@ -143,16 +143,16 @@ def _connect_run(runs: Runs, start: dict[str, Any], choice: dict[str, Any], foun
         request: gr.Request,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
     ) -> tuple[Any, str]:
-        asked = (given, chosen, attribute, own_attribute, task_words, own_task, metrics, preset, trials, seed)
+        settings = (given, chosen, attribute, own_attribute, task_words, own_task, metrics, preset, trials, seed)
         with (
             actions.plain_errors(),
             runs.begun(_session(request), lambda done, step: progress(done, desc=step)) as watch,
         ):
-            return actions.measure(*asked, watch=watch), "Done."
+            return actions.measure(*settings, watch=watch), "Done."
 
     def stop(request: gr.Request) -> tuple[Any, ...]:
-        told = "Cancelled." if runs.cancel(_session(request)) else "Nothing was running yet."
-        return told, *_idle()
+        message = "Cancelled." if runs.cancel(_session(request)) else "Nothing was running yet."
+        return message, *_idle()
 
     buttons = [start["cancel"], start["measure"], start["example"]]
     of_captioner = [found["source_captioner"], found["direction"]]
@@ -189,18 +189,18 @@ def _idle() -> tuple[Any, ...]:
 
 
 def _connect_results(run: Any, found: dict[str, Any]) -> None:
-    """What depends on the captioner that is looked at; and what only programs ask for."""
+    """What depends on the selected captioner, and what only programs request."""
     of_sources, of_words = ([found[name] for name in names] for names in (OF_SOURCES, OF_WORDS))
     for changed in (found["source_captioner"], found["direction"]):
         changed.change(actions.sources, [run, found["source_captioner"], found["direction"]], of_sources, **UNNAMED)
     found["word_captioner"].change(actions.words, [run, found["word_captioner"]], of_words, **UNNAMED)
     # A dropdown takes what it offers, and offers captioners only to whom results were shown.
-    captioner, asked = gr.Textbox(visible=False), gr.Button(visible=False)
+    captioner, trigger = gr.Textbox(visible=False), gr.Button(visible=False)
     answer, paths = gr.JSON(visible=False), gr.File(visible=False, file_count="multiple")
-    asked.click(actions.sources, [run, captioner, found["direction"]], of_sources, api_name="sources")
-    asked.click(actions.words, [run, captioner], of_words, api_name="words")
-    asked.click(actions.overview, run, answer, api_name="results")
-    asked.click(actions.files, run, paths, api_name="files")
+    trigger.click(actions.sources, [run, captioner, found["direction"]], of_sources, api_name="sources")
+    trigger.click(actions.words, [run, captioner], of_words, api_name="words")
+    trigger.click(actions.overview, run, answer, api_name="results")
+    trigger.click(actions.files, run, paths, api_name="files")
 
 
 def _session(request: gr.Request) -> str:

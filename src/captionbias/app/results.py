@@ -1,4 +1,4 @@
-"""What was measured, as values for the page's components and as files to take away."""
+"""What was measured, as values for the page's components and as files to download."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.io.formats import csv_text
-from captionbias.report import views, write_json, write_text
+from captionbias.io.files import write_text
+from captionbias.io.formats import csv_text, write_json
+from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.report import views
 from captionbias.report.html import write_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Cell, Grid
 from captionbias.report.wording import verdicts
 from captionbias.text.markdown import escaped
@@ -26,9 +27,9 @@ CONTRIBUTIONS = {"strongly for": "#d55e00", "for": "#f0b083", "against": "#85c1e
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run: the audit, what its input was warned of, how to repeat it, and the folder with its files.
+    """A finished run: the audit, warnings of its input, how to repeat it, and the folder with its files.
 
-    The folder goes when the run is forgotten.
+    The folder is deleted with the run.
     """
 
     audit: Audit
@@ -66,21 +67,21 @@ def _cell(cell: Cell, form: str) -> Cell:
 
 
 def summary(run: Run) -> str:
-    """The verdicts as Markdown in which nobody's words do anything."""
+    """The verdicts as Markdown; users' texts are escaped."""
     lines = [f"- {escaped(said.text)}" for said in verdicts(run.audit)]
     fast = "Measured with a quick attacker (preset fast); numbers to publish need the papers' preset too."
     return "\n".join([*lines, "", fast] if run.audit.settings["preset"] == "fast" else lines)
 
 
 def notes(run: Run) -> str:
-    """Everything to know before the numbers are believed, as Markdown; empty if there is nothing."""
+    """The notes as Markdown; empty if there are none."""
     of_captioners = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
     lines = dict.fromkeys([*run.notes, *of_captioners, *(f"not measured: {line}" for line in run.audit.missing)])
     return "\n".join(f"- {escaped(line)}" for line in lines)
 
 
 def coloured(audit: Audit, captioner: str) -> list[tuple[str, str | None]]:
-    """Captions with what each word says of their own attribute value, for `gr.HighlightedText`: see `CONTRIBUTIONS`."""
+    """Captions with the contribution of each word, for `gr.HighlightedText`; see `CONTRIBUTIONS`."""
     spans: list[tuple[str, str | None]] = []
     for caption in audit.words.get(captioner, {"captions": []})["captions"]:
         label = caption["attribute"]
@@ -105,14 +106,14 @@ def _contribution(share: float) -> str | None:
 
 
 def files(run: Run) -> list[str]:
-    """Write the files to take away: the report, everything as JSON, the tables as CSV."""
+    """Write the files to download: the report, everything as JSON, the tables as CSV."""
     folder = Path(run.folder.name)
     write_report(run.audit, folder / "report.html", command=run.command)
     write_text(markdown_report(run.audit, command=run.command), folder / "report.md")
     write_json(run.audit.as_dict(), folder / "everything.json")
     names = ["report.html", "report.md", "everything.json"]
     for name, grid in _tables(run.audit):
-        write_text(csv_text(grid), folder / name)
+        write_text(csv_text([column.name for column in grid.columns], grid.rows), folder / name)
         names.append(name)
     for name, words in run.own.items():
         write_text(json.dumps(words, indent=2, ensure_ascii=False) + "\n", folder / name)
@@ -125,7 +126,7 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     if len(audit.captioners) > 1:
         yield "differences.csv", views.differences(audit)
     if "dbac" in audit.comparisons:
-        for direction in DIRECTION_NAMES:
+        for direction in DIRECTIONS:
             found = {name: views.sources(audit, name, direction) for name in audit.captioners}
             if any(grid.rows for grid in found.values()):
                 yield f"sources-{direction.replace('_', '-')}.csv", _joined(found)

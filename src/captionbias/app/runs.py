@@ -1,4 +1,4 @@
-"""Runs of people who use the app at once: each can be cancelled by whoever began it, and by nobody else."""
+"""Runs of users who use the app at once: only the user who began a run can cancel it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Condition, Event
 
 
 class CancelledError(Exception):
-    """The person who began the run does not want it any more."""
+    """The user who began the run cancelled it."""
 
 
 class Runs:
@@ -48,8 +48,8 @@ class Runs:
                 passed = time.monotonic() - start
                 if self._seconds and passed > self._seconds:
                     raise ValueError(
-                        f"the run took more than {self._seconds / 60:.0f} minutes, which is all that this page has: "
-                        "take the fast preset, fewer trials or fewer images, or measure on a machine of your own"
+                        f"the run took more than {self._seconds / 60:.0f} minutes, the limit of this page: "
+                        "take the fast preset, fewer trials or fewer images, or measure on your machine"
                     )
                 show(done, step + _time_left(passed, done))
 

@@ -1,4 +1,4 @@
-"""Files from strangers, read in a process of their own.
+"""Files from strangers, read in a separate process.
 
 A file may unpack to more than the machine holds, or crash the library that reads it. A child process under a limit of
 memory and of time bounds both for every format, so the process that serves the app never parses an upload itself.
@@ -55,14 +55,14 @@ def open_upload(path: Path, name: str) -> Table:
 
     Args:
         path: the file as it was stored, with the ending that it was uploaded with.
-        name: what the person calls the file. It is shown in messages and never opened.
+        name: what the user calls the file. It is shown in messages and never opened.
 
     Returns:
         The table, called `name`. It holds its content and needs the file no more.
 
     Raises:
-        ValueError: the file is no table of a known format, is damaged, or exceeds a limit of this module. The message
-            says what to do, and names the file as `name` does.
+        ValueError: the file is not a table of a known format, is damaged, or exceeds a limit of this module. The
+            message says what to do, and names the file as `name` does.
 
     Example:
         >>> import tempfile
@@ -109,9 +109,9 @@ def shown_name(name: str) -> str:
 
 
 def _fault(path: Path) -> str | None:
-    """What can be said against a file before it is parsed."""
+    """What is wrong with a file, as far as can be seen before it is parsed."""
     if path.is_symlink() or not path.is_file():
-        return "is no file: upload it again"
+        return "is not a file: upload it again"
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         return f"has the ending '{ending[:20]}': give a file that ends with one of {', '.join(ENDINGS)}"
@@ -134,7 +134,7 @@ def _fault_of_start(start: bytes, ending: str) -> str | None:
     if _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
         return "is a web page (HTML): download the file itself, not the page that shows it"
     if ending == ".parquet":
-        return "is no Parquet file: give it the ending of the format that it has"
+        return "is not a Parquet file: give it the ending of the format that it has"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and ending in (".csv", ".tsv"):
         return None
     if b"\0" in start:
@@ -154,6 +154,8 @@ def _main(path: Path, name: str) -> int:
         fault = "needs too much memory: a few values are huge once unpacked, or there are too many; split the file"
     except (ArrowException, OSError, UnicodeDecodeError):
         fault = "is damaged: write it again"
+    except RecursionError:
+        fault = 'has lists or records nested too deeply: write each row as {"image_id": ..., "caption": ...}'
     except ValueError as error:
         fault = str(error).removeprefix(str(path)).strip()
     else:

@@ -1,4 +1,4 @@
-"""What every page does alike: it reads files, guesses their columns, and lets these be corrected."""
+"""What all pages share: they read files, guess their columns, and let users correct these."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUEUE, HOUR = 32, 3600
 # Runs wait for each other where they can be cancelled: in `Runs`.
 WAITING: dict[str, Any] = {"concurrency_limit": QUEUE}
 READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading"}
-# A part of what another endpoint does; by a name of its own, or it would take the name of its function from one.
+# A part of another endpoint. It has a name, or it would take the name of its function from an endpoint.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 UPLOADS = ("predictions", "references", "attributes", "tasks")
 COLUMNS = ("image_id", "prediction_columns", "reference_column", "attribute_column", "task_column", "keep")
@@ -40,7 +40,7 @@ def connect_data(
         named = UNNAMED if number else {"api_name": "read"}
         taken = upload.change(actions.read, uploads, guessed, **READING, **named)
         then(taken.success)
-        # What was refused must not be measured with what stood there before.
+        # After a refused upload, the previous data must not be measured.
         then(taken.failure(lambda: actions.guessed(actions.NOTHING), None, guessed, **UNNAMED).then)
     for number, dropdown in enumerate(dropdowns):
         named = UNNAMED if number else {"api_name": "columns"}

@@ -1,29 +1,26 @@
-"""What an attacker is trained on and what it returns: the words shared by the engine, the encoders and the metrics."""
+"""Trials, the attackers fitted on them, and their scores: what the engine, the attackers and the metrics share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from captionbias.text.tokens import Flags, Integers, Tokens
-
-Floats = npt.NDArray[np.float64]
+from captionbias.arrays import Array, Flags, Floats, Integers
+from captionbias.text.tokens import Tokens
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Masked, aligned captions and what the attacker must tell from them.
+    """Masked, aligned captions and what the attacker must predict from them.
 
     `targets` holds a class number for each caption, shape `(n,)`, with `outputs` classes; or, when `multilabel`, flags
-    of shape `(n, outputs)`, one Bernoulli output a task. `mask` is the word that stands for masked ones.
+    of shape `(n, outputs)`, one Bernoulli output a task. `mask` is the word that replaces masked ones.
     """
 
     tokens: Tokens
-    targets: npt.NDArray[Any]
+    targets: Array
     outputs: int
     mask: str = ""
 
@@ -45,26 +42,44 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class TrialScores:
-    """What a trained attacker says of each test caption, in the order of `Trial.test`.
+    """How well an attacker does on each test caption, in the order of `Trial.test`.
 
     `log_probability`: natural logarithm of the probability it gives to the truth (all tasks together when multi-label).
     `correct`: whether its most likely answer is the truth (every task right when multi-label).
+    `fitted`: the attacker, of trials that `run_trials` was asked to keep.
     """
 
     log_probability: Floats
     correct: Flags
+    fitted: Fitted | None = None
 
 
-Attacker = Callable[[Trial], TrialScores]
+@dataclass(frozen=True, eq=False)
+class Fitted(ABC):
+    """A trained attacker. `test_scores`: of the trial's test captions, as they were computed after the training."""
+
+    trial: Trial
+    test_scores: TrialScores
+
+    @abstractmethod
+    def scores(self, rows: Integers) -> TrialScores:
+        """Scores of the captions `rows` of the trial's examples, in the precision of the training."""
+
+    @abstractmethod
+    def logits(self, rows: Integers) -> Floats:
+        """Log-odds `(captions, outputs)` of the captions `rows` of the trial's examples.
+
+        Two classes have one output, the second class's; those of more classes add up to 0; a task has one.
+        """
 
 
-def score_classes(log_probabilities: npt.NDArray[Any], classes: Integers) -> TrialScores:
+def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:
     """Scores from log-probabilities of shape `(n, classes)` and the true classes of shape `(n,)`."""
     truth = np.take_along_axis(log_probabilities, classes[:, None], axis=1)[:, 0]
     return TrialScores(truth.astype(np.float64), log_probabilities.argmax(axis=1) == classes)
 
 
-def score_tasks(logits: npt.NDArray[Any], present: Flags) -> TrialScores:
+def score_tasks(logits: Array, present: Flags) -> TrialScores:
     """Scores from logits of shape `(n, tasks)` and true flags of the same shape: the tasks are independent."""
     signed = np.where(present, logits, -logits).astype(np.float64)
     right: Flags = np.all(signed > 0, axis=1)

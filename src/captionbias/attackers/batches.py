@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Ids, Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.recipes import Schedule
-from captionbias.text.tokens import Integers, Tokens
-
-Numbers = npt.NDArray[np.int32]
+from captionbias.text.tokens import Tokens
 
 UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
 NOTHING = -1
@@ -24,7 +22,7 @@ def shape(trial: Trial, batch: int) -> tuple[int, int, bool]:
     return -(-len(trial.train) // batch), trial.examples.outputs, trial.examples.multilabel
 
 
-def vocabulary(trial: Trial) -> tuple[Numbers, int]:
+def vocabulary(trial: Trial) -> tuple[Ids, int]:
     """The embedding row of each word, those that the training split lacks unknown; and the number of embedding rows."""
     tokens = trial.examples.tokens
     present = np.zeros(len(tokens.words), bool)
@@ -75,7 +73,7 @@ def _longest_first(lengths: Integers, steps: Integers) -> Integers:
     return np.take_along_axis(steps, np.argsort(-keys, axis=1, kind="stable"), axis=1)
 
 
-def pad(trials: Sequence[Trial], numbers: Sequence[Numbers], rows: Integers) -> tuple[npt.NDArray[np.int64], Integers]:
+def pad(trials: Sequence[Trial], numbers: Sequence[Ids], rows: Integers) -> tuple[Integers, Integers]:
     """The captions `rows` of shape `(trials, batch)` as embedding rows `(trials, batch, longest)`, and their lengths.
 
     A caption without words is one unknown word, and so is the row `NOTHING`.

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
-from captionbias.text.tokens import Flags, Ids, Integers, Tokens
+from captionbias.arrays import Flags, Floats, Floats32, Ids, Integers
+from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores, score_classes, score_tasks
+from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from sklearn.linear_model import LogisticRegression
 
-Matrix = npt.NDArray[np.float32]
+    Model: TypeAlias = LogisticRegression | tuple[Floats32, Floats32]
+
 
 # A stronger penalty holds back the side with fewer captions: at 10, faithful planted captioners read below 0.
 L2 = 1.0
@@ -38,26 +42,86 @@ _features: WeakKeyDictionary[Examples, dict[bool, csr_array]] = WeakKeyDictionar
 _counting = Lock()
 
 
-def train(trials: Sequence[Trial], pairs: bool = True) -> list[TrialScores]:
-    """The scores of each trial's test captions, one trial after the other."""
-    return [bow(trial, pairs) for trial in trials]
+def fit(trials: Sequence[Trial], pairs: bool = True) -> list[FittedConvex]:
+    """Fit each trial's attacker on its training captions and score its test captions, one trial after the other."""
+    return [_fit(trial, pairs) for trial in trials]
 
 
-def bow(trial: Trial, pairs: bool = True) -> TrialScores:
-    """Fit on the training captions, score the test captions."""
+def _fit(trial: Trial, pairs: bool) -> FittedConvex:
     examples = trial.examples
-    table = features(examples, pairs)
-    train, test = table[trial.train], table[trial.test]
-    known, truth = examples.targets[trial.train], examples.targets[trial.test]
+    train, known = features(examples, pairs)[trial.train], examples.targets[trial.train]
     columns = learnt_from(train, examples.multilabel)
-    train, test = train[:, columns], test[:, columns]
-    if examples.multilabel:
-        weights, bias = fit_tasks(train, known)
-        return score_tasks(test @ weights + bias, truth)
-    model = fit_classes(train, known)
-    complete = np.full((test.shape[0], examples.outputs), -np.inf)
-    complete[:, model.classes_] = model.predict_log_proba(test)
+    model = (fit_tasks if examples.multilabel else fit_classes)(train[:, columns], known)
+    return FittedConvex(trial, _scores(trial.examples, trial.test, model, columns, pairs), model, columns, pairs)
+
+
+def _scores(examples: Examples, rows: Integers, model: Model, columns: Integers, pairs: bool) -> TrialScores:
+    table, truth = features(examples, pairs)[rows][:, columns], examples.targets[rows]
+    if isinstance(model, tuple):
+        weights, bias = model
+        return score_tasks(table @ weights + bias, truth)
+    complete = np.full((len(rows), examples.outputs), -np.inf)
+    complete[:, model.classes_] = model.predict_log_proba(table)
     return score_classes(complete, truth)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedConvex(Fitted):
+    """A fitted logistic regression over the n-grams `columns`.
+
+    `model`: scikit-learn's, of classes; of tasks weights `(n-grams, tasks)` and biases `(tasks,)`.
+    """
+
+    model: Model
+    columns: Integers
+    pairs: bool
+
+    def scores(self, rows: Integers) -> TrialScores:
+        return _scores(self.trial.examples, rows, self.model, self.columns, self.pairs)
+
+    def logits(self, rows: Integers) -> Floats:
+        found: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
+        return found
+
+    @cached_property
+    def weights(self) -> Floats:
+        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0.
+
+        Raises:
+            ValueError: a class has no training caption, and so no log-odds.
+        """
+        if isinstance(self.model, tuple):
+            fitted = self.model[0]
+        elif len(self.model.classes_) == self.trial.examples.outputs:
+            fitted = self.model.coef_.T
+        else:
+            raise ValueError("trial: a class has no training caption; train on captions of every class")
+        weights = np.zeros((features(self.trial.examples, self.pairs).shape[1], fitted.shape[1]))
+        weights[self.columns] = fitted
+        return weights
+
+    @property
+    def bias(self) -> Floats:
+        """`(outputs,)`."""
+        return np.asarray(self.model[1] if isinstance(self.model, tuple) else self.model.intercept_, np.float64)
+
+    def contributions(self, rows: Integers, outputs: Integers) -> Floats:
+        """What each word of the captions `rows` adds to some outputs, `(words, outputs)`: exact, and to the bias.
+
+        A word has its own weight and half of that of each pair that it is part of. An n-gram counts once however often
+        it occurs in a caption, so its weight is divided among its places.
+        """
+        table = self.trial.examples.tokens
+        columns, width = ngrams_of_tokens(table, self.pairs)
+        columns = columns[table.positions(rows)]
+        keys = np.where(columns == NO_PAIR, -1, table.select(rows).rows[:, None] * width + columns)
+        _, number, times = np.unique(keys, return_inverse=True, return_counts=True)
+        share = self.weights[:, outputs][columns] / times[number].reshape(*columns.shape, 1)
+        share[columns == NO_PAIR] = 0
+        words, pairs = share[:, 0], share[:, 1] / 2
+        words += pairs
+        words[1:] += pairs[:-1]  # the last word of a caption begins no pair
+        return words
 
 
 def features(examples: Examples, pairs: bool = True) -> csr_array:
@@ -113,7 +177,7 @@ def fit_classes(features: csr_array, classes: Integers) -> LogisticRegression:
     return LogisticRegression(C=1 / L2, solver=SOLVER, max_iter=1000).fit(features, classes)
 
 
-def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
+def fit_tasks(features: csr_array, present: Flags) -> tuple[Floats32, Floats32]:
     """Weights of shape `(n-grams, tasks)` and biases of shape `(tasks,)`: one logistic regression a task.
 
     L-BFGS from zero (Nocedal and Wright 2006, algorithm 7.4), each weight scaled by the curvature it has there, so that
@@ -128,11 +192,11 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Matrix, Matrix]:
     scale = (1 / np.sqrt(counts * share * (1 - share) + penalty)).astype(np.float32)
     sides = np.where(present, half, -half)
 
-    def gradient(scaled: Matrix, tasks: slice | npt.NDArray[np.intp] = ALL) -> Matrix:
-        weights: Matrix = scaled * scale[:, tasks]
+    def gradient(scaled: Floats32, tasks: slice | npt.NDArray[np.intp] = ALL) -> Floats32:
+        weights: Floats32 = scaled * scale[:, tasks]
         # What is wrong with the probabilities. numpy has the tangent, unlike exp, in vector instructions for float32.
         halves = weights * half
-        error: Matrix = features @ halves[:-1]
+        error: Floats32 = features @ halves[:-1]
         error += halves[-1]
         np.tanh(error, out=error)
         error *= half
@@ -165,16 +229,16 @@ class _Steps:
     """The last steps of each task, `(weights, tasks)`, and how they changed its slope."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[Matrix, Matrix, Matrix, Matrix]] = deque(maxlen=TASK_MEMORY)
+        self._kept: deque[tuple[Floats32, Floats32, Floats32, Floats32]] = deque(maxlen=TASK_MEMORY)
 
-    def add(self, step: Matrix, change: Matrix) -> None:
+    def add(self, step: Floats32, change: Floats32) -> None:
         curvature, length = _dot(step, change), _dot(change, change)
         # Where a task stands still, rounding is all that is left of them: its step is passed over.
         moved = (curvature > SMALLEST) & (length > SMALLEST)
         weight = np.where(moved, 1 / np.where(moved, curvature, 1), 0)
         self._kept.append((step, change, weight, np.where(moved, curvature / np.where(moved, length, 1), 1)))
 
-    def direction(self, slope: Matrix) -> Matrix:
+    def direction(self, slope: Floats32) -> Floats32:
         """Where to go from a slope."""
         way, shares = -slope, []
         for step, change, weight, _ in reversed(self._kept):
@@ -186,7 +250,7 @@ class _Steps:
         return way
 
 
-def _dot(left: Matrix, right: Matrix) -> Matrix:
+def _dot(left: Floats32, right: Floats32) -> Floats32:
     """The product of each task's column with its other one."""
-    product: Matrix = np.einsum("ij,ij->j", left, right)
+    product: Floats32 = np.einsum("ij,ij->j", left, right)
     return product

@@ -1,20 +1,21 @@
-"""The one engine behind every attacker: trials in, per-caption scores out."""
+"""The one engine behind every attacker: trials in, per-caption scores out, and the attackers themselves if wanted."""
 
 from __future__ import annotations
 
-import hashlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import Cache, open_cache, trial_key
+from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
-from captionbias.attackers.ranks import crew
+from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
+from captionbias.attackers.stored_trials import load_scores, trial_key
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import Store, open_store
 
 # Whether to show a bar, or what to call with how many trials are finished and how many there are.
 Progress: TypeAlias = bool | Callable[[int, int], None]
@@ -24,6 +25,7 @@ def run_trials(
     trials: Sequence[Trial],
     attacker: Attacker,
     *,
+    keep: Collection[Trial] = (),
     cache: bool | str | Path = True,
     distributed: bool = True,
     placement: str | None = None,
@@ -34,54 +36,60 @@ def run_trials(
     A trial's result depends on that trial alone: not on which others run beside it, nor on how many, nor on where.
 
     Args:
-        cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_cache`.
+        keep: the trials, of these, whose scores come with the attacker that gave them as `TrialScores.fitted`. They are
+            trained even if the cache has their scores, because it holds no attackers; with several processes, each of
+            these trains them.
+        cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_store`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
         placement: `plain`, `threads`, `processes` or `stacked`; the attacker's own when None.
         progress: show a progress bar, or a function to call in this thread with the numbers of finished and of all
             trials: once before the first and after each, those from the cache too. What it raises ends the run and is
             raised here; trainings that threads have begun are finished first, and what is finished is kept. Of several
-            processes rank 0 alone calls it, of its own share.
+            processes rank 0 alone calls it, for its own share.
 
     Raises:
         ValueError: the processes were given different trials.
         RuntimeError: a worker process was killed, or another process of `accelerate launch` failed or died.
     """
-    keys = [trial_key(trial, attacker.identity, attacker.reads_words) for trial in trials]
-    jobs = [Job(number, trial, key) for number, (trial, key) in enumerate(zip(trials, keys, strict=True))]
-    store, place = open_cache(cache), PLACEMENTS[placement or attacker.placement]
-    others = crew() if distributed else None
+    jobs = [
+        Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
+        for number, trial in enumerate(trials)
+    ]
+    kept = [job for job in jobs if job.keep]
+    store, place = open_store(cache), PLACEMENTS[placement or attacker.placement]
+    rank, _ = rank_and_size() if distributed else (0, 1)
+    fitted: dict[int, Fitted | None] = {}
 
-    def scores_of(own: Sequence[Job], shown: Progress, check: Callable[[], None]) -> dict[int, TrialScores]:
-        done = {}
-        with _told(shown, attacker.name) as tell, closing(_finished(own, attacker, store, place)) as finished:
-            tell(0, len(own))
+    def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
+        own = [*kept, *(jobs[position] for position in positions if not jobs[position].keep)]
+        with (
+            _reported(rank == 0 and progress, attacker.name) as report,
+            closing(_finished(own, attacker, store, place)) as finished,
+        ):
+            report(0, len(own))
             for number, (job, scores) in enumerate(finished, start=1):
-                done[job.number] = scores
-                tell(number, len(own))
-                check()
-        return done
+                if job.keep:
+                    fitted[job.number] = scores.fitted
+                report(number, len(own))
+                yield job.number, replace(scores, fitted=None)
 
-    if others is None:
-        done = scores_of(jobs, progress, lambda: None)
-        return [done[number] for number in range(len(jobs))]
-    with others.sharing(hashlib.sha256("".join(keys).encode()).hexdigest()):
-        own = jobs[others.rank :: others.size]
-        return others.gather(scores_of(own, others.rank == 0 and progress, others.check), len(jobs))
+    done = share([f"{job.key} {job.keep}" for job in jobs], train, distributed=distributed)
+    return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
 
 
-def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, place: Place) -> Finished:
+def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, place: Place) -> Finished:
     """Those in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
-        scores = store.load(job.key, len(job.trial.test)) if store else None
+        scores = load_scores(store, job.key, len(job.trial.test)) if store and not job.keep else None
         if scores is None:
             missing.append(job)
         else:
             yield job, scores
     if not missing:
         return
-    if store and (elsewhere := store.held(job.key for job in missing)):
+    if store and (elsewhere := store.held("trial", (job.key for job in missing))):
         warnings.warn(
             f"another run is training {elsewhere} of these trials now: this one waits for them and takes their scores",
             CaptionBiasWarning,
@@ -98,8 +106,8 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Cache | None, plac
 
 
 @contextmanager
-def _told(progress: Progress, name: str) -> Iterator[Callable[[int, int], None]]:
-    """Whom to tell how many trials are finished and how many there are: a bar on standard error, a function, nobody."""
+def _reported(progress: Progress, name: str) -> Iterator[Callable[[int, int], None]]:
+    """What to call with how many trials are finished and how many there are: a bar on standard error, a function."""
     if callable(progress):
         yield progress
         return

@@ -2,7 +2,7 @@
 
 To the bit, but for `stacked`, which adds up in another order.
 
-`processes`: one trial a core in worker processes that read the captions from one memory-mapped table.
+`processes`: one trial a core in worker processes, which read the captions from memory-mapped files.
 `threads`: one trial a core in this process, for attackers whose work leaves the interpreter free.
 `stacked`: all trials of one shape in one model, for GPUs; in smaller stacks when memory is short.
 `plain`: one after the other.
@@ -10,57 +10,63 @@ To the bit, but for `stacked`, which adds up in another order.
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pickle import PicklingError
 
-from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import Cache
+import numpy as np
+
+from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
-from captionbias.attackers.shared_examples import open_table, write_table
+from captionbias.attackers.stored_trials import load_scores, save_scores
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
-from captionbias.text.tokens import Integers
+from captionbias.io.store import Store
+from captionbias.text import tokenize
 
 LARGEST_STACK = 128
+NO_EXAMPLES = Examples(tokenize([]), np.zeros(0, np.int64), 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A trial that has to be trained, under its cache's key."""
+    """A trial that has to be trained, under its key in the store. `keep`: whether its attacker is wanted too."""
 
     number: int
     trial: Trial
     key: str
+    keep: bool = False
+
+    def scores(self, fitted: Fitted) -> TrialScores:
+        return replace(fitted.test_scores, fitted=fitted) if self.keep else fitted.test_scores
 
 
 Finished = Generator[tuple[Job, TrialScores], None, None]
-Place = Callable[[Sequence[Job], Attacker, "Cache | None"], Finished]
+Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
 
 
-def finish(job: Job, attacker: Attacker, cache: Cache | None) -> TrialScores:
+def finish(job: Job, attacker: Attacker, cache: Store | None) -> TrialScores:
     """Train a trial and keep its scores; if another run is training it, wait and take what that one kept."""
     if cache is None:
-        return attacker.train([job.trial])[0]
-    with cache.claim(job.key):
-        scores = cache.load(job.key, len(job.trial.test))
+        return job.scores(attacker.fit([job.trial])[0])
+    with cache.claim("trial", job.key):
+        scores = None if job.keep else load_scores(cache, job.key, len(job.trial.test))
         if scores is None:
-            scores = attacker.train([job.trial])[0]
-            cache.save(job.key, scores)
+            scores = job.scores(attacker.fit([job.trial])[0])
+            save_scores(cache, job.key, scores)
     return scores
 
 
-def plain(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def plain(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     for job in jobs:
         yield job, finish(job, attacker, cache)
 
 
-def threads(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def threads(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     with ThreadPoolExecutor(cores()) as pool:
         running = {pool.submit(finish, job, attacker, cache): job for job in jobs}
         try:
@@ -70,55 +76,36 @@ def threads(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fin
             pool.shutdown(cancel_futures=True)
 
 
-def processes(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
-    workers = min(cores(), len(jobs))
-    if workers == 1:
-        yield from plain(jobs, attacker, cache)
-        return
-    with ExitStack() as opened:
-        try:
-            folder = opened.enter_context(
-                tempfile.TemporaryDirectory(prefix="captionbias-", ignore_cleanup_errors=True)
-            )
-            tables = {
-                examples: write_table(examples, Path(folder)) for examples in {job.trial.examples for job in jobs}
-            }
-        except OSError as error:
-            warnings.warn(
-                "the captions cannot be written to a temporary folder, where worker processes would share them "
-                f"({error.strerror or error}): one process trains alone. Free space, or set TMPDIR to another folder",
-                CaptionBiasWarning,
-                stacklevel=2,
-            )
-            yield from plain(jobs, attacker, cache)
-            return
-        # The longest trainings first: a long one at the end would have a core to itself.
-        order = sorted(jobs, key=lambda job: -len(job.trial.train))
-        sent = [
-            _Sent(job.key, tables[job.trial.examples], job.trial.train, job.trial.test, job.trial.seed) for job in order
-        ]
-        results = in_workers(partial(_in_worker, attacker=attacker, cache=cache), sent, workers)
-        for number, scores in opened.enter_context(closing(results)):
-            yield order[number], scores
+def processes(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
+    # The longest trainings first: a long one at the end would have a core to itself.
+    left = dict(enumerate(sorted(jobs, key=lambda job: -len(job.trial.train))))
+    task = partial(_in_worker, attacker=attacker, cache=cache)
+    try:
+        with closing(in_workers(task, list(left.values()), cores())) as results:
+            for number, scores in results:
+                job = left.pop(number)
+                yield job, _of_trial(job.trial, scores)
+    except PicklingError as error:
+        reason = str(error.__cause__ or error).strip().strip('"').splitlines()[-1]
+        warnings.warn(
+            f"trials cannot travel to worker processes ({reason}): one process trains alone. If the temporary folder "
+            "has no room for the captions, free some, or set TMPDIR to another folder",
+            CaptionBiasWarning,
+            stacklevel=2,
+        )
+        yield from plain(list(left.values()), attacker, cache)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sent:
-    """A job as it travels to a worker: its captions stay in the table."""
-
-    key: str
-    table: Path
-    train: Integers
-    test: Integers
-    seed: int
+def _in_worker(job: Job, attacker: Attacker, cache: Store | None) -> TrialScores:
+    """Scores for the main process, which has the captions that an attacker is on."""
+    return _of_trial(replace(job.trial, examples=NO_EXAMPLES), finish(job, attacker, cache))
 
 
-def _in_worker(sent: _Sent, attacker: Attacker, cache: Cache | None) -> TrialScores:
-    trial = Trial("", open_table(sent.table), sent.train, sent.test, sent.seed)
-    return finish(Job(0, trial, sent.key), attacker, cache)
+def _of_trial(trial: Trial, scores: TrialScores) -> TrialScores:
+    return replace(scores, fitted=scores.fitted and replace(scores.fitted, trial=trial))
 
 
-def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     if attacker.shape is None:
         yield from plain(jobs, attacker, cache)
         return
@@ -130,7 +117,7 @@ def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fin
             yield from _stack(group[start : start + LARGEST_STACK], attacker, cache)
 
 
-def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Finished:
+def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     """All in one model, or half of them at a time if memory is short."""
     trained = _trained_if_it_fits([job.trial for job in jobs], attacker)
     if trained is None:
@@ -138,17 +125,18 @@ def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Cache | None) -> Fini
         yield from _stack(jobs[:half], attacker, cache)
         yield from _stack(jobs[half:], attacker, cache)
         return
+    finished = [(job, job.scores(fitted)) for job, fitted in zip(jobs, trained, strict=True)]
     if cache is not None:  # all of them first: whoever takes the scores may stop at any
-        for job, scores in zip(jobs, trained, strict=True):
-            cache.save(job.key, scores)
-    yield from zip(jobs, trained, strict=True)
+        for job, scores in finished:
+            save_scores(cache, job.key, scores)
+    yield from finished
 
 
-def _trained_if_it_fits(trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores] | None:
+def _trained_if_it_fits(trials: Sequence[Trial], attacker: Attacker) -> Sequence[Fitted] | None:
     import torch
 
     try:
-        return attacker.train(trials)
+        return attacker.fit(trials)
     except torch.OutOfMemoryError:
         if len(trials) == 1:
             raise

@@ -1,432 +1,271 @@
-"""Several processes, started by `accelerate launch` or the like, that share one list of trials.
+"""Processes that `accelerate launch` or the like has started together share out one list of trials.
 
-They talk through the key-value store that every launcher of torch programs starts: each rank says there what it was
-given, that it lives, how it ended, and what its trials gave. No collective operation is used: those need all ranks at
-once and give up after minutes, and ranks finish hours apart.
+They meet in the key-value store that every launcher of torch programs starts. Collective operations would not do: they
+need all ranks at once and give up after minutes, and ranks finish hours apart.
 """
 
 from __future__ import annotations
 
-import atexit
+import functools
+import hashlib
 import io
 import itertools
 import json
 import math
 import os
-import socket
+import pickle
 import sys
 import threading
 import time
-import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
-
-import numpy as np
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from captionbias.attackers.base import TrialScores
+from captionbias.attackers.device import device
 from captionbias.captions.check import CaptionBiasWarning
+from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 
 if TYPE_CHECKING:
-    import torch
     from torch.distributed.distributed_c10d import Store
 
+Result = TypeVar("Result")
+
 LAUNCHED = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
-# Seconds. Training may hold the interpreter, and with it the sign of life, for as long as one operation takes.
-BEAT, BEAT_WHILE_WAITING, SILENCE = 1.0, 0.1, 60.0
-NOTE_AFTER, PATIENCE = 5.0, 600.0
-LINGER = 5.0
+BEAT = 0.1  # seconds between two signs of life
+SILENCE = 45.0  # without any until a rank counts as dead; training may hold the interpreter for a while
+NOTE_AFTER, PATIENCE = 5.0, 600.0  # for ranks that have not come
+LINGER = 3.0  # for the others to learn why this rank fails
+PROTOCOL = 4  # of pickles: with later ones numpy's arrays name other functions
 PART_BYTES = 4 << 20  # the store takes 8 MiB at once
 ONE_PROCESS = "if only one process is to measure, pass distributed=False"
-GO_ON = "finished trials are kept, run again to go on"
+RESUME = "look at its output; finished trials are kept, run again to go on"
+LOST = f"rank 0 or its launcher ended, or its machine is out of reach ({{}}): {RESUME}"
 _calls = itertools.count()
-_stores: dict[tuple[str, int], Store] = {}  # kept open: ranks that are ahead may speak there already
 
 
 class RankError(RuntimeError):
     """Another process, without which the trials cannot be completed, failed, died or never came."""
 
 
-def crew() -> Crew | None:
-    """The processes that this one was started with, or None if it is on its own.
+def rank_and_size() -> tuple[int, int]:
+    """The number of this process among those started together, and how many there are; (0, 1) for one alone.
 
     Imports nothing: a process is one of several if its launcher set `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and
     `MASTER_PORT`, or if the user's script has started `torch.distributed`.
 
-    Example:
-        >>> print(crew())
-        None
+    >>> rank_and_size()
+    (0, 1)
     """
-    if _launched():
-        return Crew(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    if os.environ.keys() >= LAUNCHED:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     if "torch.distributed" in sys.modules:
         from torch import distributed
 
-        if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
-            return Crew(distributed.get_rank(), distributed.get_world_size())
-    return None
+        if distributed.is_available() and distributed.is_initialized():
+            return distributed.get_rank(), distributed.get_world_size()
+    return 0, 1
 
 
-def _launched() -> bool:
-    return os.environ.keys() >= LAUNCHED and int(os.environ["WORLD_SIZE"]) > 1
+def share(
+    keys: Sequence[str],
+    train: Callable[[Sequence[int]], Generator[tuple[int, Result], None, None]],
+    *,
+    distributed: bool = True,
+) -> list[Result]:
+    """One result for each key, in order, computed by all ranks together; every rank gets all of them.
 
+    Each rank must make the same call. It waits for the slowest for as long as that one lives.
 
-def device() -> torch.device:
-    """The device that Accelerate gives to this process.
+    Args:
+        keys: what determines each result, the same on every rank.
+        train: takes the positions in `keys` that fall to this rank, and yields each with its result.
+        distributed: False when this process computes all of them alone, whatever others run beside it.
 
-    Under a launcher with GPUs, Accelerate starts the process group if the script has not: call it on every rank.
+    Raises:
+        ValueError: a rank has other keys, or torch or accelerate is missing.
+        RankError: another rank did not come, failed or died; the message names it.
 
-    Example:
-        >>> device().type in {"cpu", "cuda", "mps", "xpu"}
-        True
+    >>> share(["a", "b", "c"], lambda positions: ((position, position**2) for position in positions))
+    [0, 1, 4]
     """
-    import torch
-    from accelerate import PartialState
-    from accelerate.utils import parse_flag_from_env
-
-    # Accelerator obeys this flag, PartialState does not. Accelerator is not used, because it fixes the precision of
-    # one that the script makes later. No process group is needed on a CPU, and gloo's fails on many networks.
-    if parse_flag_from_env("ACCELERATE_USE_CPU"):
-        return torch.device("cpu")
-    started_before = _group_is_started()
-    chosen: torch.device = PartialState().device
-    if _group_is_started() and not started_before:
-        atexit.register(_end_group)
-    return chosen
+    rank, size = rank_and_size() if distributed else (0, 1)
+    with closing(train(range(rank, len(keys), size))) as finished:
+        results = _Ranks(rank, size, keys).complete(finished) if size > 1 else dict(finished)
+    return [results[position] for position in range(len(keys))]
 
 
-def _group_is_started() -> bool:
-    from torch import distributed
+def on_rank_0(task: Callable[[], Result]) -> Result:
+    """The result of `task` on rank 0, on every rank; each must make this call. Raises as `share` does.
 
-    return distributed.is_available() and distributed.is_initialized()
-
-
-def _end_group() -> None:
-    """NCCL warns of a group that is left to the end of the process; the script may have ended it by then."""
-    if _group_is_started():
-        from torch import distributed
-
-        distributed.destroy_process_group()
-
-
-class Crew:
-    """`size` processes, of which this one is number `rank`, for one list of trials.
-
-    Example:
-        crew = processes.crew()
-        with crew.sharing(digest_of_trials):
-            done = {i: train(trials[i]) for i in range(crew.rank, len(trials), crew.size)}
-            scores = crew.gather(done, len(trials))
+    >>> on_rank_0(lambda: "done")
+    'done'
     """
-
-    _ranks: _Ranks
-
-    def __init__(self, rank: int, size: int) -> None:
-        self.rank, self.size = rank, size
-
-    @contextmanager
-    def sharing(self, digest: str, *, patience: float = PATIENCE, silence: float = SILENCE) -> Iterator[None]:
-        """Wait until every rank has come with the same `digest`; tell the others if this one then fails.
-
-        Args:
-            digest: stands for everything that determines the trials.
-            patience: seconds to wait for ranks that have not come.
-            silence: seconds without a sign of life after which a rank counts as dead.
-
-        Raises:
-            ValueError: a rank has come with another digest.
-            RankError: a rank did not come, failed or died; the message names it.
-        """
-        _need_torch()
-        store = _store(self.rank, patience)
-        self._ranks = _Ranks(store, self.rank, self.size, digest, silence)
-        try:
-            self._agree(patience)
-            device()  # a rank without trials must take part in starting the process group
-            yield
-        except BaseException as error:
-            known = isinstance(error, RankError)
-            self._ranks.fail(str(error) if known else f"rank {self.rank} ended with {_named(error)}")
-            # A launcher ends all ranks, and the store, soon after the first has failed.
-            self._ranks.wait(self._ranks.all_know, LINGER)
-            raise
-        else:
-            self._ranks.own.left = True
-            if self.rank == 0:  # its process may hold the store
-                self._ranks.until(lambda: self._ranks.everyone(lambda word: word.left))
-        finally:
-            self._ranks.close()
-
-    def check(self) -> None:
-        """Raise a RankError if a rank is known to have failed or died. Costs nothing: call it between trials."""
-        if self._ranks.own.fault:
-            raise RankError(self._ranks.own.fault)
-
-    def gather(self, done: dict[int, TrialScores], total: int) -> list[TrialScores]:
-        """The scores of all `total` trials, in order, once every rank has come here with its own.
-
-        Waits for as long as the others live. Every rank gets the same.
-
-        Raises:
-            RankError: a rank failed or died; the message names it.
-        """
-        self._ranks.put(_packed(done))
-        if not self._ranks.until(lambda: self._ranks.everyone(lambda word: word.parts is not None)):
-            self.check()
-        others = [_unpacked(self._ranks.get(rank)) for rank in range(self.size) if rank != self.rank]
-        scores = {number: trial for part in (*others, done) for number, trial in part.items()}
-        return [scores[number] for number in range(total)]
-
-    def _agree(self, patience: float) -> None:
-        def all_here() -> bool:
-            return not self._ranks.missing
-
-        if not self._ranks.until(all_here, min(NOTE_AFTER, patience)):
-            self.check()
-            _note_waiting(self.rank, self._ranks.missing)
-            if not self._ranks.until(all_here, patience - NOTE_AFTER):
-                self.check()
-                raise _never_came(self.rank, self._ranks.missing, patience)
-        digests = self._ranks.digests()
-        others = [rank for rank, digest in digests.items() if digest != digests[0]]
-        if others:
-            raise ValueError(
-                f"{_listed(others)} {'was' if len(others) == 1 else 'were'} given other captions or arguments than "
-                f"rank 0: make the same calls, with the same captions and arguments, on every rank; {ONE_PROCESS}"
-            )
-        self.check()
+    return share(["rank 0"], lambda positions: ((position, task()) for position in positions))[0]
 
 
 @dataclass
-class _Word:
-    """What a rank says of itself.
+class _Status:
+    """What a rank shows in the store.
 
-    `beat` grows while it lives. `parts`: into how many its results are cut, once they are in the store. `left`: it has
-    everybody's. `fault`: why the trials cannot be completed; whoever hears of one says it too.
+    `beat` grows while it lives. `bytes`: size of its results, once they are there. `left`: it has everybody's results.
+    `fault`: why the trials cannot be completed.
     """
 
     digest: str
     beat: int = 0
-    parts: int | None = None
+    bytes: int = 0
     left: bool = False
-    fault: str | None = None
+    fault: str = ""
 
 
 class _Ranks:
-    """Every rank's word, told and heard by a thread, so that a rank in training lives and a dead store hangs none."""
+    """The ranks of one call. Only a thread uses the store: a rank in training lives, and a dead store hangs none."""
 
-    def __init__(self, store: Store, rank: int, size: int, digest: str, silence: float) -> None:
-        from torch.distributed.distributed_c10d import PrefixStore
+    def __init__(self, rank: int, size: int, keys: Sequence[str]) -> None:
+        if not (find_spec("torch") and find_spec("accelerate")):
+            needed = "several processes share the trials through torch and accelerate"
+            raise ValueError(f"{needed}: pip install 'captionbias[torch]'; {ONE_PROCESS}")
+        self.rank, self.expected = rank, {*range(size)} - {rank}
+        self.own = _Status(hashlib.sha256("".join(keys).encode()).hexdigest())
+        self.others: dict[int, _Status] = {}  # those that have come
+        self.heard: dict[int, int] = {}  # this rank's beat, a clock that stops with the process, at each one's last
+        self.results: dict[int, Any] = {}
+        self.packed = b""
+        self.closing = threading.Event()
+        self.thread = threading.Thread(target=self._talk, args=[next(_calls)], daemon=True)
+        self.thread.start()
 
-        # After a restart by the launcher, the store still has what was said before it.
-        prefix = f"captionbias/{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}/{next(_calls)}"
-        self._store = PrefixStore(prefix, store)
-        self._rank, self._silence = rank, silence
-        self.own = _Word(digest)
-        self.missing = [other for other in range(size) if other != rank]
-        self._heard: dict[int, _Word] = {}
-        self._quiet: dict[int, float] = {}
-        self._round = time.monotonic()
-        self._news = threading.Condition()
-        self._wake = threading.Event()
-        self._awaited = self._closing = self._broken = False
-        self._thread = threading.Thread(target=self._talk, name="captionbias sign of life", daemon=True)
-        self._thread.start()
+    def complete(self, finished: Iterable[tuple[int, Any]]) -> dict[int, Any]:
+        """The results of all ranks by position; those of this one are trained here."""
+        try:
+            self._agree()
+            device()  # a rank without trials must take part in starting the process group
+            for position, result in finished:
+                self.results[position] = result
+                self._check()
+            self.packed = pickle.dumps(self.results, PROTOCOL)
+            self._until(lambda: self.own.left)
+            if self.rank == 0:  # its process may hold the store
+                self._until(lambda: all(status.left for status in self.others.values()))
+            return self.results
+        except BaseException as error:
+            known = isinstance(error, RankError)
+            self._blame(str(error) if known else f"rank {self.rank} failed with {type(error).__name__}: {error}")
+            # A launcher ends all ranks, and the store, soon after the first has failed: let the others learn why.
+            self._wait(lambda: all(status.fault or status.left for status in self.others.values()), LINGER)
+            raise
+        finally:
+            self.closing.set()
+            self.thread.join(LINGER)
 
-    def everyone(self, condition: Callable[[_Word], bool]) -> bool:
-        """Whether every other rank has come, and its word meets the condition."""
-        return not self.missing and all(map(condition, self._heard.values()))
+    def _agree(self) -> None:
+        """Wait until every rank has come with the same digest."""
 
-    def all_know(self) -> bool:
-        """Whether every other rank that has come, and has neither left nor died, knows of the fault."""
-        return self._broken or all(
-            word.fault or word.left or self._quiet[rank] > LINGER for rank, word in self._heard.items()
-        )
+        def late() -> set[int]:
+            return self.expected - self.others.keys()
 
-    def digests(self) -> dict[int, str]:
-        words = {**self._heard, self._rank: self.own}
-        return {rank: words[rank].digest for rank in sorted(words)}
+        if not self._until(lambda: not late(), NOTE_AFTER):
+            message = f"rank {self.rank} is waiting for {_listed(late())} to make the same call; {ONE_PROCESS}"
+            warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+            if not self._until(lambda: not late(), PATIENCE - NOTE_AFTER):
+                message = f"rank {self.rank} gave up after {PATIENCE:g} s: {_listed(late())} did not make the same call"
+                raise RankError(f"{message}; {ONE_PROCESS}")
+        if differ := [rank for rank, status in self.others.items() if status.digest != self.own.digest]:
+            raise ValueError(
+                f"{_listed(differ)} made this call with other captions or arguments than rank {self.rank}: use the "
+                f"same ones on every rank; {ONE_PROCESS}"
+            )
+        self._check()
 
-    def fail(self, fault: str) -> None:
-        self.own.fault = self.own.fault or fault
-
-    def until(self, enough: Callable[[], bool], seconds: float = math.inf) -> bool:
-        """Wait, and say whether there is `enough`; if not, there is a fault or the time is over."""
-        self.wait(lambda: enough() or bool(self.own.fault), seconds)
+    def _until(self, enough: Callable[[], bool], seconds: float = math.inf) -> bool:
+        """Whether there is enough in time; a RankError if there cannot be."""
+        self._wait(lambda: enough() or bool(self.own.fault), seconds)
+        if not enough():
+            self._check()
         return enough()
 
-    def wait(self, enough: Callable[[], bool], seconds: float) -> None:
-        deadline, unanswered = time.monotonic() + seconds, 0.0
-        self._awaited = True
-        self._wake.set()
-        with self._news:
-            while not enough() and time.monotonic() < deadline:
-                unanswered = 0.0 if self._news.wait(BEAT) else unanswered + BEAT
-                if unanswered > self._silence:
-                    self._lose_store(f"no answer for {self._silence:g} s")
-        self._awaited = False
+    def _wait(self, enough: Callable[[], bool], seconds: float) -> None:
+        end, beat, unanswered = time.monotonic() + seconds, 0, 0.0
+        while self.thread.is_alive() and not enough() and time.monotonic() < end:
+            time.sleep(BEAT / 4)
+            beat, unanswered = self.own.beat, unanswered + BEAT / 4 if beat == self.own.beat else 0.0
+            if unanswered > SILENCE and beat:
+                self._blame(LOST.format(f"no answer for {SILENCE:g} s"))
 
-    def put(self, results: bytes) -> None:
-        """Show this rank's results to the others."""
-        starts = range(0, len(results), PART_BYTES)
-        with self._reaching():
-            for part, start in enumerate(starts):
-                self._store.set(f"{self._rank}/{part}", results[start : start + PART_BYTES])  # type: ignore[arg-type]
-        self.own.parts = len(starts)
+    def _check(self) -> None:
+        if self.own.fault:
+            raise RankError(self.own.fault)
 
-    def get(self, rank: int) -> bytes:
-        """A rank's results, once it has parts."""
-        with self._reaching():
-            return b"".join(self._store.get(f"{rank}/{part}") for part in range(self._heard[rank].parts or 0))
+    def _blame(self, fault: str) -> None:
+        self.own.fault = self.own.fault or fault  # the first is the cause of the others
 
-    def close(self) -> None:
-        """Say the last word, and take the results out of the store if all have left."""
-        self._closing = True
-        self._wake.set()
-        if not self._broken:  # else the thread may be waiting for an answer
-            self._thread.join(LINGER)
-        if self._rank == 0 and self.own.left and not self.own.fault:
-            with suppress(RuntimeError):  # a store that has gone needs no tidying
-                for rank, word in (*self._heard.items(), (0, self.own)):
-                    for part in range(word.parts or 0):
-                        self._store.delete_key(f"{rank}/{part}")
-
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        from torch.distributed import DistError
-
+    def _talk(self, call: int) -> None:
         try:
-            yield
-        except DistError as error:
-            self._lose_store(str(error))
-            raise RankError(self.own.fault) from error
+            from torch.distributed import distributed_c10d as c10d
 
-    def _talk(self) -> None:
-        while True:
-            last = self._closing
-            try:
-                self._tell()
-                self._hear()
-            except RuntimeError as error:
-                self._lose_store(str(error))
-            with self._news:
-                self._news.notify_all()
-            if last or self._broken:
-                return
-            self._wake.wait(BEAT_WHILE_WAITING if self._awaited else BEAT)
-            self._wake.clear()
+            store = _launchers_store() if os.environ.keys() >= LAUNCHED else c10d._get_default_store()
+            # After a restart by the launcher, its store still has what was there before.
+            restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)
+            store = c10d.PrefixStore(f"captionbias {restarts} {call}", store)
+            last = False
+            while not last:
+                last = self.closing.wait(BEAT if self.own.beat else 0)
+                self._show(store)
+                self._look(store)
+            if self.rank == 0 and not self.own.fault:  # every rank has all results
+                for rank, status in [(0, self.own), *self.others.items()]:
+                    for start in range(0, status.bytes, PART_BYTES):
+                        store.delete_key(f"{rank} {start}")
+        except Exception as error:
+            self._blame(LOST.format(str(error).partition("\n")[0]))  # torch adds its own stack
 
-    def _tell(self) -> None:
+    def _show(self, store: Store) -> None:
+        if self.packed and not self.own.bytes:
+            for start in range(0, len(self.packed), PART_BYTES):
+                store.set(f"{self.rank} {start}", self.packed[start : start + PART_BYTES])  # type: ignore[arg-type]
+            self.own.bytes = len(self.packed)
         self.own.beat += 1
-        self._store.set(str(self._rank), json.dumps(vars(self.own)))
+        store.set(str(self.rank), json.dumps(asdict(self.own)))
 
-    def _hear(self) -> None:
-        here = [*self._heard, *(rank for rank in self.missing if self._store.check([str(rank)]))]
-        words = self._store.multi_get(list(map(str, here))) if here else []
-        heard = {rank: _Word(**json.loads(word)) for rank, word in zip(here, words, strict=True)}
-        now = time.monotonic()
-        step = min(now - self._round, 2 * BEAT)  # while this process is stopped, or busy, the others are not silent
-        self._round = now
-        for rank, word in heard.items():
-            same = rank in self._heard and word.beat == self._heard[rank].beat
-            self._quiet[rank] = self._quiet[rank] + step if same else 0.0
-            if word.fault:
-                self.fail(word.fault)
-            elif not word.left and self._quiet[rank] > self._silence:
-                self.fail(f"rank {rank} died (no sign of life for {self._silence:g} s): look at its output; {GO_ON}")
-        self._heard = heard
-        self.missing = [rank for rank in self.missing if rank not in heard]
-
-    def _lose_store(self, why: str) -> None:
-        self._broken = True
-        why = why.partition("\n")[0]  # torch adds its own stack
-        self.fail(f"rank 0 or its launcher ended, or its machine is out of reach ({why}): look at its output; {GO_ON}")
+    def _look(self, store: Store) -> None:
+        here = [rank for rank in self.expected if rank in self.others or store.check([str(rank)])]
+        shown = (_Status(**json.loads(status)) for status in store.multi_get(list(map(str, here))))
+        before, self.others = self.others, dict(zip(here, shown, strict=True))
+        for rank, status in self.others.items():
+            if rank not in before or before[rank].beat != status.beat:
+                self.heard[rank] = self.own.beat
+            if status.fault:
+                self._blame(status.fault)
+            elif not status.left and (self.own.beat - self.heard[rank]) * BEAT > SILENCE:
+                self._blame(f"rank {rank} died (no sign of life for {SILENCE:g} s): {RESUME}")
+        if self.own.bytes and not self.own.left and all(status.bytes for status in self.others.values()):
+            for rank, status in self.others.items():
+                starts = range(0, status.bytes, PART_BYTES)
+                self.results |= _read(b"".join(store.get(f"{rank} {start}") for start in starts))
+            self.own.left = True
 
 
-def _need_torch() -> None:
-    try:
-        import accelerate  # noqa: F401
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ValueError(
-            "several processes share the trials through torch and accelerate: pip install 'captionbias[torch]'; "
-            + ONE_PROCESS
-        ) from error
+@functools.cache  # kept open: ranks that are ahead may be in the next call already
+def _launchers_store() -> Store:
+    """A connection of our own; rank 0 hosts the store if the launcher does not."""
+    from torch.distributed.rendezvous import rendezvous
+
+    store: Store = next(rendezvous("env://", timeout=timedelta(seconds=2 * PATIENCE)))[0]
+    return store
 
 
-def _store(rank: int, patience: float) -> Store:
-    if not _launched():
-        from torch.distributed import distributed_c10d
-
-        return distributed_c10d._get_default_store()
-    place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    if place not in _stores:
-        _stores[place] = _open_store(rank, *place, patience)
-    return _stores[place]
-
-
-def _open_store(rank: int, address: str, port: int, patience: float) -> Store:
-    """A connection of our own to the store at the launcher's address; rank 0 opens it if the launcher has not."""
-    from torch.distributed import TCPStore  # type: ignore[attr-defined]
-
-    opens = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
-    if not opens:
-        _await_host(rank, address, port, patience)
-    # A process group of this process may have opened it too, or do so later: `multi_tenant` lets both have it.
-    timeout = timedelta(seconds=SILENCE)
-    return TCPStore(address, port, None, opens, timeout, wait_for_workers=False, multi_tenant=opens)
-
-
-def _await_host(rank: int, address: str, port: int, patience: float) -> None:
-    start, noted = time.monotonic(), False
-    while True:
-        try:
-            socket.create_connection((address, port), timeout=NOTE_AFTER).close()
-            return
-        except OSError as error:
-            waited = time.monotonic() - start
-            if waited > patience:
-                raise _never_came(rank, [0], patience) from error
-            if waited > NOTE_AFTER and not noted:
-                noted = True
-                _note_waiting(rank, [0])
-            time.sleep(BEAT_WHILE_WAITING)
-
-
-def _note_waiting(rank: int, missing: list[int]) -> None:
-    message = f"rank {rank} waits for {_listed(missing)} to measure too; {ONE_PROCESS}"
-    warnings.warn(message, CaptionBiasWarning, stacklevel=2)
-
-
-def _never_came(rank: int, missing: list[int], patience: float) -> RankError:
-    return RankError(
-        f"rank {rank} waited {patience:g} s for {_listed(missing)} in vain: measure on every rank; {ONE_PROCESS}"
-    )
+def _read(results: bytes) -> dict[int, Any]:
+    """Scores of trials and plain data; no other pickle is read, as it could run code."""
+    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
+    found: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
+    return found
 
 
 def _listed(ranks: Iterable[int]) -> str:
-    *first, last = map(str, ranks)
+    *first, last = map(str, sorted(ranks))
     return f"ranks {', '.join(first)} and {last}" if first else f"rank {last}"
-
-
-def _named(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).strip()
-
-
-def _packed(done: dict[int, TrialScores]) -> bytes:
-    buffer = io.BytesIO()
-    fields = {f"{number} {name}": array for number, scores in done.items() for name, array in vars(scores).items()}
-    np.savez(buffer, **fields)
-    return buffer.getvalue()
-
-
-def _unpacked(results: bytes) -> dict[int, TrialScores]:
-    with np.load(io.BytesIO(results), allow_pickle=False) as fields:
-        numbers = dict.fromkeys(name.split()[0] for name in fields.files)
-        return {
-            int(number): TrialScores(fields[f"{number} log_probability"], fields[f"{number} correct"])
-            for number in numbers
-        }

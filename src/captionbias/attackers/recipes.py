@@ -96,7 +96,7 @@ def _dbac(encoder: Recurrent | Transformer, learning_rate: float) -> Recipe:
 # "lstm-lic": as published by Hirota et al. 2022 and its reproduction. "dense": Tokas et al. 2025 ask for a small dense
 # network over labels, no more. The others: Nair et al. 2026, section 5.1.
 RECIPES: dict[str, Recipe] = {
-    "lstm": _dbac(Recurrent("lstm", 64), 5e-3),
+    "lstm-dbac": _dbac(Recurrent("lstm", 64), 5e-3),
     "bilstm": _dbac(Recurrent("lstm", 64, bidirectional=True), 5e-3),
     "rnn": _dbac(Recurrent("rnn", 64), 2e-3),
     "birnn": _dbac(Recurrent("rnn", 64, bidirectional=True), 2e-3),

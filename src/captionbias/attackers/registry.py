@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers import batches, convex
-from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import open_cache
-from captionbias.attackers.pretrained.models import KNOWN, Model, find_model, is_model
-from captionbias.attackers.ranks import device
+from captionbias.attackers.base import Fitted, Trial
+from captionbias.attackers.device import device
+from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
 from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES
+from captionbias.io.store import open_store
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CONVEX = {"bow": True, "linear": False}  # with pairs of words or without
 ENCODERS = (*CONVEX, *RECIPES)
+ALIASES = {"lstm": "lstm-dbac"}
 BERTS = ("bert-frozen", "bert-finetuned")
 PRECISIONS = ("fp32", "bf16")
 # Raised when the same trial gives other scores than before.
@@ -31,19 +32,21 @@ ENGINE = 2
 
 @dataclass(frozen=True)
 class Attacker:
-    """`train` trains trials of equal `shape` together; with `shape` None, one after the other.
+    """`fit` trains trials of equal `shape` together and scores them; with `shape` None, one after the other.
 
     `name`: in signatures. `precision`: None where there is no choice. `identity`: everything that determines a trial's
     scores beside the trial itself. `placement`: where trials are best trained, see `captionbias.attackers.placement`.
-    `reads_words`: whether the words' spelling plays a part, and not only which are the same.
+    `explained`: by which method fitted attackers are explained, None where they cannot be. `reads_words`: whether the
+    words' spelling plays a part, and not only which are the same.
     """
 
     name: str
     precision: str | None
     identity: str
-    train: Callable[[Sequence[Trial]], list[TrialScores]]
+    fit: Callable[[Sequence[Trial]], Sequence[Fitted]]
     shape: Callable[[Trial], Hashable] | None
     placement: str
+    explained: str | None
     reads_words: bool = False
 
     def signature(self) -> dict[str, str]:
@@ -59,14 +62,14 @@ def find_attacker(
     """The attacker called `encoder`.
 
     Args:
-        encoder: one of `ENCODERS`; the name or folder of a pretrained sentence encoder; one of `BERTS`; or a user's
-            `torch.nn.Module`, as a class or as `module:Class`.
+        encoder: one of `ENCODERS` (`lstm` is `lstm-dbac`); the name or folder of a pretrained sentence encoder; one of
+            `BERTS`; or a user's `torch.nn.Module`, as a class or as `module:Class`.
         precision: `fp32` or `bf16`; None for bf16 where the device computes it natively, else fp32.
-        model: what an encoder of `BERTS` stands on, a name or a folder; `bert-base-uncased` when None.
+        model: the pretrained model under an encoder of `BERTS`, a name or a folder; `bert-base-uncased` when None.
         cache: where embeddings of pretrained encoders and trainings in progress are kept, as in `run_trials`.
 
     Raises:
-        ValueError: no such encoder, model or precision, or a library is missing.
+        ValueError: the encoder, model or precision is unknown, or a library is missing.
 
     >>> find_attacker("bow").name
     'bow'
@@ -74,15 +77,16 @@ def find_attacker(
     Traceback (most recent call last):
     ValueError: encoder 'gru' is unknown; choose one of bow, linear, ..., or your own as module:Class
     """
-    own = not isinstance(encoder, str) or ":" in encoder
-    pretrained = not own and encoder not in ENCODERS and (encoder in BERTS or is_model(str(encoder)))
-    if not own and not pretrained and encoder not in ENCODERS:
+    encoder = ALIASES.get(encoder, encoder) if isinstance(encoder, str) else encoder
+    of_user = not isinstance(encoder, str) or ":" in encoder
+    pretrained = not of_user and encoder not in ENCODERS and (encoder in BERTS or is_model(str(encoder)))
+    if not of_user and not pretrained and encoder not in ENCODERS:
         raise ValueError(
             f"encoder {encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder "
             "or the owner/name of a pretrained one, or your own as module:Class"
         )
     if model is not None and encoder not in BERTS:
-        raise ValueError(f"model {model!r}: only {' and '.join(BERTS)} stand on a model of choice; leave it out")
+        raise ValueError(f"model {model!r} is only for encoder {' and '.join(BERTS)}; leave it out")
     if precision is not None and precision not in PRECISIONS:
         raise ValueError(f"precision {precision!r} is unknown; choose one of {', '.join(PRECISIONS)}")
     if encoder in CONVEX:
@@ -92,7 +96,7 @@ def find_attacker(
     precision = precision or ("bf16" if computes_bf16(place) else "fp32")
     if pretrained:
         return _pretrained(str(encoder), model, precision, place, cache)
-    return _own(encoder, precision, place) if own else _built_in(str(encoder), precision, place)
+    return _of_user(encoder, precision, place) if of_user else _built_in(str(encoder), precision, place)
 
 
 def _convex(name: str, precision: str | None) -> Attacker:
@@ -100,20 +104,29 @@ def _convex(name: str, precision: str | None) -> Attacker:
         raise ValueError(f"precision {precision!r}: encoder {name!r} has no choice of precision; leave it out")
     settings = (convex.L2, convex.SOLVER, convex.TASK_STEPS, convex.TASK_MEMORY, convex.TASK_NGRAM_COUNT)
     identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
-    return Attacker(name, None, identity, partial(convex.train, pairs=CONVEX[name]), None, "threads")
+    return Attacker(
+        name,
+        None,
+        identity,
+        partial(convex.fit, pairs=CONVEX[name]),
+        shape=None,
+        placement="threads",
+        explained="coefficients",
+    )
 
 
 def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
-    from captionbias.attackers.neural.training import train
+    from captionbias.attackers.neural.network import fit
 
     recipe = RECIPES[name]
     return Attacker(
         name,
         precision,
         _identity(recipe, precision, place),
-        partial(train, recipe=recipe, precision=precision, device=place),
-        partial(batches.shape, batch=recipe.schedule.batch),
-        "processes" if place.type == "cpu" else "stacked",
+        partial(fit, recipe=recipe, precision=precision, device=place),
+        shape=partial(batches.shape, batch=recipe.schedule.batch),
+        placement="processes" if place.type == "cpu" else "stacked",
+        explained="integrated_gradients,padding",
     )
 
 
@@ -125,10 +138,19 @@ def _pretrained(
     bert = encoder in BERTS
     found = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
     name = f"{encoder},{found.name}" if bert else found.name
-    store = open_cache(cache)
-    folder = store.folder if store else None
+    store = open_store(cache)
+    settings: dict[str, Any] = {
+        "model": found,
+        "precision": precision,
+        "device": place,
+        "store": store,
+    }
     if encoder == "bert-finetuned":
-        return _finetuned(name, found, precision, place, folder)
+        from captionbias.attackers.neural import finetuned
+
+        identity = _identity((BERT_FINETUNED, found.identity), precision, place)
+        fit = partial(finetuned.fit, recipe=BERT_FINETUNED, identity=identity, **settings)
+        return Attacker(name, precision, identity, fit, shape=None, placement="plain", explained=None, reads_words=True)
     from captionbias.attackers.neural import frozen
 
     recipe = BERT_FROZEN if bert else SENTENCES
@@ -136,30 +158,15 @@ def _pretrained(
         name,
         precision,
         _identity((recipe, found.identity), precision, place),
-        partial(frozen.train, recipe=recipe, model=found, precision=precision, device=place, folder=folder),
-        partial(batches.shape, batch=recipe.schedule.batch),
-        "stacked",
+        partial(frozen.fit, recipe=recipe, **settings),
+        shape=partial(batches.shape, batch=recipe.schedule.batch),
+        placement="stacked",
+        explained="integrated_gradients,mask",
         reads_words=True,
     )
 
 
-def _finetuned(name: str, model: Model, precision: str, place: torch.device, folder: Path | None) -> Attacker:
-    from captionbias.attackers.neural.finetuned import train
-
-    recipe = BERT_FINETUNED
-    identity = _identity((recipe, model.identity), precision, place)
-    return Attacker(
-        name,
-        precision,
-        identity,
-        partial(train, recipe=recipe, model=model, precision=precision, device=place, folder=folder, identity=identity),
-        None,
-        "plain",
-        reads_words=True,
-    )
-
-
-def _own(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
+def _of_user(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
     from captionbias.attackers.neural import user_module
 
     module = user_module.find(encoder)
@@ -168,9 +175,10 @@ def _own(encoder: str | type[nn.Module], precision: str, place: torch.device) ->
         name,
         precision,
         _identity((name, user_module.schedule(module)), precision, place),
-        partial(user_module.train, module=module, precision=precision, device=place),
-        None,
-        "processes" if place.type == "cpu" else "plain",
+        partial(user_module.fit, module=module, precision=precision, device=place),
+        shape=None,
+        placement="processes" if place.type == "cpu" else "plain",
+        explained="integrated_gradients,padding",
     )
 
 
@@ -193,10 +201,8 @@ def computes_bf16(place: torch.device) -> bool:
 def _need_torch(encoder: object) -> None:
     try:
         import accelerate  # noqa: F401
-        import datasets  # noqa: F401
         import torch  # noqa: F401
     except ImportError as error:
         raise ValueError(
-            f"encoder {encoder!r} needs torch, accelerate and datasets: pip install 'captionbias[torch]', or use "
-            "preset='fast'"
+            f"encoder {encoder!r} needs torch and accelerate: pip install 'captionbias[torch]', or use preset='fast'"
         ) from error

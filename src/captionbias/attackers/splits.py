@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from captionbias.text.tokens import Integers
+from captionbias.arrays import Integers
 
 SMALLEST_CLASS = 10
 

@@ -1,7 +1,8 @@
 """Independent tasks in worker processes, one thread each, that end when their work or the main process ends.
 
-joblib's loky starts them: a user's script needs no `if __name__ == "__main__"`, and what a script or notebook defines
-travels to them. They stay ready for the next call: starting them takes longer than many a training.
+joblib's loky starts them: a user's script needs no `if __name__ == "__main__"`, what a script or notebook defines
+travels to them, and so do large arrays, as memory-mapped files that all of them read. They stay ready for the next
+call: starting them takes longer than many a training.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import pickle
 import re
 import signal
+import tempfile
 import threading
 import time
 import warnings
@@ -19,13 +21,14 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing.util import Finalize
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Caught = tuple[str, type[Warning], str, int]  # a warning: text, category, file name and line
 
-# How torchrun, accelerate and MPI tell a process that it is one of several. A worker is none of these: the torch in it
-# would wait for the others for ever.
+# How torchrun, accelerate and MPI tell a process that it is one of several. A worker is none of these: its torch would
+# wait for the others forever.
 LAUNCHED = re.compile(
     r"RANK|WORLD_SIZE|NODE_RANK|(LOCAL|GROUP|ROLE)_(RANK|WORLD_SIZE)|MASTER_(ADDR|PORT)"
     r"|(TORCHELASTIC|OMPI_COMM_WORLD|MV2_COMM_WORLD|PMI|MPI)_\w+"
@@ -38,19 +41,10 @@ class WorkerKilledError(RuntimeError):
     """A worker process ended in the middle of its work."""
 
 
-class Remark(NamedTuple):
-    """A warning as it travels from a worker to the main process."""
-
-    text: str
-    category: type[Warning]
-    filename: str
-    line: int
-
-
 def cores() -> int:
     """Cores that this process may use, at least 1.
 
-    Affinity and the limits of a container count, and processes that a launcher started here share the cores out.
+    Affinity and a container's limits count, and processes that a launcher started here share the cores.
     """
     from joblib import cpu_count
 
@@ -65,13 +59,13 @@ def in_workers(
     Closing the iterator stops the work, and so do Ctrl-C and an error. Iterate under `contextlib.closing`: an exception
     in the body of a bare loop leaves the iterator open, and Python then ends only when the items in work are done.
 
-    The work is done in this process, one thread as well, if there is one worker or one item, if no process can be
+    The work is done in this process, in one thread as well, if there is one worker or one item, if no process can be
     started from here, or if another call has the workers.
 
     Args:
-        task: called with one item; it, the items and the results are pickled, so that large arrays belong in a file
-            that a task opens.
-        workers: how many processes. At most twice as many items are on the way at a time.
+        task: called with one item. It, the items and the results are pickled; arrays of a megabyte or more in items
+            reach the workers as read-only memory maps of one file.
+        workers: how many processes. At most twice as many items are under way at a time.
 
     Yields:
         The number of an item and its result, as they are finished: in any order.
@@ -100,9 +94,13 @@ def in_workers(
 
 
 def _processes_can_start() -> bool:
-    """Not from a daemonic process, nor on a system without semaphores, where joblib leaves multiprocessing out."""
+    """Not from a daemonic process, nor without a temporary folder or semaphores, which joblib needs."""
     from joblib.parallel import mp
 
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        return False
     return mp is not None and not multiprocessing.current_process().daemon
 
 
@@ -121,20 +119,24 @@ def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int
     _end_workers_in_time(os.getpid())
     with parallel_config("loky", inner_max_num_threads=1, initializer=_begin_worker, initargs=(os.getpid(),)):
         parallel = Parallel(
-            workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs", max_nbytes=None
+            workers,
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch="2 * n_jobs",
+            temp_folder=tempfile.gettempdir(),  # joblib's own choice may be a file system in memory
         )
-    # joblib replaces a worker that has grown by 300 MB, pages of a shared table among them, and says so.
+    # joblib replaces a worker that has grown by 300 MB, mapped pages among them, and says so.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
     results = None
-    told: set[tuple[str, type[Warning]]] = set()
+    shown: set[tuple[str, type[Warning]]] = set()
     try:
         with _deaf_to_interrupts():
             results = parallel(delayed(_do)(task, index, item) for index, item in enumerate(items))
-        for index, result, remarks in results:
-            for remark in remarks:
-                if remark[:2] not in told:
-                    told.add(remark[:2])
-                    warnings.warn_explicit(*remark)
+        for index, result, caught in results:
+            for warning in caught:
+                if warning[:2] not in shown:
+                    shown.add(warning[:2])
+                    warnings.warn_explicit(*warning)
             yield index, result
     except BrokenExecutor as error:
         if error.__cause__ is not None:  # not killed: something cannot be pickled, and the message says what
@@ -145,7 +147,9 @@ def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int
         ) from error
     finally:
         if results is not None:
-            _stop(results)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # joblib warns of items left undone: that is what stopping is for
+                results.close()
 
 
 @cache
@@ -159,12 +163,6 @@ def _end_workers() -> None:
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor(reuse=True).shutdown()
-
-
-def _stop(results: Generator[object, None, None]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # joblib warns of items left undone: that is what stopping is for
-        results.close()
 
 
 @contextmanager
@@ -202,7 +200,7 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _do(task: Callable[[Item], Result], index: int, item: Item) -> tuple[int, Result, list[Remark]]:
+def _do(task: Callable[[Item], Result], index: int, item: Item) -> tuple[int, Result, list[Caught]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
@@ -211,7 +209,7 @@ def _do(task: Callable[[Item], Result], index: int, item: Item) -> tuple[int, Re
             if _travels(error):
                 raise
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
-    return index, result, [Remark(str(one.message), one.category, one.filename, one.lineno) for one in caught]
+    return index, result, [(str(one.message), one.category, one.filename, one.lineno) for one in caught]
 
 
 def _travels(error: Exception) -> bool:

@@ -3,75 +3,135 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from captionbias.captions.check import CaptionBiasWarning, Captions
+from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
 
 PEOPLE = ("references", "attributes", "tasks")
 
 
-@dataclass(frozen=True, eq=False)
-class Captioners:
-    """Captioners with what is known of the images that all of them have captions of.
+def check_captioners(
+    predictions: Mapping[str, Any],
+    *,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    image_ids: Any = None,
+) -> dict[str, Captions]:
+    """Check the captions of several captioners, and what is known of their images once.
 
-    `predictions`: each captioner's `n` captions. `people`: `references`, `attributes` and `tasks` of these images, as
-    metrics take them. `image_ids`: their names.
+    Args:
+        predictions: each captioner's `n` captions, by name; or its `Captions`, which are taken as they are.
+        references, attributes, tasks, image_ids: see `check_captions`.
+
+    Returns:
+        Each captioner's captions; their human side is split into words once for all.
+
+    Raises:
+        ValueError: as `check_captions`; an error of one captioner's captions names it.
+
+    Example:
+        >>> found = check_captioners(
+        ...     {"nic": ["a girl", "a man"], "sat": ["a woman", "a boy"]}, attributes=["female", "male"]
+        ... )
+        >>> found["sat"].predictions
+        ('a woman', 'a boy')
     """
+    if not predictions:
+        raise ValueError("predictions is empty: give at least one captioner's captions")
+    people = {"references": references, "attributes": attributes, "tasks": tasks, "image_ids": image_ids}
+    found: dict[str, Captions] = {}
+    first: Captions | None = None
+    for name, captions in predictions.items():
+        with errors_of(name):
+            if isinstance(captions, Captions):
+                found[name] = captions
+            elif first is None:
+                found[name] = first = check_captions(predictions=captions, **people)
+            else:
+                found[name] = first.with_predictions(captions)
+    return found
 
-    predictions: dict[str, list[str]]
-    people: dict[str, Any]
-    image_ids: list[str]
 
-
-def on_the_same_images(read: Mapping[str, Captions]) -> Captioners:
+def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     """The images that all captioners have captions of.
 
     Args:
-        read: each captioner's captions with what its files say of the images, as `read_captions` gives them.
+        read: each captioner's captions with what its files say of the images, as `read_captioners` returns them.
 
     Raises:
-        ValueError: no captioner, no image is common to all, or different things are known of one.
+        ValueError: there is no captioner, no image is common to all, or different things are known of one.
 
     Warns:
         CaptionBiasWarning: images are left out.
 
     Example:
-        >>> from captionbias.captions import check_captions
         >>> labels = {"attributes": ["female", "male"], "image_ids": [7, 9]}
         >>> nic = check_captions(predictions=["a girl", "a man"], **labels)
         >>> sat = check_captions(predictions=["a woman", "a boy"], **labels)
-        >>> on_the_same_images({"nic": nic, "sat": sat}).predictions["sat"]
-        ['a woman', 'a boy']
+        >>> list(on_the_same_images({"nic": nic, "sat": sat}))
+        ['nic', 'sat']
     """
     if not read:
         raise ValueError("read is empty: give at least one captioner's captions")
-    rows = {name: {image: row for row, image in enumerate(captions.image_ids or ())} for name, captions in read.items()}
     first, *others = read
+    rows = {name: {image: row for row, image in enumerate(captions.image_ids or ())} for name, captions in read.items()}
     shared = [image for image in rows[first] if all(image in rows[other] for other in others)]
     if not shared:
         raise ValueError(
             f"predictions: {', '.join(read)} have no image in common: a comparison needs captions of the same images"
         )
     for name in read:
-        if len(rows[name]) > len(shared):
-            left_out = len(rows[name]) - len(shared)
+        if left_out := len(rows[name]) - len(shared):
             warnings.warn(
-                f"{left_out:,} of {len(rows[name]):,} images of {name} have no caption of every captioner and are "
-                "left out",
+                f"{left_out:,} of {len(rows[name]):,} images of {name} are left out: not every captioner has a caption "
+                "of them",
                 CaptionBiasWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
 
-    def of_shared(name: str, values: Sequence[Any] | None) -> list[Any] | None:
+    def of_shared(name: str, argument: str) -> Any:
+        values = getattr(read[name], argument)
         return None if values is None else [values[rows[name][image]] for image in shared]
 
-    people = {argument: of_shared(first, getattr(read[first], argument)) for argument in PEOPLE}
+    people = {argument: of_shared(first, argument) for argument in PEOPLE}
     for name in others:
         for argument, values in people.items():
-            if of_shared(name, getattr(read[name], argument)) != values:
+            if of_shared(name, argument) != values:
                 raise ValueError(
                     f"{argument} of {first} and {name} differ on the same images: give one file of them for all"
                 )
-    return Captioners({name: of_shared(name, read[name].predictions) or [] for name in read}, people, shared)
+    if all(list(of_name) == shared for of_name in rows.values()):
+        return dict(read)
+    return check_captioners({name: of_shared(name, "predictions") for name in read}, **people, image_ids=shared)
+
+
+def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:
+    """The table and the column of each captioner, called after its table, its column if there are several, or both.
+
+    >>> captioner_columns(["nic", "sat"], ["caption"])
+    {'nic': ('nic', 'caption'), 'sat': ('sat', 'caption')}
+    >>> list(captioner_columns(["all"], ["nic", "sat"])), list(captioner_columns(["a", "b"], ["nic", "sat"]))
+    (['nic', 'sat'], ['a nic', 'a sat', 'b nic', 'b sat'])
+    """
+    found: dict[str, tuple[str, Any]] = {}
+    for table in tables:
+        for column in columns:
+            name = table if len(columns) == 1 else column if len(tables) == 1 else f"{table} {column}"
+            if name in found:
+                raise ValueError(f"two captioners would be called {name!r}: rename a file or a column")
+            found[name] = table, column
+    return found
+
+
+@contextmanager
+def errors_of(captioner: str) -> Iterator[None]:
+    """Errors of a captioner's captions name it; others are of all captioners."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith("predictions"):
+            raise ValueError(f"{captioner}: {error}") from error
+        raise

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from typing import Any, TypeAlias
 
 from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+from captionbias.captions.words import Words, human_words, with_model_words
+from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 
-
-class CaptionBiasWarning(UserWarning):
-    """Something to know before the number is believed: images left out, a weak statistic."""
+Ids: TypeAlias = tuple[str, ...] | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,15 +34,66 @@ class Captions:
     attributes: tuple[str, ...]
     tasks: tuple[tuple[str, ...], ...] | None
     image_ids: tuple[str, ...] | None
+    # What was split into words, by tokenizer: of both sides, and of the human side for every captioner.
+    _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
+    _human_words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
+
+    def with_predictions(self, predictions: Collection[Any]) -> Captions:
+        """The same images and human captions with the captions of another captioner, which alone are checked.
+
+        Args:
+            predictions: `n` strings.
+
+        Raises:
+            ValueError: as `check_captions`.
+
+        Example:
+            >>> nic = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
+            >>> nic.with_predictions(["a guy", "a woman"]).predictions
+            ('a guy', 'a woman')
+        """
+        lists = _as_lists({"predictions": predictions, "attributes": self.attributes})
+        checked = _checked_predictions(lists["predictions"], self.image_ids)
+        return self._with_words_of(replace(self, predictions=checked))
+
+    def without_tasks(self) -> Captions:
+        """The same captions, whose tasks are those that human captions name."""
+        return self._with_words_of(replace(self, tasks=None))
+
+    def _with_words_of(self, other: Captions) -> Captions:
+        object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
+        return other
+
+    def words(self, tokenizer: str = "words") -> Words:
+        """The captions of both sides split into words, over one vocabulary.
+
+        They are split once: the human captions for all captioners made by `with_predictions`, the predictions once for
+        each.
+
+        Args:
+            tokenizer: `words` or `whitespace`.
+
+        Example:
+            >>> captions = check_captions(references=[["A man."], ["a girl"]], attributes=["male", "female"])
+            >>> captions.words().human.texts()
+            ['a man .', 'a girl']
+        """
+        if tokenizer not in self._human_words:
+            self._human_words[tokenizer] = human_words(self.references or (), tokenizer)
+        if tokenizer not in self._words:
+            self._words[tokenizer] = with_model_words(self._human_words[tokenizer], self.predictions or (), tokenizer)
+        return self._words[tokenizer]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
+        return Captions, (self.predictions, self.references, self.attributes, self.tasks, self.image_ids)
 
     def __len__(self) -> int:
         return len(self.attributes)
 
     def __repr__(self) -> str:
-        given = [
-            name for name in ("predictions", "references", "tasks", "image_ids") if getattr(self, name) is not None
-        ]
-        return f"<Captions of {len(self):,} images: attributes, {', '.join(given)}>"
+        optional = ("predictions", "references", "tasks", "image_ids")
+        present = ["attributes", *(name for name in optional if getattr(self, name) is not None)]
+        return f"<Captions of {len(self):,} images: {', '.join(present)}>"
 
 
 def check_captions(
@@ -89,23 +140,42 @@ def check_captions(
         raise ValueError("predictions and references are both missing: give model captions, human captions or both")
     if attributes is None:
         raise ValueError("attributes is missing: give one label for each image, such as 'female' or 'male'")
-    given = {
-        "predictions": predictions,
-        "references": references,
-        "attributes": attributes,
-        "tasks": tasks,
-        "image_ids": image_ids,
-    }
-    columns = {name: as_list(name, column) for name, column in given.items() if column is not None}
-    _check_lengths(columns)
-    ids = _checked_ids(columns["image_ids"]) if "image_ids" in columns else None
+    return checked_columns(
+        predictions=predictions, references=references, attributes=attributes, tasks=tasks, image_ids=image_ids
+    )
+
+
+def checked_columns(**columns: Collection[Any] | None) -> Captions:
+    """`check_captions` where there may be no captions, as only labels are needed."""
+    lists = _as_lists(columns)
+    ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     return Captions(
-        predictions=_checked_predictions(columns["predictions"], ids) if "predictions" in columns else None,
-        references=_checked_references(columns["references"], ids) if "references" in columns else None,
-        attributes=_checked_attributes(columns["attributes"], ids),
-        tasks=_checked_tasks(columns["tasks"], ids) if "tasks" in columns else None,
+        predictions=_checked_predictions(lists["predictions"], ids) if "predictions" in lists else None,
+        references=_checked_references(lists["references"], ids) if "references" in lists else None,
+        attributes=_checked_attributes(lists["attributes"], ids),
+        tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
     )
+
+
+def as_captions(captions: Captions | None, predictions: Any, references: Any, attributes: Any, tasks: Any) -> Captions:
+    """The captions that a metric was called with: checked ones, or the columns of `check_captions`.
+
+    Raises:
+        ValueError: as `check_captions`; both were given, or the first argument is not Captions.
+    """
+    columns = {"predictions": predictions, "references": references, "attributes": attributes, "tasks": tasks}
+    if captions is None:
+        return check_captions(**columns)
+    if not isinstance(captions, Captions):
+        raise ValueError(
+            f"captions is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
+            "predictions=, references= and attributes="
+        )
+    for name, column in columns.items():
+        if column is not None:
+            raise ValueError(f"{name}: captions were given already; give one or the other")
+    return captions
 
 
 def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -114,25 +184,26 @@ def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tup
     Raises:
         ValueError: as `check_captions`, or a side is missing.
     """
-    given = {"predictions": predictions, "references": references}
-    for name, column in given.items():
-        if column is None:
-            raise ValueError(f"{name} is missing: give model captions and human captions")
-    columns = {name: as_list(name, column) for name, column in given.items()}
-    _check_lengths(columns)
-    return _checked_predictions(columns["predictions"], None), _checked_references(columns["references"], None)
+    lists = _as_lists({"predictions": predictions, "references": references})
+    if len(lists) < 2:
+        missing = "predictions" if predictions is None else "references"
+        raise ValueError(f"{missing} is missing: give model captions and human captions")
+    return _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
 
 
-def _check_lengths(columns: dict[str, list[Any]]) -> None:
-    first = next(iter(columns))
-    for name, column in columns.items():
-        if len(column) != len(columns[first]):
+def _as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
+    """The columns there are, all of one length."""
+    lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
+    first = next(iter(lists))
+    for name, column in lists.items():
+        if len(column) != len(lists[first]):
             raise ValueError(
-                f"{first} has length {len(columns[first]):,} and {name} has length {len(column):,}: "
+                f"{first} has length {len(lists[first]):,} and {name} has length {len(column):,}: "
                 "entry i of each belongs to image i, so give as many of one as of the other"
             )
-    if not columns[first]:
+    if not lists[first]:
         raise ValueError(f"{first} has no rows: give at least one image of each group")
+    return lists
 
 
 def _checked_ids(column: list[Any]) -> tuple[str, ...]:
@@ -147,25 +218,24 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _checked_predictions(column: list[Any], ids: tuple[str, ...] | None) -> tuple[str, ...]:
-    _check_strings(column, lambda row: _place("predictions", row, ids), "caption", "drop the image or add a caption")
+def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
+    _check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
     return _plain(column)
 
 
-def _checked_references(column: list[Any], ids: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
-    rows = _checked_rows("references", column, ids, "human caption", "drop the image or add one")
-    if not all(rows):
-        row = rows.index(())
-        raise ValueError(
-            f"{_place('references', row, ids)} is empty: "
-            "every image needs at least one human caption; drop the image or add one"
-        )
-    _check_nested_strings("references", rows, ids, "caption", "take it out of the list or fill it in")
+def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
+    way_out = "drop the image or add one"
+    rows = _checked_lists(
+        "references", column, ids, "human caption", way_out, "caption", "take it out of the list or fill it in"
+    )
+    for row, place in zip(rows, _places("references", ids), strict=False):
+        if not row:
+            raise ValueError(f"{place} is empty: every image needs at least one human caption; {way_out}")
     return tuple(map(_plain, rows))
 
 
-def _checked_attributes(column: list[Any], ids: tuple[str, ...] | None) -> tuple[str, ...]:
-    _check_strings(column, lambda row: _place("attributes", row, ids), "label", "drop the image or add a label")
+def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
+    _check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
     if len(set(labels)) == 1:
         raise ValueError(
@@ -175,9 +245,9 @@ def _checked_attributes(column: list[Any], ids: tuple[str, ...] | None) -> tuple
     return labels
 
 
-def _checked_tasks(column: list[Any], ids: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
-    rows = _checked_rows("tasks", column, ids, "task", "give an empty list to an image without tasks")
-    _check_nested_strings("tasks", rows, ids, "task", "take it out of the list or name the task")
+def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
+    way_out = "give an empty list to an image without tasks"
+    rows = _checked_lists("tasks", column, ids, "task", way_out, "task", "take it out of the list or name the task")
     if not any(rows):
         raise ValueError(
             "tasks has no task in any image: name the objects or activities of the images, or leave tasks out"
@@ -185,46 +255,37 @@ def _checked_tasks(column: list[Any], ids: tuple[str, ...] | None) -> tuple[tupl
     return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
 
 
-def _checked_rows(
-    argument: str, column: list[Any], ids: tuple[str, ...] | None, noun: str, when_missing: str
-) -> list[tuple[Any, ...]]:
+def _checked_lists(
+    argument: str, column: list[Any], ids: Ids, nouns: str, when_missing: str, noun: str, when_empty: str
+) -> list[Any]:
     if not set(map(type, column)) <= {list, tuple}:
-        for row, value in enumerate(column):
-            place = _place(argument, row, ids)
+        for value, place in zip(column, _places(argument, ids), strict=False):
             if is_missing(value):
-                raise ValueError(f"{place} is missing: every row is a list of {noun}s; {when_missing}")
+                raise ValueError(f"{place} is missing: every row is a list of {nouns}s; {when_missing}")
             if isinstance(value, str):
-                raise ValueError(f"{place} is a string: every row is a list of {noun}s, so wrap it in a list")
+                raise ValueError(f"{place} is a string: every row is a list of {nouns}s, so wrap it in a list")
             if not is_column(value):
-                raise ValueError(f"{place} is of type {type(value).__name__}: give a list of {noun}s")
+                raise ValueError(f"{place} is of type {type(value).__name__}: give a list of {nouns}s")
         column = [as_list(argument, value) for value in column]
-    return list(map(tuple, column))
+    places = (
+        f"{argument}[{row}][{number}]{_image(row, ids)}"
+        for row, texts in enumerate(column)
+        for number in range(len(texts))
+    )
+    _check_strings(list(chain.from_iterable(column)), places, noun, when_empty)
+    return column
 
 
-def _check_nested_strings(
-    argument: str, rows: list[tuple[Any, ...]], ids: tuple[str, ...] | None, noun: str, way_out: str
-) -> None:
-    def place(flat_row: int) -> str:
-        for row, texts in enumerate(rows):
-            if flat_row < len(texts):
-                return _place(f"{argument}[{row}]", flat_row, None) + _image(row, ids)
-            flat_row -= len(texts)
-        raise IndexError(flat_row)
-
-    _check_strings(list(chain.from_iterable(rows)), place, noun, way_out)
-
-
-def _check_strings(texts: Sequence[Any], place: Callable[[int], str], noun: str, way_out: str) -> None:
+def _check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and all(map(str.strip, texts))
         and max(map(len, texts), default=0) <= MAX_CHARACTERS
     ):
         return
-    for row, text in enumerate(texts):
-        fault = _fault(text, noun, way_out)
-        if fault:
-            raise ValueError(f"{place(row)} {fault}")
+    for text, place in zip(texts, places, strict=False):
+        if fault := _fault(text, noun, way_out):
+            raise ValueError(f"{place} {fault}")
 
 
 def _fault(text: object, noun: str, way_out: str) -> str | None:
@@ -245,9 +306,10 @@ def _plain(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
 
 
-def _place(argument: str, row: int, ids: tuple[str, ...] | None) -> str:
-    return f"{argument}[{row}]{_image(row, ids)}"
+def _places(argument: str, ids: Ids) -> Iterator[str]:
+    """What messages call the rows."""
+    return (f"{argument}[{row}]{_image(row, ids)}" for row in count())
 
 
-def _image(row: int, ids: tuple[str, ...] | None) -> str:
+def _image(row: int, ids: Ids) -> str:
     return "" if ids is None else f" (image {ids[row]})"

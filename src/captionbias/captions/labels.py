@@ -1,23 +1,22 @@
-"""Labels in: which attribute values or tasks each image has, as names or as 0/1 arrays, and what is wrong with them."""
+"""Labels of images, as names or as 0/1 arrays: which attribute values or tasks each image has."""
 
 from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Array, Flags
 from captionbias.captions.values import as_list, is_column, is_missing
 
-Flags = npt.NDArray[np.bool_]
-
 SHOWN_NAMES = 5
+ALIKE = "give both as arrays, or both as names"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,7 @@ class Labels:
     """Which labels each of `n` images has: `flags` of shape `(n, len(names))`. Made by `check_labels`.
 
     `numbered`: the names are column numbers, because the labels came as an array without names. `listed`: the labels
-    came as names, in no order that the columns of an array could follow.
+    came as names, without an order that the columns of an array could follow.
     """
 
     flags: Flags
@@ -38,14 +37,14 @@ class Labels:
 
 
 def check_labels(argument: str, value: Any, known: Labels | None = None, known_as: str = "") -> Labels:
-    """The labels of `n` images, from any of the ways to give them.
+    """Check the labels of `n` images and turn them into flags.
 
     Args:
         argument: what errors call `value`.
         value: `n` strings, one label an image; `n` lists of strings, an empty one for an image without; or a 0/1 array
             (numpy, torch, pandas) of shape `(n, labels)`, whose columns a pandas table names.
-        known: labels that `value` must stay among, column for column or name for name: those of the truth for
-            predictions. `known_as`: what errors call them.
+        known: labels that `value` must be among, column for column or name for name: the true ones for predictions.
+        known_as: what errors call them.
 
     Returns:
         The labels; names sorted, or in the order of the columns, or as in `known`.
@@ -62,17 +61,14 @@ def check_labels(argument: str, value: Any, known: Labels | None = None, known_a
     """
     if hasattr(value, "detach"):  # a torch tensor, on whatever device
         value = value.detach().cpu().numpy()
-    if _is_table(value):
+    if getattr(value, "ndim", 1) != 2:
+        value = as_list(argument, value)
+        if not value:
+            raise ValueError(f"{argument} has no rows: give the labels of at least one image")
+    if getattr(value, "ndim", 1) == 2 or _has_numbers(value):
         labels = _from_array(argument, value, known, known_as)
     else:
-        rows = as_list(argument, value)
-        if not rows:
-            raise ValueError(f"{argument} has no rows: give the labels of at least one image")
-        first: Any = next((row for row in rows if not (is_column(row) and len(row) == 0)), "")
-        numbers = is_column(first) and not isinstance(first[0], str) and not is_missing(first[0])
-        labels = (
-            _from_array(argument, rows, known, known_as) if numbers else _from_names(argument, rows, known, known_as)
-        )
+        labels = _from_names(argument, value, known, known_as)
     if known is None and not labels.flags.any():
         raise ValueError(f"{argument} has no label in any image: name what the images show")
     return labels
@@ -82,7 +78,7 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
     """Both over all the names of either, columns of 0 added; arrays without names must have as many columns.
 
     Raises:
-        ValueError: one has names and the other none, or their numbers of columns differ.
+        ValueError: only one has names, or their numbers of columns differ.
     """
     if labels.numbered != further.numbered or (labels.numbered and labels.names != further.names):
         raise ValueError(
@@ -90,17 +86,19 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
             f"{len(labels.names)} ({_some(labels.names)}): give both as names, or as arrays of the same columns"
         )
     names = tuple(dict.fromkeys((*labels.names, *further.names)))
-    return _over(labels, names), _over(further, names)
+
+    def over_all(one: Labels) -> Labels:
+        flags = np.zeros((len(one), len(names)), bool)
+        flags[:, [names.index(name) for name in one.names]] = one.flags
+        return Labels(flags, names, one.numbered, one.listed)
+
+    return over_all(labels), over_all(further)
 
 
-def _over(labels: Labels, names: tuple[str, ...]) -> Labels:
-    flags = np.zeros((len(labels), len(names)), bool)
-    flags[:, [names.index(name) for name in labels.names]] = labels.flags
-    return Labels(flags, names, labels.numbered, labels.listed)
-
-
-def _is_table(value: Any) -> bool:
-    return getattr(value, "ndim", 1) == 2
+def _has_numbers(rows: Sequence[Any]) -> bool:
+    """By the first row that is not an empty list."""
+    first: Any = next((row for row in rows if not (is_column(row) and len(row) == 0)), "")
+    return is_column(first) and not isinstance(first[0], str) and not is_missing(first[0])
 
 
 def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) -> Labels:
@@ -110,45 +108,38 @@ def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) 
     except ValueError as error:
         unlike = (row for row, cells in enumerate(value) if not (is_column(cells) and len(cells) == len(value[0])))
         raise ValueError(
-            f"{argument}[{next(unlike, 0)}] has not one number a label, as other rows have: an array of labels has one "
-            "column a label; give 0 for a label that an image lacks, or give lists of names"
+            f"{argument}[{next(unlike, 0)}] has more or fewer numbers than other rows: an array of labels has one "
+            "column for each label; give 0 for a label that an image lacks, or give lists of names"
         ) from error
     if array.dtype.kind not in "biuf":
-        array = np.asarray(value, object)  # columns of several kinds, or cells that are no numbers
-    if array.ndim != 2:
+        array = np.asarray(value, object)  # columns of several kinds, or cells that are not numbers
+    if array.ndim != 2 or not array.size:
         raise ValueError(
             f"{argument} has shape {array.shape}: an array of labels has one row an image, one column a label"
         )
-    if not array.size:
-        raise ValueError(f"{argument} has shape {array.shape}: give at least one image and one label")
     names = tuple(map(str, range(array.shape[1]) if columns is None else columns))
     if twice := [name for name, number in Counter(names).items() if number > 1]:
         raise ValueError(f"{argument} has more than one column {twice[0]!r}: give each label one column")
     if known is not None:
         if known.listed and columns is None:
+            raise ValueError(f"{argument} is an array without names and {known_as} has names: {ALIKE}")
+        named = columns is not None and not known.numbered
+        if len(names) != len(known.names) or (named and names != known.names):
             raise ValueError(
-                f"{argument} is an array without names and {known_as} has names: give both as arrays, or both as names"
-            )
-        if array.shape[1] != len(known.names):
-            raise ValueError(
-                f"{argument} has {array.shape[1]} columns and {known_as} has {len(known.names)} labels "
-                f"({_some(known.names)}): give the same ones, in the same order"
-            )
-        if columns is not None and not known.numbered and names != known.names:
-            raise ValueError(
-                f"{argument} has the columns {_some(names)}, {known_as} the labels {_some(known.names)}: "
-                "give the same ones, in the same order"
+                f"{argument} has {len(names)} columns and {known_as} has {len(known.names)} labels ({_some(names)} and "
+                f"{_some(known.names)}): give the same ones, in the same order"
             )
         names = known.names
     return Labels(_flags(argument, array), names, columns is None and (known is None or known.numbered), False)
 
 
-def _flags(argument: str, array: npt.NDArray[Any]) -> Flags:
-    if array.dtype == bool:
-        return array
-    bad = ~np.frompyfunc(_is_flag, 1, 1)(array).astype(bool) if array.dtype == object else (array != 0) & (array != 1)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
+def _flags(argument: str, array: Array) -> Flags:
+    if array.dtype == object:
+        good = np.frompyfunc(lambda cell: isinstance(cell, (Real, np.bool_)) and cell in (0, 1), 1, 1)(array)
+    else:
+        good = (array == 0) | (array == 1)
+    if not good.all():
+        row, column = np.argwhere(~good.astype(bool))[0].tolist()
         raise ValueError(
             f"{argument}[{row}] holds {reprlib.repr(array[row].tolist()[column])}: an array of labels holds 0 and 1 "
             "alone; give those, or lists of names"
@@ -156,57 +147,40 @@ def _flags(argument: str, array: npt.NDArray[Any]) -> Flags:
     return array.astype(bool)
 
 
-def _is_flag(cell: object) -> bool:
-    return isinstance(cell, (Real, np.bool_)) and cell in (0, 1)
-
-
 def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: str) -> Labels:
-    lists = [[row] if isinstance(row, str) else row for row in rows]
-    for number, row in enumerate(lists):
-        if not isinstance(row, (list, tuple)):
-            lists[number] = _list(f"{argument}[{number}]", row)
+    lists = [_names(f"{argument}[{number}]", row) for number, row in enumerate(rows)]
     flat = list(chain.from_iterable(lists))
-    if not all(issubclass(kind, str) for kind in set(map(type, flat))) or not all(map(str.strip, flat)):
-        _refuse_names(argument, lists)
-    flat = list(map(str.strip, flat))
-    names = known.names if known is not None else tuple(sorted(set(flat)))
     if flat and known is not None and known.numbered:
-        raise ValueError(
-            f"{argument} has names and {known_as} is an array without names: give both as arrays, or both as names"
-        )
+        raise ValueError(f"{argument} has names and {known_as} is an array without names: {ALIKE}")
+    names = tuple(sorted(set(flat))) if known is None else known.names
     numbers = {name: number for number, name in enumerate(names)}
-    if set(flat) - set(numbers):
-        row, name = next((row, name.strip()) for row, name in _each(lists) if name.strip() not in numbers)
-        raise ValueError(
-            f"{argument}[{row}] names {reprlib.repr(name)}, which is no label of {known_as} ({_some(names)}): leave it "
-            "out, or correct its spelling"
-        )
+    for row, of_image in enumerate(lists):
+        for name in of_image:
+            if name not in numbers:
+                raise ValueError(
+                    f"{argument}[{row}] names {reprlib.repr(name)}, which is not a label of {known_as} "
+                    f"({_some(names)}): leave it out, or correct its spelling"
+                )
     flags = np.zeros((len(lists), len(names)), bool)
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     flags[np.repeat(np.arange(len(lists)), counts), [numbers[name] for name in flat]] = True
     return Labels(flags, names, False, True)
 
 
-def _list(place: str, row: Any) -> list[Any]:
+def _names(place: str, row: Any) -> list[str]:
+    """The labels of one image."""
     if is_missing(row):
         raise ValueError(f"{place} is missing ({row}): give a label, a list of labels, or an empty list")
-    if not is_column(row):
+    if not isinstance(row, str) and not is_column(row):
         raise ValueError(f"{place} is of type {type(row).__name__}: give a label, or a list of labels")
-    return as_list(place, row)
-
-
-def _refuse_names(argument: str, lists: list[Any]) -> None:
-    for row, name in _each(lists):
+    names = [row] if isinstance(row, str) else as_list(place, row)
+    for name in names:
         if not isinstance(name, str):
-            raise ValueError(
-                f"{argument}[{row}] holds {reprlib.repr(name)}, of type {type(name).__name__}: a label is a string"
-            )
+            kind = type(name).__name__
+            raise ValueError(f"{place} holds {reprlib.repr(name)}, of type {kind}: a label is a string")
         if not name.strip():
-            raise ValueError(f"{argument}[{row}] holds an empty label: name it, or take it out")
-
-
-def _each(lists: list[Any]) -> Iterable[tuple[int, Any]]:
-    return ((row, name) for row, names in enumerate(lists) for name in names)
+            raise ValueError(f"{place} holds an empty label: name it, or take it out")
+    return list(map(str.strip, names))
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -1,161 +1,196 @@
-"""Captions from files and from tables."""
+"""The one reader of captions: from files, tables in memory and uploads alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from captionbias.captions.check import Captions
-from captionbias.captions.join import Source, joined
-from captionbias.captions.tables import Table, listed, table_from_file, table_from_memory
-
-ID_COLUMN, PREDICTION_COLUMN, REFERENCE_COLUMN = "image_id", "caption", "references"
-ATTRIBUTE_COLUMN, TASK_COLUMN = "attribute", "tasks"
+from captionbias.captions.captioners import captioner_columns, errors_of
+from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions, checked_columns
+from captionbias.captions.columns import choose_columns, match_ids
+from captionbias.captions.join import Reading, by_image, joined
+from captionbias.captions.tables import Table, as_table
 
 
 def read_captions(
+    table: Any = None,
     *,
-    predictions: Path | str | None = None,
-    references: Path | str | None = None,
-    attributes: Path | str | None = None,
-    tasks: Path | str | None = None,
-    id_column: str = ID_COLUMN,
-    prediction_column: str = PREDICTION_COLUMN,
-    reference_column: str = REFERENCE_COLUMN,
-    attribute_column: str = ATTRIBUTE_COLUMN,
-    task_column: str = TASK_COLUMN,
+    predictions: Any = None,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    attribute: str = "attribute",
+    id_column: str | None = None,
+    prediction_column: str | None = None,
+    reference_column: str | None = None,
+    attribute_column: str | None = None,
+    task_column: str | None = None,
     keep: Sequence[str] | None = None,
 ) -> Captions:
-    """Read captions from files and join them by image id.
+    """Read captions from files or tables and join them by image id.
 
-    A file is .csv, .tsv, .jsonl, .parquet, or .json: an array of records (COCO results) or COCO captions,
-    `{"annotations": [records]}`. Ids are compared as text, and 42, 42.0 and "42" are one image. Without an id column
-    everything must stand in one file; its rows are then the images, named "row 0", "row 1" and so on.
+    A table is a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns. A file is .csv, .tsv, .jsonl,
+    .parquet, or .json: an array of records (COCO results) or COCO captions, `{"annotations": [records]}`.
+
+    A column that is named must exist. One that is not has its usual name, or is guessed where it is needed, by its
+    name and then by what it holds, with a warning; see `captionbias.captions.guess_columns`. A column named "" is not
+    read.
 
     Args:
-        predictions: file with one model caption for each image.
-        references: file with human captions: a list in each row (in CSV a JSON list, or text, which is one caption),
-            or several rows for an image. A file without a column "references" is read at `prediction_column`.
-        attributes: file with the label of each image; default: the one of `references`, `predictions` that has it.
-        tasks: file with the tasks of each image, as lists or as several rows; default: as for `attributes`, or none.
-            Images that only this file has are passed over without a warning: annotations cover more than captions.
-        id_column, prediction_column, reference_column, attribute_column, task_column: names of columns.
+        table: a table or file that may hold everything, human captions too.
+        predictions: one with one model caption for each image.
+        references: one with human captions: a list in each row (in CSV a JSON list, or text, which is one caption), or
+            several rows for an image.
+        attributes: one with the label of each image; default: that of `references` or `predictions`.
+        tasks: one with the tasks of each image, as lists or as several rows; default: as for `attributes`, or none.
+            Images that only this one has are left out without a warning: annotations cover more than captions.
+        attribute: the usual name of the attribute's column.
+        id_column: image ids in the first table, usually "image_id". Other tables are joined by their column that has
+            these ids, whatever its name; 42, 42.0 and "42" are one image. Without ids everything must be in one table;
+            its rows are then the images, named "row 0", "row 1" and so on.
+        prediction_column: usually "caption".
+        reference_column: usually "references", in another table than the predictions also as theirs.
+        attribute_column: see `attribute`. Numbers are labels like words.
+        task_column: usually "tasks".
         keep: use only the images with one of these labels.
 
     Returns:
-        The images that are in every file and have a human caption (if `references` is given), in the order of
+        The images that every table has and that have a human caption (if there are any), in the order of
         `predictions`, else of `references`.
 
     Raises:
         ValueError: a file cannot be read, a column is missing, an image has two predictions or two labels, no image
-            is in all files, an image has no label and `keep` is not given, or `check_captions` raises.
+            is in all tables, an image has no label and `keep` is None, or `check_captions` raises.
 
     Warns:
-        CaptionBiasWarning: images are left out, once for each cause.
+        CaptionBiasWarning: images are left out, once for each cause; columns are guessed.
 
     Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = Path(folder, "all.csv")
-        ...     _ = file.write_text("image_id,caption,attribute\\n7,a man,male\\n9,a girl,female\\n")
-        ...     read_captions(predictions=file).image_ids
-        ('7', '9')
+        >>> people = {"image_id": [9, 7], "references": [["a girl", "a child"], ["a guy"]], "sex": ["female", "male"]}
+        >>> captions = read_captions(
+        ...     predictions={"image_id": [7, 9], "caption": ["a man", "a girl"]}, references=people, attribute="sex"
+        ... )
+        >>> captions.attributes
+        ('male', 'female')
     """
-    opened: dict[Path, Table] = {}
-
-    def table(path: Path | str | None) -> Table | None:
-        if path is None:
-            return None
-        file = Path(path).expanduser()
-        if file.resolve() not in opened:
-            opened[file.resolve()] = table_from_file(file)
-        return opened[file.resolve()]
-
-    predicted, human = table(predictions), table(references)
-    sides = [side for side in (human, predicted) if side is not None]
-    if not sides:
+    if table is not None and (predictions is not None or references is not None):
+        raise ValueError("table may hold everything: give either it or predictions and references")
+    if table is None and predictions is None and references is None:
         raise ValueError("predictions and references are both missing: give model captions, human captions or both")
-    labelled = table(attributes) or _first_with(attribute_column, sides)
-    if labelled is None:
-        raise _no_column("attributes", attribute_column, sides)
-    tasked = table(tasks) or _first_with(task_column, sides)
-    if tasked is None and task_column != TASK_COLUMN:
-        raise _no_column("tasks", task_column, sides)
-    if human is not None and human is not predicted and reference_column == REFERENCE_COLUMN:
-        reference_column = _first_in(human, reference_column, prediction_column)
-    return joined(
-        predictions=predicted and Source(predicted, prediction_column),
-        references=human and Source(human, reference_column),
-        attributes=Source(labelled, attribute_column),
-        tasks=tasked and Source(tasked, task_column),
+    name = "predictions" if table is None else "table"
+    found = _read(
+        {name: predictions if table is None else table},
+        [prediction_column],
+        references=references if table is None else table,
+        attributes=attributes,
+        tasks=tasks,
+        attribute=attribute,
         id_column=id_column,
+        reference_column=reference_column,
+        attribute_column=attribute_column,
+        task_column=task_column,
         keep=keep,
+        optional=() if table is None else ("prediction_column", "reference_column"),
     )
+    return found[name]
 
 
-def captions_from_table(
-    table: Any,
-    *,
-    id_column: str = ID_COLUMN,
-    prediction_column: str = PREDICTION_COLUMN,
-    reference_column: str = REFERENCE_COLUMN,
-    attribute_column: str = ATTRIBUTE_COLUMN,
-    task_column: str = TASK_COLUMN,
-    keep: Sequence[str] | None = None,
-) -> Captions:
-    """Take captions from one table that holds everything.
+captions_from_table = read_captions  # its name when files and tables had two readers
 
-    Like `read_captions` with every argument at the same file: predictions, references and tasks are used if their
-    columns exist, and a column that you name must exist.
+
+def read_captioners(
+    predictions: Mapping[str, Any], *, prediction_column: str | Sequence[str] | None = None, **options: Any
+) -> dict[str, Captions]:
+    """Read the captions of several captioners, every file and column once.
 
     Args:
-        table: a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns.
+        predictions: each captioner's table or file, by name.
+        prediction_column: the column of captions. Several of one table are several captioners, called like the columns;
+            several of several tables are called like both.
+        options: the other arguments of `read_captions`.
+
+    Returns:
+        Each captioner's captions of all the images that it has; see `on_the_same_images`. The human side is checked and
+        split into words once for captioners of the same images.
+
+    Raises:
+        ValueError: as `read_captions`; an error of one captioner's captions names it.
 
     Example:
-        >>> captions_from_table(
-        ...     {
-        ...         "caption": ["a man", "a girl"],
-        ...         "references": [["a guy"], ["a girl", "a child"]],
-        ...         "gender": ["male", "female"],
-        ...     },
-        ...     attribute_column="gender",
-        ... )
-        <Captions of 2 images: attributes, predictions, references, image_ids>
+        >>> table = {"nic": ["a man", "a girl"], "sat": ["a guy", "a dog"], "attribute": ["male", "female"]}
+        >>> list(read_captioners({"all": table}, prediction_column=["nic", "sat"]))
+        ['nic', 'sat']
     """
-    whole = table_from_memory(table)
-
-    def source(column: str, default: str) -> Source | None:
-        return Source(whole, column) if column in whole.columns or column != default else None
-
-    predictions = source(prediction_column, PREDICTION_COLUMN)
-    references = source(reference_column, REFERENCE_COLUMN)
-    if predictions is None and references is None:
-        raise ValueError(
-            f"table has neither predictions, '{prediction_column}', nor references, '{reference_column}': "
-            f"it has {listed(whole.columns)}; name one of these with prediction_column or reference_column"
-        )
-    return joined(
-        predictions=predictions,
-        references=references,
-        attributes=Source(whole, attribute_column),
-        tasks=source(task_column, TASK_COLUMN),
-        id_column=id_column,
-        keep=keep,
-    )
+    several = isinstance(prediction_column, (list, tuple))
+    return _read(predictions, prediction_column if several else [prediction_column], named=True, **options)
 
 
-def _first_with(column: str, tables: list[Table]) -> Table | None:
-    return next((table for table in tables if column in table.columns), None)
+def read_labels(attributes: Any, tasks: Any = None, **options: Any) -> Captions:
+    """Read the labels and tasks of images without captions, such as training images.
+
+    Args:
+        attributes, tasks: files or tables; without one for tasks, they are in that of the attributes.
+        options: the other arguments of `read_captions`.
+
+    Example:
+        >>> table = {"image_id": [7, 9], "attribute": ["male", "female"], "tasks": [["dog"], []]}
+        >>> read_labels(table).tasks
+        (('dog',), ())
+    """
+    tasks = attributes if tasks is None else tasks
+    return _read({"": None}, [None], attributes=attributes, tasks=tasks, check=checked_columns, **options)[""]
 
 
-def _first_in(table: Table, column: str, other_column: str) -> str:
-    return other_column if column not in table.columns and other_column in table.columns else column
+def _read(
+    predictions: Mapping[str, Any],
+    prediction_columns: Any,
+    *,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    attribute: str = "attribute",
+    keep: Sequence[str] | None = None,
+    optional: Sequence[str] = (),
+    named: bool = False,
+    check: Callable[..., Captions] = check_captions,
+    **columns: str | None,
+) -> dict[str, Captions]:
+    """Each captioner's captions; notes become warnings at the line that called a function of this module."""
+    opened: dict[Any, Table] = {}
+    read: Reading = cache(by_image)
+    notes: list[str] = []
+    found: dict[str, Captions] = {}
+    people: dict[str, Any] = {}
 
+    def table(data: Any, name: str) -> Table | None:
+        if data is None:
+            return None
+        key = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else id(data)
+        if key not in opened:
+            opened[key] = as_table(data, name)
+        return opened[key]
 
-def _no_column(argument: str, column: str, tables: list[Table]) -> ValueError:
-    found = " and ".join(f"{table.name}, which has {listed(table.columns)}" for table in dict.fromkeys(tables))
-    return ValueError(
-        f"{argument} needs a column '{column}', and there is none in {found}: "
-        f"name one of these columns, or give a file for {argument}"
-    )
+    others = {"references": references, "attributes": attributes, "tasks": tasks}
+    try:
+        for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
+            tables = {"predictions": table(predictions[source], source)}
+            tables |= {argument: table(data, argument) for argument, data in others.items()}
+            chosen, ids, guessed = choose_columns(tables, {**columns, "prediction_column": column}, attribute, optional)
+            if guessed:
+                notes.append(f"guessed: {', '.join(guessed)}; name the columns if this is wrong")
+            values = joined(chosen, match_ids(chosen, ids), keep, read, notes)
+            captions = values.pop("predictions", None)
+            with errors_of(name) if named else nullcontext():
+                if found and values == people:
+                    found[name] = next(iter(found.values())).with_predictions(captions)
+                else:
+                    found[name] = check(predictions=captions, **values)
+            people = people or values
+    finally:
+        for note in dict.fromkeys(notes):
+            warnings.warn(note, CaptionBiasWarning, stacklevel=3)
+    return found

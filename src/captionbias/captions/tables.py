@@ -1,16 +1,16 @@
-"""Tables from files and from memory, seen alike: named columns of Python values, each read when asked for."""
+"""Tables from files and from memory, seen alike: named columns of Python values, read when they are needed."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionbias.captions.values import as_list
+from captionbias.captions.values import as_list, is_column
 
 
 class Table(NamedTuple):
@@ -21,9 +21,9 @@ class Table(NamedTuple):
     read: Callable[[str], list[Any]]
 
     def column(self, column: str) -> list[Any]:
-        """The values of one column; raises ValueError, with the columns that exist, if there is no such column."""
+        """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""
         if column not in self.columns:
-            raise ValueError(f"{self.name} has no column '{column}': it has {listed(self.columns)}; name one of these")
+            raise no_column(column, [self])
         if self.columns.count(column) > 1:
             raise ValueError(f"{self.name} has more than one column '{column}': rename all but one")
         values = self.read(column)
@@ -32,31 +32,57 @@ class Table(NamedTuple):
         return values
 
 
-def listed(columns: tuple[str, ...]) -> str:
-    """Column names for a message.
+class Column(NamedTuple):
+    """A column of a table."""
 
-    >>> listed(("image_id", "caption"))
-    "'image_id', 'caption'"
-    """
-    return ", ".join(f"'{column}'" for column in columns) or "no columns"
+    table: Table
+    name: str
+
+    def values(self) -> list[Any]:
+        return self.table.column(self.name)
+
+    def __str__(self) -> str:
+        return f"'{self.name}' of {self.table.name}"
 
 
-def table_from_memory(table: Any) -> Table:
+def no_column(
+    column: str, tables: Iterable[Table], purpose: str = "", way_out: str = "name one of these"
+) -> ValueError:
+    """The error that none of the tables has the column."""
+    found = (
+        f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
+        for table in tables
+    )
+    return ValueError("; ".join([*found, way_out]))
+
+
+def as_table(data: Any, name: str) -> Table:
+    """The table of a path, of data in memory, or a Table as it is. `name` is what messages call data in memory."""
+    if isinstance(data, Table):
+        return data
+    return table_from_file(Path(data).expanduser()) if isinstance(data, (str, Path)) else table_from_memory(data, name)
+
+
+def table_from_memory(table: Any, name: str = "table") -> Table:
     """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table.
 
     >>> table_from_memory({"caption": ("a dog", "a cat")}).column("caption")
     ['a dog', 'a cat']
     """
-    plain = (
-        table.with_format(None) if hasattr(table, "with_format") else table
-    )  # a Dataset may hide columns or give tensors
+    # A Dataset may be set to hide columns or to give tensors.
+    plain = table.with_format(None) if hasattr(table, "with_format") else table
     columns = table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", None))
     if columns is None or not hasattr(plain, "__getitem__"):
         raise ValueError(
-            f"table is of type {type(table).__name__}: "
-            "give a datasets.Dataset, a pandas DataFrame, a pyarrow Table or a mapping of columns"
+            f"{name} is of type {type(table).__name__}: "
+            "give a file, a datasets.Dataset, a pandas DataFrame, a pyarrow Table or a mapping of columns"
         )
-    return Table("table", tuple(columns), lambda column: as_list(f"table['{column}']", plain[column]))
+    if isinstance(table, Mapping):
+        lengths = {column: len(values) for column, values in table.items() if is_column(values)}
+        for column, length in lengths.items():
+            if length != next(iter(lengths.values())):
+                raise ValueError(f"'{column}' of {name} has length {length:,}, unlike other columns: make them equal")
+    return Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
 
 
 def table_from_file(path: Path) -> Table:
@@ -64,64 +90,54 @@ def table_from_file(path: Path) -> Table:
 
     JSON is an array of records or COCO captions, `{"annotations": [records]}`. In CSV and TSV an empty cell is
     missing; NA, null and None are words like any other. As Excel writes them, a .csv file may have semicolons or tabs
-    for commas, and both may be UTF-16 with a byte order mark.
+    instead of commas, and both may be UTF-16 with a byte order mark.
 
-    Raises ValueError, which names the file and the way out, if it cannot be read.
+    Raises:
+        ValueError: the file cannot be read; the message names it and the way out.
     """
     openers = {".csv": _csv, ".tsv": _csv, ".json": _json, ".jsonl": _jsonl, ".parquet": _parquet}
     with _explained(path):
         if not path.exists():
-            raise _Malformed("does not exist: check the path")
+            raise ValueError(f"{path} does not exist: check the path")
         if path.is_dir():
-            raise _Malformed("is a directory: give one file in it")
+            raise ValueError(f"{path} is a directory: give one file in it")
         if path.suffix.lower() not in openers:
-            raise _Malformed(f"has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
+            raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
         if path.stat().st_size == 0:
-            raise _Malformed("is an empty file: write it again, or give another")
+            raise ValueError(f"{path} is an empty file: write it again, or give another")
         return openers[path.suffix.lower()](path)
-
-
-class _Malformed(Exception):
-    """What is wrong in a file and the way out; `_explained` adds the path."""
 
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
+    """Errors of the libraries that read files as errors that name the file and the way out."""
     import pyarrow
 
     try:
         yield
-    except _Malformed as error:
-        raise ValueError(f"{path} {error}") from None
     except UnicodeDecodeError as error:
         encoding = error.encoding.upper()
         raise ValueError(
             f"{path} is not {encoding} text at byte {error.start:,}: save it as UTF-8, in Excel as 'CSV UTF-8'"
         ) from error
     except json.JSONDecodeError as error:
-        position = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{path} is broken JSON at {position} ({error.msg}): mend it or write it again") from error
-    except RecursionError as error:
-        way_out = 'write each row as {"image_id": ..., "caption": ...}'
-        raise ValueError(f"{path} cannot be read (lists or records nested too deeply): {way_out}") from error
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"{path} is broken JSON at {place} ({error.msg}): correct it or write it again") from error
     except (OSError, pyarrow.ArrowException) as error:
         raise ValueError(f"{path} cannot be read ({error}): check that it is a whole {path.suffix} file") from error
 
 
 def _csv(path: Path) -> Table:
-    header, *body = csv_rows(path)
-
-    def read(column: str) -> list[str | None]:
-        position = header.index(column)
-        return [row[position] or None for row in body]
-
-    return Table(str(path), tuple(header), read)
+    header, *rows = csv_rows(path)
+    columns = tuple(map(str.strip, header))
+    return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows])
 
 
 def csv_rows(path: Path) -> Iterator[list[str]]:
-    """The rows of a CSV or TSV file, its header first, read as they are asked for.
+    """The rows of a CSV or TSV file, its header first, read one by one.
 
-    Raises ValueError, which names the file and the line, where a row is cut off or longer or shorter than the header.
+    Raises:
+        ValueError: a row is cut off or longer or shorter than the header; the message names the file and the line.
     """
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
     columns = 0
@@ -133,22 +149,23 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
             for row in filter(None, reader):
                 columns = columns or len(row)
                 if len(row) != columns:
-                    raise _Malformed(
-                        f"has {columns} columns, but line {reader.line_num} has {len(row)}: "
+                    raise ValueError(
+                        f"{path} has {columns} columns, but line {reader.line_num} has {len(row)}: "
                         "put a cell that contains the separator in double quotes"
                     )
                 yield row
         except csv.Error as error:
             if "field limit" in str(error):
-                raise _Malformed(
-                    f"has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}: "
+                raise ValueError(
+                    f"{path} has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}: "
                     "shorten it, or close the quote that was left open"
                 ) from error
-            raise _Malformed(
-                f"is broken at line {reader.line_num} ({error}): close every quote, and double the quotes inside a cell"
+            raise ValueError(
+                f"{path} is broken at line {reader.line_num} ({error}): close every quote, and double the quotes "
+                "inside a cell"
             ) from error
         if not columns:
-            raise _Malformed("has only blank lines: give a file with column names and rows")
+            raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
 
 
 def _csv_encoding(path: Path) -> str:
@@ -166,38 +183,37 @@ def _json(path: Path) -> Table:
     content = json.loads(path.read_text(encoding="utf-8-sig"))
     records = content.get("annotations") if isinstance(content, dict) else content
     if not isinstance(records, list):
-        raise _Malformed("holds neither an array of records nor COCO captions with 'annotations': give one of these")
-    for position, record in enumerate(records):
-        if not isinstance(record, dict):
-            raise _Malformed(
-                f"has {type(record).__name__} instead of a record at position {position:,} of its array: "
-                'write each row as {"image_id": ..., "caption": ...}'
-            )
-    return _table_of_records(path, records)
+        raise ValueError(
+            f"{path} holds neither an array of records nor COCO captions with 'annotations': give one of these"
+        )
+    return _table_of_records(path, records, "position", range(len(records)))
 
 
 def _jsonl(path: Path) -> Table:
-    records = []
+    records, numbers = [], []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             try:
-                record = json.loads(line)
+                records.append(json.loads(line))
             except json.JSONDecodeError as error:
-                raise _Malformed(
-                    f"is broken JSON at line {number:,}, column {error.colno} ({error.msg}): write one record a line"
-                ) from error
-            if not isinstance(record, dict):
-                raise _Malformed(f"has {type(record).__name__} instead of a record at line {number:,}")
-            records.append(record)
-    return _table_of_records(path, records)
+                place = f"line {number:,}, column {error.colno}"
+                raise ValueError(f"{path} is broken JSON at {place} ({error.msg}): write one record a line") from error
+            numbers.append(number)
+    return _table_of_records(path, records, "line", numbers)
 
 
-def _table_of_records(path: Path, records: list[dict[str, Any]]) -> Table:
-    columns = tuple({column: None for record in records for column in record})
+def _table_of_records(path: Path, records: list[Any], unit: str, numbers: Sequence[int]) -> Table:
+    for number, record in zip(numbers, records, strict=True):
+        if not isinstance(record, dict):
+            raise ValueError(
+                f"{path} has {type(record).__name__} instead of a record at {unit} {number:,}: "
+                'write each row as {"image_id": ..., "caption": ...}'
+            )
+    columns = tuple(dict.fromkeys(column for record in records for column in record))
     if not columns:
-        raise _Malformed("holds no rows: give a file with a record for each image")
+        raise ValueError(f"{path} holds no rows: give a file with a record for each image")
     return Table(str(path), columns, lambda column: [record.get(column) for record in records])
 
 

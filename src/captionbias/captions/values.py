@@ -39,7 +39,7 @@ def is_column(value: object) -> bool:
 def as_list(argument: str, value: Collection[Any]) -> list[Any]:
     """The entries of a column as a new list.
 
-    Raises ValueError, which names `argument`, if `value` is no column.
+    Raises ValueError, which names `argument`, if `value` is not a column.
 
     >>> as_list("predictions", ("a dog", "a cat"))
     ['a dog', 'a cat']

@@ -7,32 +7,28 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
+from captionbias.cli import compare, consistency, report, weights
 from captionbias.cli.app import app as serve
 from captionbias.cli.cache import cache, install_metrics
 from captionbias.cli.card import card
-from captionbias.cli.compare import compare
-from captionbias.cli.consistency import consistency
 from captionbias.cli.data import data
 from captionbias.cli.demo import demo
 from captionbias.cli.measure import measure
-from captionbias.cli.measure_labels import add_label_metrics
+from captionbias.cli.options import command
 from captionbias.cli.publish import publish
-from captionbias.cli.report import report
 from captionbias.cli.terminal import console
-from captionbias.cli.weights import weights
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Measure whether an image captioner makes its data's bias worse, in which direction, and how sure that is.",
+    help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
-add_label_metrics(measure)
 app.add_typer(measure, name="measure")
-app.command()(compare)
-app.command()(consistency)
-app.command()(report)
-app.command()(weights)
+command(app, "compare", compare.OPTIONS, compare.compare)
+command(app, "consistency", consistency.OPTIONS, consistency.consistency)
+command(app, "report", report.OPTIONS, report.report)
+command(app, "weights", weights.OPTIONS, weights.weights)
 app.command("app")(serve)
 app.add_typer(data, name="data")
 app.add_typer(card, name="card")
@@ -45,10 +41,9 @@ app.command()(demo)
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
     """Measure whether an image captioner makes its data's bias worse."""
-    from captionbias.attackers.ranks import crew
+    from captionbias.attackers.ranks import rank_and_size
 
-    others = crew()
-    console.quiet = others is not None and others.rank > 0  # every process measures, one tells
+    console.quiet = rank_and_size()[0] > 0  # every process measures, one prints
     if version:
         console.print(f"captionbias {__version__}", highlight=False)
         raise typer.Exit

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.terminal import plain_errors, say
 
 
 def app(
@@ -39,7 +39,7 @@ def app(
                 prevent_thread_lock=True,
             )
         except OSError as error:
-            raise ValueError(f"--port {port} is taken: name another, or end what listens there") from error
-    console.print(f"the page is at {address}; end it with Ctrl-C", highlight=False, markup=False, soft_wrap=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: what runs left in files goes
+            raise ValueError(f"--port {port} is taken: choose another, or stop the program that uses it") from error
+    say(f"the page is at {address}; end it with Ctrl-C")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: files of runs are deleted
     served.block_thread()

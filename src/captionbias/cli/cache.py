@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.terminal import plain_errors, say
 
 
 def install_metrics(
@@ -23,11 +24,11 @@ def install_metrics(
             raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
 
         for path in install(names or None):
-            console.print(f"evaluate.load({path.stem!r}) loads {path}", highlight=False, markup=False, soft_wrap=True)
+            say(f"evaluate.load({path.stem!r}) loads {path}")
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains anew.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains again.")] = False,
 ) -> None:
     """Show where finished trials and embeddings of captions are kept and how many there are, or remove them.
 
@@ -37,27 +38,31 @@ def cache(
     """
     from rich.filesize import decimal
 
-    def tell(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-
     with plain_errors():
-        from captionbias.attackers.cache import open_cache
+        from captionbias.io.store import Entry, open_store
 
-        kept = open_cache(True)
-        if kept is None:  # a note has said why
+        def trials(entries: list[Entry]) -> str:
+            return f"{sum(entry.kind == 'trial' for entry in entries):,}"
+
+        def size(entries: list[Entry]) -> str:
+            return decimal(sum(entry.size for entry in entries))
+
+        store = open_store(True)
+        if store is None:  # a warning has explained why
             return
         if clear:
-            removed = kept.clear()
-            tell(f"removed {removed.trials:,} trials, {decimal(removed.size)}, from {kept.folder}")
-            if (left := kept.contents()).size:
+            removed = store.clear()
+            say(f"removed {trials(removed)} trials, {size(removed)}, from {store.folder}")
+            if left := store.contents():
                 raise ValueError(
-                    f"{left.trials:,} trials, {decimal(left.size)}, in {kept.folder} could not be removed: make that "
-                    "folder writable"
+                    f"{trials(left)} trials, {size(left)}, in {store.folder} could not be removed: make that folder "
+                    "writable"
                 )
             return
-        found = kept.contents()
-        tell(f"folder  {kept.folder}")
-        tell(f"trials  {found.trials:,}")
-        tell(f"size    {decimal(found.size)} of at most {decimal(kept.limit)}")
-        if found.oldest and found.newest:
-            tell(f"used    {found.oldest:%Y-%m-%d %H:%M} to {found.newest:%Y-%m-%d %H:%M}")
+        found = store.contents()
+        say(f"folder  {store.folder}")
+        say(f"trials  {trials(found)}")
+        say(f"size    {size(found)} of at most {decimal(store.limit)}")
+        if found:
+            oldest, newest = (datetime.fromtimestamp(found[end].used) for end in (0, -1))
+            say(f"used    {oldest:%Y-%m-%d %H:%M} to {newest:%Y-%m-%d %H:%M}")

@@ -2,85 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.options import Options, command, option
+from captionbias.cli.terminal import say
 
 card = typer.Typer(
     no_args_is_help=True,
     help="Put measured bias into a dataset or model card; run again with new results to replace it.",
 )
 
-Place = Annotated[Path, typer.Argument(metavar="PATH", help="A README.md, or the folder that holds it.")]
-ResultFiles = Annotated[
-    list[Path],
-    typer.Option("--results", help="What captionbias measure --output wrote; say it once for each file."),
-]
+INPUT: Options = {
+    "path": (
+        Annotated[Path, typer.Argument(metavar="PATH", help="A README.md, or the folder that holds it.")],
+        Parameter.empty,
+    ),
+    "results": option(
+        list[Path],
+        "What captionbias measure --output wrote; repeat it for each file.",
+        default=Parameter.empty,
+        panel=None,
+    ),
+}
+MEASURED: Options = {
+    "dataset": option(
+        str,
+        "The dataset on the Hub that was measured on.",
+        default=Parameter.empty,
+        panel=None,
+        metavar="OWNER/NAME",
+    ),
+    "dataset_revision": option(str | None, "Its commit, 40 hexadecimal digits.", panel=None, metavar="COMMIT"),
+    "model_name": option(str | None, "The model's name in a new model-index.", panel=None, show_default="the folder's"),
+    "date": option(str | None, "The date of the measurement, such as 2026-01-31.", panel=None, show_default="today"),
+    "source_url": option(str | None, "A link to how it was measured.", panel=None),
+    "source_name": option(str | None, "The name of that link.", panel=None, show_default="captionbias"),
+    "source_user": option(str | None, "The user on the Hub.", panel=None),
+}
 
 
-@card.command("dataset")
-def card_dataset(path: Place, results: ResultFiles) -> None:
-    """The bias of the human captions, as a section of a dataset card.
-
-    Example: captionbias card dataset README.md --results human.json
-    """
-    with plain_errors():
-        cards = _cards()
-        _tell(cards.update_dataset_card, path, cards.read_results(results))
-
-
-@card.command("model")
-def card_model(
-    path: Place,
-    results: ResultFiles,
-    dataset: Annotated[str, typer.Option(metavar="OWNER/NAME", help="The dataset on the Hub that was measured on.")],
-    dataset_revision: Annotated[
-        str | None, typer.Option(metavar="COMMIT", help="Its commit, 40 hexadecimal digits.")
-    ] = None,
-    model_name: Annotated[
-        str | None, typer.Option(help="The model's name in a new model-index.", show_default="the folder's")
-    ] = None,
-    date: Annotated[
-        str | None, typer.Option(help="When it was measured, such as 2026-01-31.", show_default="today")
-    ] = None,
-    source_url: Annotated[str | None, typer.Option(help="A link to how it was measured.")] = None,
-    source_name: Annotated[
-        str | None, typer.Option(help="What that link is called.", show_default="captionbias")
-    ] = None,
-    source_user: Annotated[str | None, typer.Option(help="Whose it is on the Hub.")] = None,
-) -> None:
-    """The captioner's amplification: a section of a model card, its model-index, and .eval_results/captionbias.yaml.
-
-    Example: captionbias card model README.md --results all.json --dataset someone/captions
-    """
-    with plain_errors():
-        cards = _cards()
-        _tell(
-            cards.update_model_card,
-            path,
-            cards.read_results(results),
-            dataset=dataset,
-            dataset_revision=dataset_revision,
-            model_name=model_name,
-            date=date,
-            source_url=source_url,
-            source_name=source_name,
-            source_user=source_user,
-        )
-
-
-def _cards() -> Any:
+def _run(function: str, path: Path, results: list[Path], **options: Any) -> None:
+    """Update the card, and print which files changed."""
     try:
         from captionbias.hub import cards
     except ModuleNotFoundError as error:
         raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
-    return cards
+    for line in getattr(cards, function)(path, cards.read_results(results), **options) or ["nothing changed"]:
+        say(str(line))
 
 
-def _tell(update: Callable[..., list[Path]], *arguments: Any, **options: Any) -> None:
-    for text in list(map(str, update(*arguments, **options))) or ["nothing changed"]:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+command(
+    card,
+    "dataset",
+    INPUT,
+    partial(_run, "update_dataset_card"),
+    """The bias of the human captions, as a section of a dataset card.
+
+    Example: captionbias card dataset README.md --results human.json
+    """,
+)
+command(
+    card,
+    "model",
+    INPUT | MEASURED,
+    partial(_run, "update_model_card"),
+    """The captioner's amplification: a section of a model card, its model-index, and .eval_results/captionbias.yaml.
+
+    Example: captionbias card model README.md --results all.json --dataset someone/captions
+    """,
+)

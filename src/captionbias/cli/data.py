@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import complaints, console, plain_errors
+from captionbias.cli.terminal import complaints, plain_errors, say
 
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
@@ -32,7 +32,7 @@ def build(
 ) -> None:
     """Write a dataset as Parquet files with its card, ready for load_dataset(FOLDER) and for the Hub.
 
-    The original files of each dataset, and where they come from, stand in its card, datasets_scripts/NAME/README.md.
+    The card of each dataset, datasets_scripts/NAME/README.md, lists its original files and where they come from.
 
     Example: captionbias data build coco_caption_bias --from coco --to coco-caption-bias
     """
@@ -43,7 +43,7 @@ def build(
             from datasets import disable_progress_bars
 
             from captionbias.datasets import build_dataset
-            from captionbias.datasets.original_files import reasons
+            from captionbias.datasets.card import reasons
         except ModuleNotFoundError as error:
             raise ValueError(f"{error}: pip install 'captionbias[data]' first") from error
 
@@ -52,9 +52,5 @@ def build(
         built = build_dataset(name, source, to, configurations)
         for configuration, rows in built.rows.items():
             left_out = reasons(built.left_out[configuration])
-            _tell(f"{configuration}: {rows:,} rows; left out: {left_out}")
-        _tell(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")
-
-
-def _tell(text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+            say(f"{configuration}: {rows:,} rows; left out: {left_out}")
+        say(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")

@@ -22,7 +22,9 @@ def demo(
     """
     from rich.progress import track
 
-    from captionbias.report import interval, plain_table, verdict
+    from captionbias.metrics import catalogue
+    from captionbias.report.terminal import plain_table
+    from captionbias.report.wording import interval, verdict
     from captionbias.synthetic import plant
 
     captioners: dict[str, dict[str, Any]] = {
@@ -47,16 +49,19 @@ def demo(
         "and lowers LIC. Matched DBAC stays.",
     )
     with plain_errors():
-        from captionbias.captions import CaptionBiasWarning
+        from captionbias.captions import CaptionBiasWarning, check_captions
         from captionbias.metrics import dbac, lic
 
         warnings.simplefilter("ignore", CaptionBiasWarning)
         shown: dict[str, Any] = {"console": complaints, "transient": True, "disable": not complaints.is_terminal}
         for name, dials in track(captioners.items(), "measuring", **shown):
-            given = vars(plant(images, captions=1, seed=seed, **dials))
+            captions = check_captions(**vars(plant(images, captions=1, seed=seed, **dials)))
             chosen: dict[str, Any] = {"preset": "fast", "trials": DEMO_TRIALS, "seed": seed}
-            result = dbac(**given, **chosen) | lic(**given, **chosen)
-            cells = (f"{interval(result, key, digits)}\n{verdict(result, key)}" for key, digits in columns.values())
+            measured = {metric.name: metric.measure(captions, **chosen) for metric in (dbac, lic)}
+            cells = []
+            for key, digits in columns.values():
+                found = measured[catalogue.SCORES[key].metric]
+                cells.append(f"{interval(found.estimates[key], digits)}\n{verdict(found, key)}")
             table.add_section()
             table.add_row(name, *(cell.replace(" [", "\n[") for cell in cells))
     console.print(table)

@@ -1,203 +1,91 @@
-"""`captionbias measure`: the metrics that attack captions."""
+"""`captionbias measure`: a command for each metric, and one for all."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from captionbias.cli.options import (
-    ATTACK,
-    FAST,
-    OF_PRESET,
-    PRETRAINED,
-    Attribute,
-    AttributeColumn,
-    Attributes,
-    Bootstrap,
-    DirectionName,
-    IdColumn,
-    Keep,
-    KeepTrials,
-    Model,
-    Output,
-    Precision,
-    PredictionColumn,
-    Predictions,
-    ReferenceColumn,
-    References,
-    Seed,
-    TaskColumn,
-    TaskLexicon,
-    Tasks,
-    Trials,
-)
-from captionbias.cli.terminal import complaints, console, plain_errors, read_files, scored, tell_rest
+from captionbias.cli.options import FILES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
+from captionbias.cli.terminal import check_outputs, complaints, console, note, read_files, say, write_result
+from captionbias.metrics import catalogue, find_metric
+
+if TYPE_CHECKING:
+    from captionbias.metrics import Measurement
 
 measure = typer.Typer(
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
+COMMON = ("attribute_lexicon", "task_lexicon", "preset", "trials", "cache", "seed", "bootstrap")
+EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-@measure.command("lic")
-def measure_lic(
-    predictions: Predictions = None,
-    references: References = None,
-    attributes: Attributes = None,
-    attribute: Attribute = "gender",
-    keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    prediction_column: PredictionColumn = "caption",
-    reference_column: ReferenceColumn = "references",
-    attribute_column: AttributeColumn = None,
-    preset: Annotated[
-        str,
-        typer.Option(
-            help=f"lic-2022: the paper's protocol, with LSTMs; needs torch, and hours without a GPU. {FAST}",
-            rich_help_panel=ATTACK,
-        ),
-    ] = "lic-2022",
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="The attacker: lstm (LIC's), bow, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h; "
-            f"bert-frozen, bert-finetuned; {PRETRAINED}; or your own torch module as module:Class.",
-            show_default=OF_PRESET,
-            rich_help_panel=ATTACK,
-        ),
-    ] = None,
-    model: Model = None,
-    precision: Precision = None,
-    trials: Trials = None,
-    seed: Seed = 0,
-    unseen_only: Annotated[
-        bool, typer.Option("--unseen-only", help="Score only captions not seen in training.", rich_help_panel=ATTACK)
-    ] = False,
-    bootstrap: Bootstrap = 1000,
-    cache: KeepTrials = True,
-    output: Output = None,
-) -> None:
-    """LIC, leakage and confidence: can the attribute be read from captions that do not name it?
+def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
+    from captionbias.report.terminal import measurement_table
 
-    Example: captionbias measure lic --predictions nic.parquet --references people.parquet --preset fast
-    """
-    from captionbias.io.files import check_writable
-    from captionbias.report import lic_table
-
-    with plain_errors():
-        from captionbias.metrics import lic
-
-        if output:
-            check_writable(output)  # not after hours of training
-        captions = read_files(
-            predictions=predictions,
-            references=references,
-            attributes=attributes,
-            id_column=id_column,
-            prediction_column=prediction_column,
-            reference_column=reference_column,
-            attribute_column=attribute_column or Path(attribute).stem,
-            keep=keep,
-        )
-        chosen: dict[str, Any] = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
-        chosen |= {"attribute_lexicon": attribute, "unseen_only": unseen_only, "bootstrap": bootstrap}
-        chosen |= {"model": model, "precision": precision, "cache": cache, "progress": complaints.is_terminal}
-        result, details = scored(lic, captions, chosen)
-        console.print(lic_table(result, labels=len(details["attribute_counts"])))
-        tell_rest("lic", result, details, output)
+    check_outputs(output=output)
+    files, chosen = split_options(given)
+    measured = _measured(metric, read_files(**files), chosen)
+    console.print(measurement_table(measured))
+    details = measured.details or {}
+    counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
+    say(f"\n{details['images']:,} images: {counts}")
+    say(f"signature {measured.signature}")
+    write_result({"metric": metric, **_content(measured)}, output)
 
 
-@measure.command("dbac")
-def measure_dbac(
-    predictions: Predictions = None,
-    references: References = None,
-    attributes: Attributes = None,
-    tasks: Tasks = None,
-    attribute: Attribute = "gender",
-    task_lexicon: TaskLexicon = None,
-    keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    prediction_column: PredictionColumn = "caption",
-    reference_column: ReferenceColumn = "references",
-    attribute_column: AttributeColumn = None,
-    task_column: TaskColumn = "tasks",
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="dbac-2026: the paper's protocol, with LSTMs; needs torch, and hours without a GPU. "
-            f"dbac-2026-published: its tokenizer and task words too, to compare with its tables only. {FAST}",
-            rich_help_panel=ATTACK,
-        ),
-    ] = "dbac-2026",
-    direction: Annotated[
-        list[DirectionName] | None,
-        typer.Option(metavar="<a_to_t|t_to_a>", help="One direction only.", rich_help_panel=ATTACK),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="The attacker: lstm, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow, lstm-lic; "
-            f"{PRETRAINED}; bert-frozen, bert-finetuned; or your own torch module as module:Class.",
-            show_default=OF_PRESET,
-            rich_help_panel=ATTACK,
-        ),
-    ] = None,
-    model: Model = None,
-    precision: Precision = None,
-    trials: Trials = None,
-    seed: Seed = 0,
-    quality: Annotated[
-        str | None,
-        typer.Option(
-            help="The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
-            show_default=OF_PRESET,
-            rich_help_panel=ATTACK,
-        ),
-    ] = None,
-    vectors: Annotated[
-        str | None,
-        typer.Option(
-            help="Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
-            "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
-            show_default=OF_PRESET,
-            rich_help_panel=ATTACK,
-        ),
-    ] = None,
-    bootstrap: Bootstrap = 1000,
-    cache: KeepTrials = True,
-    output: Output = None,
-) -> None:
-    """DBAC: does the attribute shape the tasks named (A to T), do the tasks shape the attribute named (T to A)?
+def _measure_all(output: Path | None, preset: str, **given: Any) -> None:
+    from captionbias.report.terminal import score_table
 
-    Example: captionbias measure dbac --predictions nic.parquet --references people.parquet --preset fast
-    """
-    from captionbias.io.files import check_writable
-    from captionbias.report import dbac_table
+    preset = {"published": "papers"}.get(preset, preset)
+    if preset not in ("fast", "papers"):
+        raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
+    check_outputs(output=output)
+    files, chosen = split_options(given)
+    captions, found, refused = read_files(**files), {}, {}
+    for metric in catalogue.METRICS:
+        try:
+            found[metric] = _measured(metric, captions, {**chosen, "preset": preset})
+        except ValueError as error:
+            refused[metric] = str(error)
+    if not found:
+        raise ValueError(next(iter(refused.values())))
+    console.print(score_table(list(found.values())))
+    for metric, reason in refused.items():
+        note(f"note: no {metric}: {reason}")
+    for measured in found.values():
+        say(f"signature {measured.signature}")
+    write_result({"metrics": {metric: _content(measured) for metric, measured in found.items()}}, output)
 
-    with plain_errors():
-        from captionbias.metrics import dbac
 
-        if output:
-            check_writable(output)  # not after hours of training
-        captions = read_files(
-            predictions=predictions,
-            references=references,
-            attributes=attributes,
-            tasks=tasks,
-            id_column=id_column,
-            prediction_column=prediction_column,
-            reference_column=reference_column,
-            attribute_column=attribute_column or Path(attribute).stem,
-            task_column=task_column,
-            keep=keep,
-        )
-        chosen: dict[str, Any] = {"preset": preset, "encoder": encoder, "trials": trials, "seed": seed}
-        chosen |= {"vectors": vectors, "quality": quality, "attribute_lexicon": attribute, "bootstrap": bootstrap}
-        chosen |= {"task_lexicon": task_lexicon, "tasks": captions.tasks, "precision": precision, "cache": cache}
-        chosen |= {"model": model, "progress": complaints.is_terminal}
-        chosen |= {"directions": [name.value for name in direction]} if direction else {}
-        result, details = scored(dbac, captions, chosen)
-        console.print(dbac_table(result))
-        tell_rest("dbac", result, details, output)
+def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
+    function = find_metric(metric)
+    options = {**chosen, "progress": complaints.is_terminal, "details": True}
+    accepted = {name: value for name, value in options.items() if name in function.options()}
+    return function.measure(captions, **accepted)
+
+
+def _content(measured: Measurement) -> dict[str, Any]:
+    scores = measured.flat()
+    return {"details": scores.pop("details"), "scores": scores}
+
+
+for _entry in catalogue.METRICS.values():
+    _taken = [name for name in METRIC if name in find_metric(_entry.name).options()]
+    command(
+        measure,
+        _entry.name,
+        PREDICTIONS | FILES | metric_options(*_taken) | OUTPUT,
+        partial(_measure_one, _entry.name),
+        f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}",
+    )
+command(
+    measure,
+    "all",
+    PREDICTIONS | FILES | metric_options(*COMMON, preset="fast") | OUTPUT,
+    _measure_all,
+    f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
+)

@@ -1,117 +1,185 @@
-"""The options that several commands share."""
+"""The options of the commands that measure, each described once, and commands made of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from captionbias.cli.terminal import plain_errors
+
 INPUT, COLUMNS, ATTACK, RESULT = "Input files", "Columns", "Attackers", "Result"
 OF_PRESET = "the preset's"
-FAST = "fast: a convex attacker, no torch, seconds to minutes."
-
-Predictions = Annotated[
-    Path | None,
-    typer.Option(help="The captioner's captions. Leave out to measure human captions alone.", rich_help_panel=INPUT),
-]
-Captioners = Annotated[
-    list[str],
-    typer.Option(
-        metavar="<file|name=file>",
-        help="A captioner's captions; say it once for each captioner.",
-        rich_help_panel=INPUT,
-    ),
-]
-References = Annotated[
-    Path | None,
-    typer.Option(help="Human captions. Leave out to measure the captioner alone.", rich_help_panel=INPUT),
-]
-Attributes = Annotated[
-    Path | None,
-    typer.Option(
-        help="The attribute's label of each image, if it is in neither of these files.", rich_help_panel=INPUT
-    ),
-]
-Tasks = Annotated[
-    Path | None,
-    typer.Option(help="The tasks of each image; else those that human captions name.", rich_help_panel=INPUT),
-]
-Attribute = Annotated[
-    str,
-    typer.Option(
-        help="What is measured: gender, race, age, emotion, or a JSON file with your own words.", rich_help_panel=INPUT
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="<label>", help="Only images with this label; say it once for each label.", rich_help_panel=INPUT
-    ),
-]
-IdColumn = Annotated[str, typer.Option(help="Image ids; files are joined by them.", rich_help_panel=COLUMNS)]
-PredictionColumn = Annotated[str, typer.Option(help="The captioner's captions.", rich_help_panel=COLUMNS)]
-ReferenceColumn = Annotated[str, typer.Option(help="Human captions.", rich_help_panel=COLUMNS)]
-AttributeColumn = Annotated[
-    str | None, typer.Option(help="Labels; by default the column named like --attribute.", rich_help_panel=COLUMNS)
-]
-TaskColumn = Annotated[str, typer.Option(help="Tasks.", rich_help_panel=COLUMNS)]
 PRETRAINED = (
     "all-MiniLM-L6-v2, all-mpnet-base-v2, all-distilroberta-v1, distilbert-base-uncased, any other owner/name on the "
     "Hub, or a folder (frozen, under an MLP)"
 )
-Model = Annotated[
-    str | None,
-    typer.Option(
-        help="What bert-frozen and bert-finetuned stand on: a name on the Hub, or a folder.",
-        show_default="bert-base-uncased",
-        rich_help_panel=ATTACK,
-    ),
-]
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        help="fp32 or bf16, of neural attackers.", show_default="bf16 where it is native", rich_help_panel=ATTACK
-    ),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(metavar="<lic|dbac>", help="One metric only.", rich_help_panel=ATTACK),
-]
-Vectors = Annotated[
-    str | None,
-    typer.Option(help="Word vectors of DBAC's alignment.", show_default=OF_PRESET, rich_help_panel=ATTACK),
-]
-Trials = Annotated[
-    int | None,
-    typer.Option(help="Attackers trained for each set of captions.", show_default=OF_PRESET, rich_help_panel=ATTACK),
-]
-Seed = Annotated[int, typer.Option(help="Seed of the first trial.", rich_help_panel=ATTACK)]
-Bootstrap = Annotated[int, typer.Option(help="Bootstrap replicates over images; 0 for none.", rich_help_panel=ATTACK)]
-KeepTrials = Annotated[
-    bool,
-    typer.Option(
-        "--cache/--no-cache",
-        help="Keep finished trials, and train none twice; see captionbias cache.",
-        rich_help_panel=ATTACK,
-    ),
-]
-Output = Annotated[
-    Path | None, typer.Option(help="Write everything to this JSON file, trials included.", rich_help_panel=RESULT)
-]
-
-
-TaskLexicon = Annotated[
-    str | None,
-    typer.Option(
-        help="Task words: coco_objects, coco_names, or a JSON file of yours.",
-        show_default=OF_PRESET,
-        rich_help_panel=INPUT,
-    ),
-]
 
 
 class DirectionName(str, Enum):
     a_to_t = "a_to_t"
     t_to_a = "t_to_a"
+
+
+Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
+
+
+def option(
+    kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACK, **display: Any
+) -> tuple[Any, Any]:
+    """An entry of `Options`: its type, its help, its flags if they are not its name, and how help displays it."""
+    return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
+
+
+PREDICTIONS: Options = {
+    "predictions": option(
+        Path | None, "The captioner's captions. Leave out to measure human captions alone.", panel=INPUT
+    ),
+    "prediction_column": option(str | None, "The captioner's captions.", panel=COLUMNS, show_default="caption"),
+}
+CAPTIONERS: Options = {
+    "predictions": option(
+        list[str],
+        "A captioner's captions; repeat it for each captioner.",
+        default=Parameter.empty,
+        panel=INPUT,
+        metavar="<file|name=file>",
+    ),
+    "prediction_column": option(
+        list[str] | None,
+        "The captioner's captions; repeat it for each captioner of one file.",
+        panel=COLUMNS,
+        metavar="<column>",
+        show_default="caption",
+    ),
+}
+FILES: Options = {
+    "references": option(Path | None, "Human captions. Leave out to measure the captioner alone.", panel=INPUT),
+    "attributes": option(Path | None, "The attribute label of each image, if it is in neither file.", panel=INPUT),
+    "tasks": option(Path | None, "The tasks of each image; else those that human captions name.", panel=INPUT),
+    "id_column": option(
+        str | None,
+        "Image ids in the first file; others are joined by their column that has them.",
+        panel=COLUMNS,
+        show_default="image_id",
+    ),
+    "reference_column": option(str | None, "Human captions.", panel=COLUMNS, show_default="references"),
+    "attribute_column": option(str | None, "Labels.", panel=COLUMNS, show_default="the name of --attribute"),
+    "task_column": option(str | None, "Tasks.", panel=COLUMNS, show_default="tasks"),
+    "keep": option(
+        list[str] | None, "Only images with this label; repeat it for each label.", panel=INPUT, metavar="<label>"
+    ),
+}
+# Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
+METRIC: Options = {
+    "attribute_lexicon": option(
+        str,
+        "What is measured: gender, race, age, emotion, or a JSON file with your own words.",
+        "--attribute",
+        default="gender",
+        panel=INPUT,
+    ),
+    "task_lexicon": option(
+        str | None,
+        "Task words: coco_objects, coco_names, or a JSON file of yours.",
+        panel=INPUT,
+        show_default=OF_PRESET,
+    ),
+    "preset": option(
+        str | None,
+        "papers: the protocol of the metric's paper (lic-2022, dbac-2026), with LSTMs; needs torch, and hours "
+        "without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its tables only. "
+        "fast: a convex attacker, no torch, seconds to minutes.",
+        show_default="papers",
+    ),
+    "directions": option(
+        list[DirectionName] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"
+    ),
+    "encoder": option(
+        str | None,
+        "The attacker: lstm-lic, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow; "
+        f"{PRETRAINED}; bert-frozen, bert-finetuned; on labels linear or dense; or your own torch module as "
+        "module:Class.",
+        show_default=OF_PRESET,
+    ),
+    "model": option(
+        str | None,
+        "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
+        show_default="bert-base-uncased",
+    ),
+    "precision": option(
+        str | None, "fp32 or bf16, of neural attackers.", show_default="bf16 where the device supports it"
+    ),
+    "trials": option(int | None, "Attackers trained for each set of captions.", show_default=OF_PRESET),
+    "quality": option(
+        str | None,
+        "The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
+        show_default=OF_PRESET,
+    ),
+    "equalize": option(
+        bool,
+        "Make the images' labels wrong as often as the captioner's are: accuracy plays no part.",
+        "--equalize/--no-equalize",
+        default=True,
+    ),
+    "vectors": option(
+        str | None,
+        "Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
+        "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
+        show_default=OF_PRESET,
+    ),
+    "words": option(
+        bool, "Use the frequent words of human captions as tasks, as LIC's paper does.", "--words", default=False
+    ),
+    "at_least": option(
+        int | None,
+        "Keep combinations that at least so many images have (with --words: words in so many human captions per "
+        "attribute value).",
+        min=1,
+        show_default="1, with --words 100",
+    ),
+    "unseen_only": option(bool, "Score only captions not seen in training.", "--unseen-only", default=False),
+    "seed": option(int, "Seed of the first trial.", default=0),
+    "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000),
+    "cache": option(
+        bool, "Keep finished trials, and train none twice; see captionbias cache.", "--cache/--no-cache", default=True
+    ),
+}
+METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
+OUTPUT: Options = {"output": option(Path | None, "Write everything to this JSON file, trials included.", panel=RESULT)}
+
+
+def metric_options(*names: str, **defaults: Any) -> Options:
+    """These options of metrics, some with another default."""
+    return {name: (METRIC[name][0], defaults.get(name, METRIC[name][1])) for name in names}
+
+
+def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
+    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line."""
+
+    def called(**given: Any) -> None:
+        with plain_errors():
+            run(**given)
+
+    called.__doc__ = about or run.__doc__
+    parameters = [
+        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for option, (annotation, default) in options.items()
+    ]
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {option: annotation for option, (annotation, _) in options.items()}
+    app.command(name)(called)
+
+
+def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that name files and columns, and those of metrics that were given."""
+    files = {option: given[option] for option in (*PREDICTIONS, *FILES) if option in given}
+    files["attribute"] = Path(given["attribute_lexicon"]).stem
+    chosen = {option: given[option] for option in METRIC if option in given and given[option] is not None}
+    if "directions" in chosen:
+        chosen["directions"] = [direction.value for direction in chosen["directions"]]
+    return files, chosen

@@ -5,118 +5,56 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from captionbias.cli.options import CAPTIONERS, FILES, METRICS, RESULT, Options, metric_options, option, split_options
+from captionbias.cli.terminal import check_outputs, console, read_captioners, say, steps
 
-from captionbias.cli.options import (
-    ATTACK,
-    RESULT,
-    Attribute,
-    AttributeColumn,
-    Attributes,
-    Bootstrap,
-    Captioners,
-    IdColumn,
-    Keep,
-    KeepTrials,
-    Metrics,
-    PredictionColumn,
-    ReferenceColumn,
-    References,
-    Seed,
-    TaskColumn,
-    TaskLexicon,
-    Tasks,
-    Trials,
-    Vectors,
+WRITTEN: Options = {
+    "output": option(
+        Path, "The report, one HTML file that needs no network.", default=Path("report.html"), panel=RESULT
+    ),
+    "markdown": option(Path | None, "Also write it as Markdown, for a pull request.", panel=RESULT),
+    "json": option(Path | None, "Also write all its data as JSON.", panel=RESULT),
+    "title": option(str | None, "The title of the report.", panel=RESULT),
+}
+REPORTED = metric_options(
+    *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
 )
-from captionbias.cli.terminal import console, plain_errors, read_captioners, steps
+OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | WRITTEN
 
 
 def report(
-    predictions: Captioners,
-    references: References = None,
-    attributes: Attributes = None,
-    tasks: Tasks = None,
-    attribute: Attribute = "gender",
-    task_lexicon: TaskLexicon = None,
-    keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    prediction_column: PredictionColumn = "caption",
-    reference_column: ReferenceColumn = "references",
-    attribute_column: AttributeColumn = None,
-    task_column: TaskColumn = "tasks",
-    metric: Metrics = None,
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="fast: a convex attacker, seconds to minutes. papers: lic-2022 and dbac-2026, with LSTMs; needs "
-            "torch, and hours without a GPU.",
-            rich_help_panel=ATTACK,
-        ),
-    ] = "fast",
-    vectors: Vectors = None,
-    trials: Trials = None,
-    seed: Seed = 0,
-    bootstrap: Bootstrap = 1000,
-    cache: KeepTrials = True,
-    output: Annotated[
-        Path, typer.Option(help="The report, one HTML file that needs no network.", rich_help_panel=RESULT)
-    ] = Path("report.html"),
-    markdown: Annotated[
-        Path | None, typer.Option(help="Also write it as Markdown, for a pull request.", rich_help_panel=RESULT)
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--json", help="Also write all its data as JSON.", rich_help_panel=RESULT)
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Of the report.", rich_help_panel=RESULT)] = None,
+    metrics: list[str] | None,
+    output: Path,
+    markdown: Path | None,
+    json: Path | None,
+    title: str | None,
+    **given: Any,
 ) -> None:
-    """Everything about captioners' bias in one file: scores, what drives them, words, quality, and how sure it all is.
+    """Everything about captioners' bias in one file: scores, what drives them, words, quality, and uncertainty.
 
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.io.files import check_writable
-    from captionbias.report import write_json, write_text
+    from captionbias.analysis.audit import audit
+    from captionbias.io.files import write_text
+    from captionbias.io.formats import write_json
+    from captionbias.report.html import check_installed, write_report
+    from captionbias.report.markdown import markdown_report
 
-    with plain_errors():
-        from captionbias.captions import on_the_same_images
-
-        written = [path for path in (output, markdown, data) if path]
-        if len({path.resolve() for path in written}) < len(written):
-            raise ValueError("--output, --markdown and --json: two name the same file; name each its own")
-        for path in written:
-            check_writable(path)  # not after hours of training
-        from captionbias.analysis.audit import audit
-        from captionbias.report.html import check_installed, write_report
-        from captionbias.report.markdown import markdown_report
-
-        check_installed()
-        read = read_captioners(
-            predictions,
-            references=references,
-            attributes=attributes,
-            tasks=tasks,
-            id_column=id_column,
-            prediction_column=prediction_column,
-            reference_column=reference_column,
-            attribute_column=attribute_column or Path(attribute).stem,
-            task_column=task_column,
-            keep=keep,
-        )
-        given = on_the_same_images(read)
-        chosen: dict[str, Any] = {"preset": preset, "trials": trials, "seed": seed, "bootstrap": bootstrap}
-        chosen |= {"attribute_lexicon": attribute, "task_lexicon": task_lexicon, "vectors": vectors, "cache": cache}
-        with steps() as watch:
-            found = audit(given.predictions, **given.people, metrics=metric or ["dbac", "lic"], watch=watch, **chosen)
-        if console.quiet:
-            return
-        command = shlex.join(["captionbias", *sys.argv[1:]])
-        write_report(found, output, title=title, command=command)
-        console.print(f"the report is in {output}", highlight=False, markup=False, soft_wrap=True)
-        if markdown:
-            write_text(markdown_report(found, command=command), markdown)
-            console.print(f"as Markdown it is in {markdown}", highlight=False, markup=False, soft_wrap=True)
-        if data:
-            write_json(found.as_dict(), data)
-            console.print(f"its data are in {data}", highlight=False, markup=False, soft_wrap=True)
+    check_outputs(output=output, markdown=markdown, json=json)
+    check_installed()
+    files, chosen = split_options(given)
+    with steps() as watch:
+        found = audit(read_captioners(**files), metrics=metrics or ["dbac", "lic"], watch=watch, **chosen)
+    if console.quiet:
+        return
+    command = shlex.join(["captionbias", *sys.argv[1:]])
+    write_report(found, output, title=title, command=command)
+    say(f"the report is in {output}")
+    if markdown:
+        write_text(markdown_report(found, command=command), markdown)
+        say(f"as Markdown it is in {markdown}")
+    if json:
+        write_json(found.as_dict(), json)
+        say(f"its data are in {json}")

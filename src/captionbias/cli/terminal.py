@@ -24,50 +24,61 @@ def read_files(**files: Any) -> Any:
     return read_captions(**files)
 
 
-def read_captioners(predictions: Sequence[str], **files: Any) -> dict[str, Any]:
-    """Each captioner's captions with what `files` say of its images, checked and joined."""
-    return {
-        name: read_files(predictions=Path(file), **files) for name, file in named(predictions, "predictions").items()
-    }
+def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
+    """Each captioner's captions of the images that all of them have, with their labels from `files`."""
+    from captionbias import captions
+
+    read = captions.read_captioners(
+        named(predictions, "predictions"), prediction_column=prediction_column or None, **files
+    )
+    return captions.on_the_same_images(read)
 
 
 def named(given: Sequence[str], option: str) -> dict[str, str]:
-    """`name=what` as it says; a file or folder alone is named after itself."""
+    """Each `name=what` by its name; a file or folder alone is named after itself."""
     named: dict[str, str] = {}
     for value in given:
         name, equals, what = value.partition("=")
-        if not equals:
+        if not equals or Path(value).exists():
             name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
         if name in named:
-            raise ValueError(f"--{option}: two are called {name!r}; name them apart, as in --{option} other={what}")
+            raise ValueError(
+                f"--{option}: two are called {name!r}; give them different names, as in --{option} other={what}"
+            )
         named[name] = what
     return named
 
 
-def scored(
-    metric: Callable[..., dict[str, Any]], captions: Any, chosen: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The metric's flat result, and its details."""
-    result = metric(
-        predictions=captions.predictions,
-        references=captions.references,
-        attributes=captions.attributes,
-        details=True,
-        **chosen,
-    )
-    return result, result.pop("details")
+def say(text: str) -> None:
+    """A line on standard output, as it is."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def tell_rest(name: str, result: dict[str, Any], details: dict[str, Any], output: Path | None) -> None:
-    """What every metric has below its table: the images, the signature, the file with everything."""
-    from captionbias.report import write_json
+def note(text: str) -> None:
+    """A line on standard error, as it is."""
+    complaints.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
-    console.print(f"\n{details['images']:,} images: {counts}", highlight=False, markup=False)
-    console.print(f"signature {result['signature']}", highlight=False, markup=False, soft_wrap=True)
+
+def write_result(content: dict[str, Any], output: Path | None) -> None:
+    """Write everything that was measured to the file with --output."""
+    from captionbias.io.formats import write_json
+
     if output and not console.quiet:
-        write_json({"metric": name, "version": __version__, "scores": result, "details": details}, output)
-        console.print(f"everything is in {output}", highlight=False, markup=False, soft_wrap=True)
+        write_json({"version": __version__, **content}, output)
+        say(f"everything is in {output}")
+
+
+def check_outputs(**paths: Path | None) -> None:
+    """Refuse what cannot be written before the work, and two options that name one file."""
+    from captionbias.io.files import check_writable
+
+    named: dict[Path, str] = {}
+    for option, path in paths.items():
+        if path is not None:
+            other = named.setdefault(path.resolve(), option)
+            if other != option:
+                raise ValueError(f"--{other} and --{option} name the same file; name two files")
+            check_writable(path)
 
 
 @contextmanager
@@ -86,21 +97,21 @@ def steps() -> Iterator[Callable[[str, float], None] | None]:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, each once and as soon as it is known."""
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once."""
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
     from captionbias.captions import CaptionBiasWarning
 
     noted: set[str] = set()
 
-    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            complaints.print(f"note: {message}", highlight=False, markup=False, soft_wrap=True)
+            note(f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         try:
             yield
         except (ValueError, RankError, WorkerKilledError) as error:

@@ -3,165 +3,125 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from captionbias.cli.options import COLUMNS, INPUT, RESULT, DirectionName, IdColumn, Keep, TaskColumn
-from captionbias.cli.terminal import console, plain_errors
+from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options, option
+from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from captionbias.captions import Captions
 
 Row = Mapping[str, Any]
 
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 LABELS = ("direction", "attribute", "task")
-SHOWN_NAMES = 5
+
+
+OPTIONS: Options = {
+    "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
+    "attributes": option(Path, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
+    "tasks": option(
+        Path | None,
+        "The tasks of each training image, under the names that the results have.",
+        panel=INPUT,
+        show_default="the file of --attributes",
+    ),
+    "captioner": option(str | None, "Whose results, if there are several captioners.", panel=INPUT),
+    "keep": FILES["keep"],
+    "id_column": FILES["id_column"],
+    "attribute_column": option(str | None, "Labels.", panel=COLUMNS, show_default="gender"),
+    "task_column": FILES["task_column"],
+    "direction": option(DirectionName | None, "Pairs of one direction only.", panel=RESULT, metavar="<a_to_t|t_to_a>"),
+    "top": option(int, "Pairs to take: those that add most to matched DBAC.", default=10, panel=RESULT, min=1),
+    "output": option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv"), panel=RESULT),
+}
 
 
 def weights(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")],
-    attributes: Annotated[
-        Path, typer.Option(help="The attribute's label of each training image.", rich_help_panel=INPUT)
-    ],
-    tasks: Annotated[
-        Path | None,
-        typer.Option(
-            help="The tasks of each training image, under the names that the results have.",
-            show_default="the file of --attributes",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    captioner: Annotated[
-        str | None, typer.Option(help="Whose results, if there are several captioners.", rich_help_panel=INPUT)
-    ] = None,
-    keep: Keep = None,
-    id_column: IdColumn = "image_id",
-    attribute_column: Annotated[str, typer.Option(help="Labels.", rich_help_panel=COLUMNS)] = "gender",
-    task_column: TaskColumn = "tasks",
-    direction: Annotated[
-        DirectionName | None,
-        typer.Option(metavar="<a_to_t|t_to_a>", help="Pairs of one direction only.", rich_help_panel=RESULT),
-    ] = None,
-    top: Annotated[
-        int, typer.Option(help="Pairs to take: those that add most to matched DBAC.", min=1, rich_help_panel=RESULT)
-    ] = 10,
-    output: Annotated[Path, typer.Option(help="The weights, as .csv or .parquet.", rich_help_panel=RESULT)] = Path(
-        "weights.csv"
-    ),
+    results: Path,
+    attributes: Path,
+    tasks: Path | None,
+    captioner: str | None,
+    keep: list[str] | None,
+    id_column: str | None,
+    attribute_column: str | None,
+    task_column: str | None,
+    direction: DirectionName | None,
+    top: int,
+    output: Path,
 ) -> None:
-    """Which training images to draw more often, so that the attribute says nothing about the tasks that are amplified.
+    """Which training images to draw more often, so that the attribute is independent of the tasks that are amplified.
 
     Pairs are taken by what they add to matched DBAC, since the published one also moves with how often a captioner
     names tasks at all; by the published one where no matched one is defined.
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
-    with plain_errors():
-        from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
+    from captionbias.captions import read_labels
+    from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
 
-        taken = _taken(_read_rows(results, captioner, direction), top, results)
-        images = _read_images(attributes, tasks or attributes, id_column, attribute_column, task_column, keep)
-        shown = _checked_tasks(images, taken, tasks or attributes, results)
-        found = resampling_weights(images.attributes, shown, taken, top=len(taken))
-        effect = predicted_effect(images.attributes, shown, found)
-        write_weights(output, images.image_ids, found)
+    taken = _taken(_read_rows(results, captioner, direction), top, results)
+    images = read_labels(
+        attributes,
+        tasks,
+        attribute="gender",
+        id_column=id_column,
+        attribute_column=attribute_column,
+        task_column=task_column,
+        keep=keep,
+    )
+    shown = [list(of_image) for of_image in images.tasks or ()]
+    found = resampling_weights(images.attributes, shown, taken, top=len(taken))
+    effect = predicted_effect(images.attributes, shown, found)
+    write_weights(output, images.image_ids, found)
 
-        console.print(
-            f"Pairs that add most to the score ({_forms(taken)}):", highlight=False, markup=False, soft_wrap=True
-        )
-        for row in taken:
-            console.print(in_words(row), highlight=False, markup=False, soft_wrap=True)
-        console.print()
-        console.print(_effect_table(effect, taken), markup=False)
-        span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
-        console.print(
-            f"\n{len(images):,} images, {span}, are in {output}", highlight=False, markup=False, soft_wrap=True
-        )
-        for line in _uses(output):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    say(f"Pairs that add most to the score ({_forms(taken)}):")
+    for row in taken:
+        say(in_words(row))
+    console.print()
+    console.print(_effect_table(effect, taken), markup=False)
+    span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
+    say(f"\n{len(images):,} images, {span}, are in {output}")
+    for line in _uses(output):
+        say(line)
 
 
 def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:
-    """The rows of the captioner's sources, of one direction or of all that were measured."""
-    sources = _sources(file, captioner)
-    if direction and direction.value not in sources:
-        raise ValueError(f"--direction {direction.value}: {file} has {', '.join(sources) or 'no direction'} only")
-    rows = []
-    for name in [direction.value] if direction else sources:
-        where = f"{file}: details.sources.{name}"
-        if not isinstance(sources[name], list):
-            raise ValueError(f"{where} is no list: give a file as {WRITTEN_BY} wrote it")
-        rows += [_checked_row(row, f"{where}[{number}]") for number, row in enumerate(sources[name])]
-    if not rows:
+    """The rows of the captioner's sources, of one direction or of all that were measured, without what is undefined."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if "comparisons" in content:
+            results = content["comparisons"]["dbac"]["results"]
+        else:
+            results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
+        if captioner is None and len(results) > 1:
+            raise ValueError(f"{file} has several captioners: name one of {', '.join(results)} with --captioner")
+        if captioner is not None and captioner not in results:
+            raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, results))}")
+        sources = results[captioner or next(iter(results))]["details"]["sources"]
+        rows = [row for name in sources if direction in (None, name) for row in sources[name]]
+        found: list[Row] = [
+            {key: row[key] for key in LABELS}
+            | {key: float(row[key] + 0.0) for key in row if key not in LABELS and row[key] is not None}
+            for row in rows
+        ]
+    except (OSError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(
-            f"{file} has no rows in details.sources: the quality inverse_cross_entropy has none; measure with another"
-        )
-    return rows
-
-
-def _sources(file: Path, captioner: str | None) -> Mapping[str, Any]:
-    content = _content(file)
-    of_captioners = _at(content, "comparisons", "dbac", "results")
-    if isinstance(of_captioners, Mapping) and of_captioners:
-        found = _at(of_captioners[_chosen(list(of_captioners), captioner, file)], "details", "sources")
-    else:
-        measured = content if _at(content, "metric") == "dbac" else _at(content, "metrics", "dbac")
-        if measured is None:
-            raise ValueError(f"{file} holds no DBAC: give what {WRITTEN_BY} wrote")
-        if captioner is not None:
-            raise ValueError(f"--captioner {captioner}: {file} holds one captioner, without a name; leave it out")
-        found = _at(measured, "details", "sources")
-    if not isinstance(found, Mapping):
+            f"{file} does not say where a DBAC comes from ({type(error).__name__}: {error}): give what {WRITTEN_BY} "
+            "wrote"
+        ) from error
+    if not found:
         raise ValueError(
-            f"{file} does not say where its DBAC comes from (details.sources): give what {WRITTEN_BY} wrote"
+            f"{file} has no pairs{f' of {direction.value}' if direction else ''}: it has {', '.join(sources)}, and the "
+            "quality inverse_cross_entropy has no pairs"
         )
     return found
-
-
-def _content(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read ({error.strerror or error}): give what {WRITTEN_BY} wrote") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is no JSON ({error}): give what {WRITTEN_BY} wrote") from error
-
-
-def _at(content: Any, *keys: str) -> Any:
-    """The entry of an entry, None where there is none."""
-    for key in keys:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content
-
-
-def _chosen(names: list[str], captioner: str | None, file: Path) -> str:
-    if captioner is None and len(names) > 1:
-        raise ValueError(f"{file} has several captioners: name one of {', '.join(names)} with --captioner")
-    if captioner is not None and captioner not in names:
-        raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(names)}")
-    return captioner or names[0]
-
-
-def _checked_row(row: Any, where: str) -> Row:
-    """The row without what is undefined."""
-    labels = [_at(row, label) for label in LABELS]
-    known = labels[0] in ("a_to_t", "t_to_a") and all(label is None or isinstance(label, str) for label in labels[1:])
-    if not known:
-        raise ValueError(f"{where} is no pair of an attribute value and a task: give what {WRITTEN_BY} wrote")
-    numbers = {key: value for key, value in row.items() if key not in LABELS and value is not None}
-    for key, value in numbers.items():
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ValueError(f"{where}.{key} is {value!r}, which is no finite number: measure again")
-    if "named_m" not in numbers and "named_h" not in numbers:
-        raise ValueError(f"{where} has neither named_m nor named_h: measure again")
-    return dict(zip(LABELS, labels, strict=True)) | numbers
 
 
 def _taken(rows: Sequence[Row], top: int, file: Path) -> list[Row]:
@@ -188,57 +148,15 @@ def _forms(rows: Sequence[Row]) -> str:
     return " or ".join(dict.fromkeys(forms))
 
 
-def _read_images(
-    attributes: Path, tasks: Path, id_column: str, attribute_column: str, task_column: str, keep: list[str] | None
-) -> Captions:
-    from captionbias.captions.join import Source, joined
-    from captionbias.captions.tables import Table, table_from_file
-
-    if attribute_column == id_column:
-        raise ValueError(f"--id-column and --attribute-column are both {id_column}: name two columns")
-    labelled = table_from_file(attributes.expanduser())
-    same = tasks.expanduser().resolve() == attributes.expanduser().resolve()
-    tasked = labelled if same else table_from_file(tasks.expanduser())
-    ids = labelled.column(id_column)
-    # Files are joined by the images that captions are about. Here there are none, so every image gets the same one.
-    captioned = Table(
-        labelled.name, (id_column, attribute_column), lambda column: ids if column == id_column else ["-"] * len(ids)
-    )
-    return joined(
-        predictions=None,
-        references=Source(captioned, attribute_column),
-        attributes=Source(labelled, attribute_column),
-        tasks=Source(tasked, task_column),
-        id_column=id_column,
-        keep=keep,
-    )
-
-
-def _checked_tasks(images: Captions, taken: Sequence[Row], file: Path, results: Path) -> list[list[str]]:
-    """The images' tasks, every task of the rows among them."""
-    tasks = [list(of_image) for of_image in images.tasks or ()]
-    shown = {task for of_image in tasks for task in of_image}
-    if missing := list(dict.fromkeys(row["task"] for row in taken if row["task"] not in shown)):
-        raise ValueError(
-            f"{file}: no image shows {_some(missing)}, of the pairs in {results}; images show {_some(sorted(shown))}. "
-            "Give tasks under the names of the results, or take fewer pairs with --top or --direction"
-        )
-    return tasks
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN_NAMES])) + (", ..." if len(names) > SHOWN_NAMES else "")
-
-
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
-    """The tasks of the pairs with every attribute value, since a pair can name its own otherwise than the images do."""
+    """The tasks of the pairs with every attribute value, since images may name the value of a pair differently."""
     from captionbias.report.terminal import plain_table
 
     table = plain_table(
         "Predicted effect on the training images",
         *("task", "attribute", "images", "before", "after"),
         meaning="Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "
-        "independent, above 1 they go together. What a captioner trained on them will name, these numbers do not say.",
+        "independent, above 1 they go together. They do not predict what a captioner trained on them names.",
     )
     for task in dict.fromkeys(row["task"] for row in taken):
         for number, row in enumerate(row for row in effect if row["task"] == task):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sqlite3
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import captionbias
-from captionbias.datasets.original_files import mark, reasons
+from captionbias.datasets.card import benchmark_of, dataset_card, mark, reasons
 
 if TYPE_CHECKING:
-    from datasets import DatasetInfo
-
-    from captionbias.datasets.builder import CaptionDataset
+    from captionbias.datasets.caption_dataset import CaptionDataset
 
 _WRITTEN = re.compile(r"README\.md|eval\.yaml|\w+/\w+-\d{5}-of-\d{5}\.parquet")
 
@@ -33,8 +33,8 @@ class Built:
     """
 
     folder: Path
-    rows: dict[str, int]
-    left_out: dict[str, dict[str, int]]
+    rows: Mapping[str, int]
+    left_out: Mapping[str, Mapping[str, int]]
 
 
 def dataset_names() -> list[str]:
@@ -49,49 +49,48 @@ def dataset_names() -> list[str]:
 def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
     """Write the dataset `name` from its original files in the folder `source` to the folder `to`.
 
-    The folder appears whole or not at all: Parquet files, one folder a configuration; README.md, the dataset card; and
-    eval.yaml, if captioners' results may name the dataset. An earlier build that stands there is replaced. The same
-    files give the same bytes.
+    The folder appears whole or not at all: Parquet files, a folder for each configuration; README.md, the dataset card;
+    and eval.yaml, if captioners are measured on the dataset. It replaces an earlier build. The same files give the same
+    bytes.
 
     Args:
-        name: one of `dataset_names()`; its card tells which files it needs and where they come from.
+        name: one of `dataset_names()`; its card says which files it needs and where they come from.
         source: the folder with the original files.
-        to: the folder to write: a new or an empty one, or an earlier build of this dataset.
+        to: the folder to write: a new or empty one, or an earlier build of this dataset.
         configurations: those to write; all by default.
 
     Raises:
         ValueError: an unknown name; a file that is missing, cut off or malformed, with its first bad row; a
             configuration without rows; a folder that has other files, or cannot be written to.
     """
-    from datasets.exceptions import DatasetGenerationError
-
     builder = _builder(name)
     chosen = _chosen(builder, name, configurations)
-    try:
+    with _plain_errors(to):
         folder = Path(to).expanduser().resolve()
-    except (OSError, RuntimeError) as error:  # links in a circle, the home of nobody
-        raise _unwritable(to, error) from error
-    try:
         _check_replaceable(folder, name)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".captionbias-", dir=folder.parent) as work:
             new = Path(work, "new")
-            built = _write(builder, name, Path(source), new, chosen, Path(work, "cache"))
+            rows, left_out = _write(builder, name, Path(source), new, chosen, Path(work, "cache"))
             _swap(new, folder, Path(work, "old"))
-    except DatasetGenerationError as error:
-        if isinstance(error.__cause__, ValueError):
-            raise error.__cause__ from None
-        if isinstance(error.__cause__, OSError):
-            raise _unwritable(folder, error.__cause__) from error
-        raise
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    return Built(folder, *built)
+    return Built(folder, rows, left_out)
 
 
-def _unwritable(folder: Path | str, error: Exception) -> ValueError:
-    why = getattr(error, "strerror", None) or error
-    return ValueError(f"{folder} cannot be written ({why}): name a folder that can")
+@contextmanager
+def _plain_errors(to: Path | str) -> Iterator[None]:
+    """What `datasets` and the disk raise, as ValueError."""
+    from datasets.exceptions import DatasetGenerationError
+
+    try:
+        yield
+    except (DatasetGenerationError, OSError, RuntimeError) as error:  # RuntimeError: links in a circle, ~nobody
+        cause = error.__cause__ if isinstance(error, DatasetGenerationError) else error
+        if isinstance(cause, ValueError):
+            raise cause from None
+        if not isinstance(cause, (OSError, RuntimeError, sqlite3.OperationalError)):
+            raise
+        reason = getattr(cause, "strerror", None) or cause
+        raise ValueError(f"{to} cannot be written ({reason}): name a folder that can") from error
 
 
 def _scripts() -> Path:
@@ -102,7 +101,7 @@ def _scripts() -> Path:
 
 def _builder(name: str) -> type[CaptionDataset]:
     """The builder class in the script of this name."""
-    from captionbias.datasets.builder import CaptionDataset
+    from captionbias.datasets.caption_dataset import CaptionDataset
 
     if name not in dataset_names():
         raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(dataset_names())}")
@@ -114,11 +113,8 @@ def _builder(name: str) -> type[CaptionDataset]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # datasets names the dataset after its module
     spec.loader.exec_module(module)
-    return next(
-        found
-        for found in vars(module).values()
-        if isinstance(found, type) and issubclass(found, CaptionDataset) and found is not CaptionDataset
-    )
+    classes = (found for found in vars(module).values() if isinstance(found, type))
+    return next(found for found in classes if issubclass(found, CaptionDataset) and found is not CaptionDataset)
 
 
 def _chosen(builder: type[CaptionDataset], name: str, configurations: Sequence[str] | None) -> Sequence[str]:
@@ -126,9 +122,9 @@ def _chosen(builder: type[CaptionDataset], name: str, configurations: Sequence[s
     for row, configuration in enumerate(configurations or ()):
         if configuration not in known:
             raise ValueError(
-                f"configurations[{row}] is {configuration!r}, which {name} has not: choose from {', '.join(known)}"
+                f"configurations[{row}] must be one of {', '.join(known)} for {name}, not {configuration!r}"
             )
-    return list(dict.fromkeys(configurations)) if configurations else known
+    return list(dict.fromkeys(configurations or known))
 
 
 def _check_replaceable(folder: Path, name: str) -> None:
@@ -141,17 +137,16 @@ def _check_replaceable(folder: Path, name: str) -> None:
     ours = card.is_file() and mark(name) in card.read_text(encoding="utf-8", errors="replace")
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder).as_posix()
-        own = path.is_dir() or (path.is_file() and _WRITTEN.fullmatch(place))
-        if not (ours and own):
+        written = path.is_dir() or (path.is_file() and _WRITTEN.fullmatch(place))
+        if not (ours and written):
             raise ValueError(f"{folder} has {place}, which no earlier build of {name} wrote: name another folder")
 
 
 def _write(
     builder: type[CaptionDataset], name: str, source: Path, new: Path, configurations: Sequence[str], cache: Path
-) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    from captionbias.datasets.card import benchmark_of, dataset_card
-
-    infos: dict[str, DatasetInfo] = {}
+) -> tuple[dict[str, int], Mapping[str, Mapping[str, int]]]:
+    """Write the whole folder `new`; returns the numbers of rows, and of those left out with the reasons."""
+    infos = {}
     opened = None
     for configuration in configurations:
         built = builder(data_dir=str(source), source=opened, config_name=configuration, cache_dir=str(cache))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.datasets.original_files import Source, mark, reasons
+from captionbias.datasets.original_files import OriginalFiles
 
 if TYPE_CHECKING:
     from datasets import DatasetInfo
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 CONTENTS = "<!-- contents -->"
 
 
-def dataset_card(template: str, name: str, infos: Mapping[str, DatasetInfo], source: Source, folder: Path) -> str:
+def dataset_card(
+    template: str, name: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles, folder: Path
+) -> str:
     """The card's text: front matter with configurations and sizes, and a table of what was kept and left out.
 
     Args:
         template: the card of the script, with a line `CONTENTS`.
         name: the dataset.
         infos: for each configuration what `datasets` knows of it.
-        source: the opened files.
+        source: the original files, read.
         folder: where the Parquet files are.
     """
     from datasets.info import DatasetInfosDict
@@ -50,7 +52,22 @@ def benchmark_of(template: str) -> str:
     return benchmark(card.data["pretty_name"], paragraphs[0])
 
 
-def _kept(infos: Mapping[str, DatasetInfo], source: Source) -> list[str]:
+def mark(name: str) -> str:
+    """The line of a card by which a folder is known as a build of the dataset."""
+    return f"<!-- built by captionbias: {name} -->"
+
+
+def reasons(left_out: Mapping[str, int]) -> str:
+    """Why rows were left out, the most frequent reason first.
+
+    >>> reasons({"labelled unsure": 3410, "empty human captions": 0, "labelled both": 813})
+    '3,410 labelled unsure, 813 labelled both'
+    """
+    counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
+    return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"
+
+
+def _kept(infos: Mapping[str, DatasetInfo], source: OriginalFiles) -> list[str]:
     rows = [
         f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"
         for key, info in infos.items()
@@ -58,7 +75,7 @@ def _kept(infos: Mapping[str, DatasetInfo], source: Source) -> list[str]:
     return ["| configuration | rows | left out |", "| --- | --- | --- |", *rows]
 
 
-def _captioners(infos: Mapping[str, DatasetInfo], source: Source, folder: Path) -> list[str]:
+def _captioners(infos: Mapping[str, DatasetInfo], source: OriginalFiles, folder: Path) -> list[str]:
     """How many rows each captioner has a caption for."""
     import pyarrow.dataset as pads
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
-from captionbias.datasets.coco import read_captions, read_images
+from captionbias.arrays import Flags
 from captionbias.datasets.coco_caption_bias import COCO
-from captionbias.datasets.labels import has_word
-from captionbias.datasets.original_files import BLOCK, find_file
+from captionbias.datasets.coco_files import Caption, read_captions, read_images
+from captionbias.datasets.original_files import OriginalFiles, find_file
 from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
-from captionbias.text.tokens import Flags
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # Table 2: each subset's task, and the verb that its captions of men have more often, and the one of women.
 SUBSETS = {"bed": ("lay", "sit"), "frisbee": ("throw", "play"), "umbrella": ("hold", "walk")}
@@ -36,10 +32,7 @@ FORMS = {
 COUNTS = {"C1": (30, 20), "C2": (35, 15), "C3": (40, 10), "C4": (45, 5)}  # of 50 captions of each gender and task
 GENDERS = ("male", "female")
 _FILES = ("captions_train2014.json", "captions_val2014.json")
-
-
-MOST = max(map(max, COUNTS.values()))
-_TASK_WORDS = [word for task in SUBSETS for word in (task, f"{task}s")]
+_CAPTIONS_AT_ONCE = 8192
 
 Cell: TypeAlias = tuple[str, str, str]  # task, gender, verb
 
@@ -49,116 +42,78 @@ class Candidate(NamedTuple):
 
     order: bytes
     cell: Cell
-    id: int
-    image: int
-    text: str
+    caption: Caption
 
 
-class ControlledVerbs:
-    """Reads COCO's captions, of train2014, val2014 or both; they come from COCO's annotations.
+class ControlledVerbs(OriginalFiles):
+    """Reads COCO's captions of train2014, val2014 or both.
 
     A caption qualifies for a subset if it names one gender (lexicon `gender`), the subset's task, and just one of its
     verbs. Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
     """
 
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
     SPLIT: ClassVar[str] = "train"
     BENCHMARK: ClassVar[bool] = False
-    captioners: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self.files = tuple(path for name in _FILES if (path := find_file(folder, name)))
         if not self.files:
             raise ValueError(f"{folder} has neither {' nor '.join(_FILES)}: put one there; they come from {COCO}")
-        self.left_out: dict[str, dict[str, int]] = {}
 
     def schema(self, configuration: str) -> pa.Schema:
-        import pyarrow as pa
-
         word, words = pa.string(), pa.list_(pa.string())
         ids = {"caption_id": pa.int64(), "image_id": pa.int64()}
         return pa.schema({**ids, "references": words, "attribute": word, "tasks": words, "verb": word})
 
-    def tables(self, configuration: str) -> Iterator[pa.Table]:
-        import pyarrow as pa
-
-        rows = []
+    def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
+        candidates, captions = self._candidates
+        left_out = self.left_out[configuration] = Counter({"not drawn": captions})
         for task, verbs in SUBSETS.items():
             for gender in GENDERS:
                 counts = COUNTS[configuration] if gender == "male" else COUNTS[configuration][::-1]
                 for verb, count in zip(verbs, counts, strict=True):
-                    rows += self._drawn(task, gender, verb, count)
-        self.left_out[configuration] = {"not drawn": self._read.captions - len(rows)}
-        yield pa.Table.from_pylist(rows, schema=self.schema(configuration))
+                    found = candidates[task, gender, verb]
+                    if len(found) < count:
+                        raise ValueError(self._too_few(task, gender, verb, len(found), count))
+                    left_out["not drawn"] -= count
+                    for caption in found[:count]:
+                        ids = {"caption_id": caption.id, "image_id": caption.image}
+                        labels = {"attribute": gender, "tasks": [task], "verb": verb}
+                        yield {**ids, "references": [caption.text], **labels}
 
-    def _drawn(self, task: str, gender: str, verb: str, count: int) -> list[dict[str, Any]]:
-        found = self._read.candidates[task, gender, verb]
-        if len(found) < count:
-            files = " and ".join(path.name for path in self.files)
-            raise ValueError(
-                f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a {gender} person, "
-                f"and {count} are needed: use both {' and '.join(_FILES)}"
-            )
-        own = {"attribute": gender, "tasks": [task], "verb": verb}
-        return [
-            {"caption_id": caption.id, "image_id": caption.image, "references": [caption.text], **own}
-            for caption in found[:count]
-        ]
+    def _too_few(self, task: str, gender: str, verb: str, found: int, needed: int) -> str:
+        files = " and ".join(path.name for path in self.files)
+        return (
+            f"{files}: {found} captions name {task}, one of {', '.join(FORMS[verb])} and a {gender} person, "
+            f"and {needed} are needed: use both {' and '.join(_FILES)}"
+        )
 
     @cached_property
-    def _read(self) -> _Candidates:
-        return _Candidates(self.files)
+    def _candidates(self) -> tuple[Mapping[Cell, Sequence[Caption]], int]:
+        """The captions that qualify, by cell, in the order in which they are drawn; and how many captions there are.
+
+        Of each image only the first may be drawn.
+        """
+        firsts: dict[int, Candidate] = {}
+        count = 0
+        for path in self.files:
+            captions = read_captions(path, read_images(path))
+            while block := list(islice(captions, _CAPTIONS_AT_ONCE)):
+                count += len(block)
+                for candidate in _qualified(block):
+                    image = candidate.caption.image
+                    firsts[image] = min(candidate, firsts.get(image, candidate))
+        found: dict[Cell, list[Caption]] = defaultdict(list)
+        for candidate in sorted(firsts.values()):
+            found[candidate.cell].append(candidate.caption)
+        return found, count
 
 
-class _Candidates:
-    """Captions that qualify, by task, gender and verb, in the order in which they are drawn; one an image at most.
-
-    Attributes:
-        candidates: those of each cell, no more than are ever drawn.
-        captions: how many captions the files have.
-    """
-
-    def __init__(self, files: Sequence[Path]) -> None:
-        import pyarrow as pa
-
-        found: list[Candidate] = []
-        self.captions = 0
-        for path in files:
-            with tempfile.TemporaryDirectory(prefix="captionbias-") as scratch:
-                images = read_images(path).ids
-                captions, empty = read_captions(path, images, Path(scratch))
-                self.captions += empty
-                for start in range(0, len(images), BLOCK):
-                    offsets, rows = captions.of(images[start : start + BLOCK])
-                    self.captions += len(rows)
-                    owners = pa.array(np.repeat(images[start : start + BLOCK], np.diff(offsets)))
-                    rows = rows.append_column("image", owners).filter(has_word(rows["caption"], _TASK_WORDS))
-                    columns = (rows[name].to_pylist() for name in ("id", "image", "caption"))
-                    found += _first(_qualified(*columns))
-                del captions  # lets go of its file before the folder goes
-        self.candidates: dict[Cell, list[Candidate]] = defaultdict(list)
-        for candidate in _first(found):
-            self.candidates[candidate.cell].append(candidate)
-
-
-def _first(found: Sequence[Candidate]) -> list[Candidate]:
-    """One candidate an image, and of each cell no more than are ever drawn, in the order in which they are."""
-    images: set[int] = set()
-    counts: Counter[Cell] = Counter()
-    kept = []
-    for candidate in sorted(found):
-        if candidate.image in images:
-            continue
-        images.add(candidate.image)
-        counts[candidate.cell] += 1
-        if counts[candidate.cell] <= MOST:
-            kept.append(candidate)
-    return kept
-
-
-def _qualified(ids: Sequence[int], images: Sequence[int], captions: Sequence[str]) -> list[Candidate]:
+def _qualified(captions: Sequence[Caption]) -> Iterator[Candidate]:
     """The captions of one gender, one of the tasks and one of its verbs."""
-    tokens = tokenize(captions)
+    captions = [caption for caption in captions if any(task in caption.text.lower() for task in SUBSETS)]
+    tokens = tokenize([caption.text for caption in captions])
 
     def named(words: Mapping[str, Sequence[str]]) -> Flags:
         lexicon = load_lexicon(words)
@@ -168,12 +123,10 @@ def _qualified(ids: Sequence[int], images: Sequence[int], captions: Sequence[str
     genders = named({gender: lexicon.groups[gender] for gender in GENDERS})
     tasks = named({task: (task, f"{task}s") for task in SUBSETS})
     verbs = named(FORMS)
-    found = []
     for number, (task, pair) in enumerate(SUBSETS.items()):
-        said = verbs[:, [list(FORMS).index(verb) for verb in pair]]
-        fits = tasks[:, number] & (genders.sum(1) == 1) & (said.sum(1) == 1)
+        used = verbs[:, [list(FORMS).index(verb) for verb in pair]]
+        fits = tasks[:, number] & (genders.sum(1) == 1) & (used.sum(1) == 1)
         for row in np.flatnonzero(fits).tolist():
-            cell = (task, GENDERS[genders[row].argmax()], pair[said[row].argmax()])
-            order = hashlib.sha256(str(ids[row]).encode()).digest()
-            found.append(Candidate(order, cell, ids[row], images[row], captions[row]))
-    return found
+            cell = (task, GENDERS[genders[row].argmax()], pair[used[row].argmax()])
+            order = hashlib.sha256(str(captions[row].id).encode()).digest()
+            yield Candidate(order, cell, captions[row])

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.registry import find_attacker
-from captionbias.explain.attack_plan import question
-from captionbias.explain.contributions import TOLERANCE, Values, check_captum, contributions
-from captionbias.explain.models import Explainable, check_explained, fit_each, is_pretrained, log_probabilities
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.base import Fitted
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.registry import ENCODERS
+from captionbias.explain.attack_plan import Attack, measured_attack, plan_attack
+from captionbias.explain.contributions import check_captum, contributions
+from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource, Tokens
-from captionbias.text.tokens import Flags, Integers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,8 +35,8 @@ class Attributions:
             `tokens.offsets[i]` to `tokens.offsets[i + 1]`. Above 0 a word speaks for the class, below 0 against it.
         scores: `(n, classes)`, the attacker's probability of each class; those of tasks do not add up to 1.
         rows: `(n,)`, the row of each caption in the input.
-        truth: what the attacker should have said: `(n,)`, the number of each caption's own class; from T to A
-            `(n, classes)`, which tasks its image shows: several, one or none. `own` has either as flags.
+        truth: what the attacker should predict: `(n,)`, the number of each caption's true class; from T to A
+            `(n, classes)`, which tasks its image shows: several, one or none. `is_true` has either as flags.
         trials: `(n,)`, the number of the trial that scored each caption.
         classes: the names of the classes; from T to A, of the tasks that are explained.
         largest_delta: the largest difference between the sum of a caption's values and what it should be, in log-odds.
@@ -42,8 +44,8 @@ class Attributions:
     """
 
     tokens: Tokens
-    values: Values
-    scores: Values
+    values: Floats
+    scores: Floats
     rows: Integers
     truth: Integers | Flags
     trials: Integers
@@ -52,15 +54,15 @@ class Attributions:
     signature: str
 
     @property
-    def own(self) -> Flags:
-        """Which classes are a caption's own, flags `(n, classes)`."""
+    def is_true(self) -> Flags:
+        """Which classes a caption truly has, flags `(n, classes)`."""
         if self.truth.ndim == 2:
             return self.truth.astype(bool)
         return np.asarray(self.truth[:, None] == np.arange(len(self.classes)))
 
     @property
-    def answered(self) -> Flags:
-        """The classes that the attacker says a caption has, `(n, classes)`: the likeliest; tasks above a half."""
+    def is_predicted(self) -> Flags:
+        """Which classes the attacker predicts, flags `(n, classes)`: the likeliest one; tasks above a half."""
         if self.truth.ndim == 2:
             return np.asarray(self.scores > 0.5)
         return np.asarray(self.scores.argmax(axis=1)[:, None] == np.arange(len(self.classes)))
@@ -90,11 +92,11 @@ class Attributions:
 
     def _of_class(self, number: int, trials: int) -> dict[str, float]:
         captions, toward = len(self.tokens), self.values[:, number]
-        members = self.own[:, number]
+        members = self.is_true[:, number]
         sums = np.bincount(self.tokens.rows, toward, minlength=captions).astype(np.float64)
         length = np.sqrt(np.bincount(self.tokens.rows, toward**2, minlength=captions))
-        right = self.answered[:, number] & (length > 0)
-        quantities: dict[str, tuple[Values, Flags]] = {
+        right = self.is_predicted[:, number] & (length > 0)
+        quantities: dict[str, tuple[Floats, Flags]] = {
             "score": (self.scores[:, number], members),
             "sum": (sums, members),
             "normalized": (sums / np.where(length > 0, length, 1), members & right),
@@ -135,7 +137,7 @@ class Attributions:
 
         Returns:
             `words`, a list; `values`, for each class a list as long; `scores`, for each class a probability; `trials`,
-            how many of them scored it; `attribute`, its own class, or `tasks`, those of its image that are explained.
+            how many of them scored it; `attribute`, its true class, or `tasks`, those of its image that are explained.
 
         Raises:
             ValueError: no trial has it in its test split.
@@ -143,19 +145,19 @@ class Attributions:
         found = np.flatnonzero(self.rows == caption)
         if not len(found):
             raise ValueError(
-                f"captions[{caption}] is in no trial's test split: values are given for captions that an attacker has "
-                "not learnt from; `rows` lists those, and more trials score more of them"
+                f"captions[{caption}] is in no trial's test split: only captions that an attacker has not learnt from "
+                "have values; `rows` lists those, and more trials score more of them"
             )
         spans = [slice(self.tokens.offsets[row], self.tokens.offsets[row + 1]) for row in found]
         values = np.mean([self.values[span] for span in spans], axis=0)
         scores = self.scores[found].mean(axis=0)
-        own = [name for name, there in zip(self.classes, self.own[found[0]].tolist(), strict=True) if there]
+        true = [name for name, flag in zip(self.classes, self.is_true[found[0]].tolist(), strict=True) if flag]
         return {
             "words": [self.tokens.words[word] for word in self.tokens.ids[spans[0]]],
             "values": {name: values[:, number].tolist() for number, name in enumerate(self.classes)},
             "scores": dict(zip(self.classes, scores.tolist(), strict=True)),
             "trials": len(found),
-            **({"tasks": own} if self.truth.ndim == 2 else {"attribute": own[0]}),
+            **({"tasks": true} if self.truth.ndim == 2 else {"attribute": true[0]}),
         }
 
 
@@ -213,7 +215,8 @@ def attribute_captions(
         attribute_lexicon: A to T: what is masked: a built-in lexicon, a file or a mapping, see
             `captionbias.text.load_lexicon`.
         task_lexicon: T to A: what is masked, likewise.
-        cache: keep embeddings of pretrained encoders in the usual folder (True), in this one, or not at all (False).
+        cache: keep scores of finished trials and embeddings of pretrained encoders in the usual folder (True), in this
+            one, or not at all (False). Attackers are not kept: each call trains them.
 
     Raises:
         ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
@@ -231,7 +234,12 @@ def attribute_captions(
     >>> found.classes, [row["word"] for row in found.by_word(least=1)["surfboard"][:1]]
     (('oven', 'surfboard'), ['rides'])
     """
-    asked = question(
+    if encoder == "bert-finetuned":
+        raise ValueError(
+            f"encoder {encoder!r} cannot be explained; choose one of {', '.join(ENCODERS)}, bert-frozen, a pretrained "
+            "sentence encoder, or your own as module:Class"
+        )
+    attack = plan_attack(
         direction,
         captions,
         attributes,
@@ -241,54 +249,59 @@ def attribute_captions(
         references=references,
         classes=classes,
         encoder=encoder,
+        model=model,
+        precision=precision,
         trials=trials,
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
+        cache=cache,
     )
-    check_explained(asked.encoder)
-    attacker = find_attacker(asked.encoder, precision, model, cache)
-    method = "coefficients"
-    if attacker.precision is not None:
+    if attack.attacker.precision:
         check_captum()
-        method = f"integrated_gradients,{'mask' if is_pretrained(asked.encoder) else 'padding'},{TOLERANCE:g}"
-    parts = {"preset": asked.preset, **attacker.signature(), "method": method, **asked.signature}
-    trained = fit_each(asked.trials, asked.encoder, precision, model, cache)
-    return explain_tests(trained, asked.classes, signature({"metric": "attributions", **parts}), asked.explained)
+    scores = run_trials(attack.trials, attack.attacker, keep=attack.trials, cache=cache, distributed=False)
+    return _attributions(attack, [one.fitted for one in scores if one.fitted])
 
 
-def explain_tests(
-    attackers: Iterable[Explainable], classes: Sequence[str], signature: str, outputs: Integers | None = None
-) -> Attributions:
-    """The words of each attacker's test captions; attackers on one table of captions, one a trial.
+def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
+    """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
 
     Args:
-        classes: the names of the classes, or of all tasks.
-        outputs: the numbers of the tasks to explain; all when None.
+        measured: of `lic`, or of `dbac`, with `keep_attackers`.
+        direction: of `dbac`.
+        classes: T to A: the tasks to explain, all when None.
 
-    >>> from captionbias.attackers.base import Examples, Trial
-    >>> from captionbias.explain.models import fit
-    >>> from captionbias.text import tokenize
-    >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
-    >>> attacker = fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0), "bow")
-    >>> explain_tests([attacker], ["female", "male"], "").by_word(least=5)["male"][0]["word"]
-    'wave'
+    Raises:
+        ValueError: no attackers of this direction were kept, they cannot be explained, or unknown tasks.
+
+    >>> from captionbias.metrics import lic
+    >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
+    >>> labels = ["female", "female", "male", "male"] * 20
+    >>> measured = lic.measure(predictions=captions, attributes=labels, preset="fast", keep_attackers=1)
+    >>> [row["word"] for row in explain(measured).by_word(least=1)["female"][:1]]
+    ['cooks']
     """
-    explained = [
-        (attacker.trial, contributions(attacker, attacker.trial.test, outputs), attacker.logits(attacker.trial.test))
-        for attacker in attackers
-    ]
-    examples = explained[0][0].examples
-    rows = np.concatenate([trial.test for trial, _, _ in explained])
-    values = np.concatenate([found.values for _, found, _ in explained])
-    logits = np.concatenate([found for _, _, found in explained])
-    truth = examples.targets[rows]
+    attack, attackers = measured_attack(measured, direction, classes)
+    if attack.attacker.explained is None:
+        raise ValueError(f"attackers of encoder {attack.attacker.name!r} cannot be explained; measure with another")
+    if attack.attacker.precision:
+        check_captum()
+    return _attributions(attack, attackers)
+
+
+def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
+    """The words of the test captions of the attack's trials; attackers are in their order."""
+    found = [contributions(attacker, attacker.trial.test, attack.explained) for attacker in attackers]
+    examples, tests = attack.trials[0].examples, [trial.test for trial in attack.trials]
+    rows, values = np.concatenate(tests), np.concatenate([one.values for one in found])
+    logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
+    truth, classes = examples.targets[rows], attack.classes
     if examples.multilabel:
-        chosen = np.arange(examples.outputs) if outputs is None else outputs
-        scores, truth = np.exp(-np.logaddexp(0, -logits[:, chosen])), truth[:, chosen]
-        classes = [classes[number] for number in chosen]
+        scores, truth = np.exp(-np.logaddexp(0, -logits[:, attack.explained])), truth[:, attack.explained]
+        classes = tuple(classes[number] for number in attack.explained)
     else:
-        scores = np.exp(log_probabilities(logits))
+        both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
+        scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
         values = np.hstack((-values, values)) if values.shape[1] == 1 else values
     return Attributions(
         tokens=examples.tokens.select(rows),
@@ -296,8 +309,8 @@ def explain_tests(
         scores=scores,
         rows=rows,
         truth=truth,
-        trials=np.repeat(np.arange(len(explained)), [len(trial.test) for trial, _, _ in explained]),
-        classes=tuple(classes),
-        largest_delta=max(found.largest_delta for _, found, _ in explained),
-        signature=signature,
+        trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
+        classes=classes,
+        largest_delta=max(one.largest_delta for one in found),
+        signature=attack.signature,
     )

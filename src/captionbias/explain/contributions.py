@@ -1,21 +1,18 @@
-"""What each word of a caption adds to a trained attacker's answer: a function of the attacker and the caption."""
+"""What each word of a caption adds to a fitted attacker's answer: a function of the attacker and the caption."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
-import numpy.typing as npt
 
-from captionbias.attackers import convex
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.base import Fitted
+from captionbias.attackers.convex import FittedConvex
+from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
 from captionbias.captions import CaptionBiasWarning
-from captionbias.explain.embedded import NO_WORD, Reader, of_equal_length
-from captionbias.explain.models import Explainable, LinearAttacker
-from captionbias.text.tokens import Flags, Integers, Tokens
-
-Values = npt.NDArray[np.float64]
 
 # Of the difference between an answer and that to no words; in log-odds where the difference is less than 1.
 TOLERANCE = 0.01
@@ -29,7 +26,7 @@ class Contributions:
     `largest_delta`: how far any caption's sum is from what it should be, its logit less that of no words at all.
     """
 
-    values: Values
+    values: Floats
     largest_delta: float
 
 
@@ -39,36 +36,35 @@ def check_captum() -> None:
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
-def contributions(attacker: Explainable, rows: Integers, outputs: Integers | None = None) -> Contributions:
-    """What each word of the captions `rows` adds to each logit of a trained attacker, or to these `outputs`."""
-    chosen = np.arange(len(attacker.bias) if isinstance(attacker, LinearAttacker) else attacker.outputs)
-    chosen = chosen if outputs is None else outputs
-    if not isinstance(attacker, LinearAttacker):
-        return integrated_gradients(attacker, rows, chosen)
-    values = shares(attacker, rows, chosen)
-    wanted = (attacker.logits(rows) - attacker.bias)[:, chosen]
-    return Contributions(
-        values, float(np.abs(_sums(values, attacker.trial.examples.tokens.select(rows)) - wanted).max())
-    )
+def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = None) -> Contributions:
+    """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`.
 
+    The exact shares of a convex attacker, else integrated gradients.
 
-def shares(attacker: LinearAttacker, rows: Integers, outputs: Integers) -> Values:
-    """The exact values of some outputs: a word's own weight, and half of that of each pair that it is part of.
+    Raises:
+        ValueError: attackers of this kind cannot be explained, or this one reads words in a way that cannot be.
 
-    An n-gram counts once however often it stands in a caption; its weight is divided among the places it stands at.
+    >>> from captionbias.attackers.base import Examples, Trial
+    >>> from captionbias.attackers.registry import find_attacker
+    >>> from captionbias.text import tokenize
+    >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
+    >>> [attacker] = find_attacker("bow").fit([Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0)])
+    >>> contributions(attacker, np.array([1])).values[:, 0].round(1).tolist()
+    [0.6, 1.8]
     """
-    table = attacker.trial.examples.tokens
-    tokens = table.select(rows)
-    columns, width = convex.ngrams_of_tokens(table, attacker.pairs)
-    columns = columns[_positions(table, rows)]
-    keys = np.where(columns == convex.NO_PAIR, -1, tokens.rows[:, None] * width + columns)
-    _, number, times = np.unique(keys, return_inverse=True, return_counts=True)
-    share = attacker.weights[:, outputs][columns] / times[number].reshape(*columns.shape, 1)
-    share[columns == convex.NO_PAIR] = 0
-    words, pairs = share[:, 0], share[:, 1] / 2
-    words += pairs
-    words[1:] += pairs[:-1]  # the last word of a caption begins no pair
-    return words
+    if not isinstance(attacker, FittedConvex | Reader):
+        raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")
+    if isinstance(attacker, Reader):
+        check_captum()
+        attacker.check()
+    chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
+    if isinstance(attacker, Reader):
+        return integrated_gradients(attacker, rows, chosen)
+    values, tokens = attacker.contributions(rows, chosen), attacker.trial.examples.tokens.select(rows)
+    totals = np.concatenate((np.zeros((1, len(chosen))), np.cumsum(values, axis=0)))
+    sums = totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]
+    wanted = (attacker.logits(rows) - attacker.bias)[:, chosen]
+    return Contributions(values, float(np.abs(sums - wanted).max()))
 
 
 def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) -> Contributions:
@@ -96,10 +92,10 @@ def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) ->
             CaptionBiasWarning,
             stacklevel=2,
         )
-    return Contributions(values[_positions(distinct, copy.reshape(-1))], largest)
+    return Contributions(values[distinct.positions(copy.reshape(-1))], largest)
 
 
-def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Values, Values, Flags]:
+def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Floats, Floats, Flags]:
     """Of captions of as many pieces: values `(captions, pieces, outputs)`, their gaps, and whether these are fine.
 
     Steps are doubled for the captions whose values do not add up.
@@ -129,15 +125,3 @@ def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[V
         exact = np.all(gaps <= TOLERANCE * np.maximum(1, np.abs(wanted)), axis=1)
         steps *= 2
     return values, gaps, exact
-
-
-def _positions(tokens: Tokens, rows: Integers) -> Integers:
-    """Where the words of the captions `rows` stand in `tokens.ids`, caption after caption."""
-    numbered = replace(tokens, ids=np.arange(len(tokens.ids), dtype=np.int32))
-    return numbered.select(rows).ids.astype(np.int64)
-
-
-def _sums(values: Values, tokens: Tokens) -> Values:
-    """`(captions, outputs)` of `(words, outputs)`."""
-    totals = np.concatenate((np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)))
-    return totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]

@@ -8,16 +8,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from captionbias.hub.eval_results import (
-    check_dataset,
+    check_repo,
+    check_revision,
     checked_date,
     checked_source,
     dated_as_before,
     entries_of,
     index_result,
+    put_result,
 )
-from captionbias.hub.front_matter import after_front_matter, put_result
 from captionbias.hub.markdown import dataset_section, model_section, put_section
-from captionbias.hub.scores import Results, check_results, read_results, scores_in
+from captionbias.hub.scores import Results, check_results, read_results, scores_in, tasks_in
 from captionbias.io.files import replacing
 
 __all__ = ["read_results", "update_dataset_card", "update_model_card"]
@@ -31,11 +32,11 @@ NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
 def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     """Put the bias of a dataset's human captions into its card.
 
-    The section stands between two comments, where an earlier one stood or at the end; the rest of the file stays as it
-    is, byte for byte. The same results again change nothing.
+    The section is between two comments: where an earlier one is, else at the end. The rest of the file stays as it is,
+    byte for byte, but for a byte order mark. The same results again change nothing.
 
     Args:
-        path: a README.md, or the folder that holds it or shall hold it.
+        path: a README.md, or the folder that it is in or will be in.
         results: by the name of its metric what the metric returns with `details=True`, of human captions alone or
             beside a captioner's; or what `read_results` returns.
 
@@ -43,7 +44,7 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
         The files that were changed: the card, or none.
 
     Raises:
-        ValueError: results without a score of human captions, or with an entry that cannot stand on a card; a card that
+        ValueError: results without a score of human captions, or with an entry that a card cannot show; a card that
             cannot be read or written, or whose markers are not one pair in order. Nothing is then changed.
 
     Example:
@@ -65,8 +66,10 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
         raise ValueError("results have no score of human captions: measure lic, dbac or directional_ba with references")
     card = _card_at(path)
     before = _read(card)
-    after = NEW_DATASET_CARD if before is None else before
-    after = _with_section(after, dataset_section(results), card)
+    try:
+        after = put_section(NEW_DATASET_CARD if before is None else before, dataset_section(results))
+    except ValueError as error:
+        raise ValueError(f"{card}: {error}") from error
     return _write({card: (before, after)})
 
 
@@ -84,29 +87,30 @@ def update_model_card(
 ) -> list[Path]:
     """Put a captioner's bias amplification into its card: text, `model-index`, and `.eval_results/captionbias.yaml`.
 
-    The section stands between two comments, and one result in the `model-index` is ours, by the name of its task; each
-    is put where an earlier one stood, else at the end. The rest of the card stays as it is, byte for byte. The same
-    results again change nothing. A card holds the results on one dataset.
+    The section is between two comments, and one result in the `model-index` is ours, by the name of its task; each
+    takes the place of an earlier one, else comes last. The rest of the text stays as it is, byte for byte;
+    huggingface_hub writes the front matter, where the content of others stays but not its formatting, see `put_result`.
+    The same results again change nothing. A card holds the results on one dataset.
 
     Args:
-        path: a README.md, or the folder that holds it or shall hold it.
+        path: a README.md, or the folder that it is in or will be in.
         results: by the name of its metric what the metric returns with `details=True`, measured with predictions; or
             what `read_results` returns.
         dataset: the benchmark dataset's OWNER/NAME on the Hub.
         dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
-        model_name: what a new `model-index` calls the model; the card's folder when None. One that is there keeps its.
-        date: when it was measured, ISO 8601; when None today in UTC, or for results that are there already their date.
+        model_name: what a new `model-index` calls the model; the card's folder when None.
+        date: when it was measured, ISO 8601; when None today in UTC, or the date that the same results already have.
         source_url: a link to how it was measured.
         source_name: what the link is called; captionbias when None.
-        source_user: whose it is on the Hub.
+        source_user: the user on the Hub who published it.
 
     Returns:
         The files that were changed, in the order written; none if all is there already.
 
     Raises:
-        ValueError: results without a score of a captioner, or with an entry that cannot stand on a card; an option that
-            the Hub would not take; a card that cannot be read or written, whose markers are not one pair in order, or
-            whose front matter cannot take a result. Nothing is then changed.
+        ValueError: results without a score of a captioner, or with an entry that a card cannot show; an option that the
+            Hub would not take; a card that cannot be read or written, whose markers are not one pair in order, or whose
+            front matter cannot take a result. Nothing is then changed.
 
     Example:
         >>> import tempfile
@@ -120,10 +124,11 @@ def update_model_card(
         ['README.md', 'captionbias.yaml']
     """
     check_results(results)
-    check_dataset(dataset, dataset_revision)
+    check_repo("dataset", dataset)
+    check_revision(dataset_revision)
     source = checked_source(source_url, source_name, source_user)
     today = checked_date(date)
-    if not any(score.task for score in scores_in(results)):
+    if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
         )
@@ -133,12 +138,13 @@ def update_model_card(
         raise ValueError("model_name is empty: give the model's name")
 
     before = _read(card)
-    after = NEW_MODEL_CARD if before is None else before
     try:
+        after = put_section(
+            NEW_MODEL_CARD if before is None else before, model_section(results, dataset, dataset_revision)
+        )
         after = put_result(after, index_result(results, dataset, dataset_revision, source), name)
     except ValueError as error:
         raise ValueError(f"{card}: {error}") from error
-    after = _with_section(after, model_section(results, dataset, dataset_revision), card)
 
     entries = card.parent / EVAL_RESULTS
     entries_before = _read(entries)
@@ -152,20 +158,20 @@ def _card_at(path: str | Path) -> Path:
     path = Path(path)
     card = path / CARD if path.is_dir() else path
     if card.suffix.lower() != ".md" or not card.parent.is_dir():
-        raise ValueError(f"path is {str(path)!r}: give a {CARD}, or the folder that holds it")
+        raise ValueError(f"path is {str(path)!r}: name a {CARD}, or the folder that holds it")
     return card.parent.resolve() / card.name
 
 
 def _read(path: Path) -> str | None:
-    """The text of a file, line breaks and all; None if there is none.
+    """The text of a file with its line breaks, without a byte order mark; None if there is no such file.
 
-    A link is refused: the file behind it, in a cache for example, may be others' too.
+    A link is refused: others may share the file behind it, in a cache for example.
     """
     for place in (path, path.parent):
         if place.is_symlink():
-            raise ValueError(f"{place} is a link to {os.readlink(place)}: give the file itself, or put a copy here")
+            raise ValueError(f"{place} is a link to {os.readlink(place)}: name the file itself, or put a copy here")
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -174,15 +180,8 @@ def _read(path: Path) -> str | None:
         raise ValueError(f"{path} is not UTF-8, from byte {error.start} on: save it as UTF-8 first") from error
 
 
-def _with_section(card: str, section: str, path: Path) -> str:
-    try:
-        return put_section(card, section, after_front_matter(card))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
 def _write(files: Mapping[Path, tuple[str | None, str]]) -> list[Path]:
-    """Write those whose text after is another than before: all of them, or none when one cannot be written."""
+    """Write the files whose text changed, from before to after: all of them, or none if one cannot be written."""
     changed = {path: after for path, (before, after) in files.items() if after != before}
     with ExitStack() as written:
         for path, after in changed.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,31 +11,32 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
-from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
+from huggingface_hub import EvalResult, EvalResultEntry, RepoCard, eval_result_entries_to_yaml
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.repocard_data import eval_results_to_model_index
-from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
-from captionbias.hub.markdown import fixed
-from captionbias.hub.scores import METRICS, TASKS, Results, Score
+from captionbias.hub.markdown import interval_text, line_break
+from captionbias.hub.scores import METRICS, Results, tasks_in
+from captionbias.metrics.catalogue import TASKS, Score
 from captionbias.text.markdown import one_line
 
 FRAMEWORK = "captionbias"
-# By this name our result is found again in a model index.
-TASK_NAME = "Societal bias of the captions (captionbias)"
+TASK_NAME = "Societal bias of the captions (captionbias)"  # by which our result is found again in a model index
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_USER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 class Source(NamedTuple):
-    """Where the results were measured: a link, what it is called, and whose it is on the Hub."""
+    """Where the results were measured: a link, its name, and its user on the Hub; all None without a link."""
 
-    url: str
-    name: str
+    url: str | None = None
+    name: str | None = None
     user: str | None = None
 
 
-def entries_of(results: Results, dataset: str, revision: str | None, date: str, source: Source | None) -> str:
+def entries_of(results: Results, dataset: str, revision: str | None, date: str, source: Source) -> str:
     """The text of `.eval_results/captionbias.yaml`: an entry for each task that the results hold."""
     entries = [
         EvalResultEntry(
@@ -43,14 +45,14 @@ def entries_of(results: Results, dataset: str, revision: str | None, date: str, 
             value=_value(results, score),
             dataset_revision=revision,
             date=date,
-            source_url=source.url if source else None,
-            source_name=source.name if source else None,
-            source_user=source.user if source else None,
+            source_url=source.url,
+            source_name=source.name,
+            source_user=source.user,
             notes=_notes(results, score),
         )
-        for task, score in _tasks_in(results).items()
+        for task, score in tasks_in(results).items()
     ]
-    return dumped(eval_result_entries_to_yaml(entries))
+    return _dumped(eval_result_entries_to_yaml(entries))
 
 
 def dated_as_before(text: str, before: str) -> str:
@@ -59,20 +61,16 @@ def dated_as_before(text: str, before: str) -> str:
     >>> dated_as_before("- {value: 1.0, date: '2026-02-01'}", "- {value: 1.0, date: '2026-01-01'}")
     "- {value: 1.0, date: '2026-01-01'}"
     """
-    try:
-        old = yaml.safe_load(before)
-    except yaml.YAMLError:
-        return text
-    return before if _undated(old) == _undated(yaml.safe_load(text)) else text
+    with suppress(yaml.YAMLError, TypeError, AttributeError):  # what is there may be anything
+        undated = [
+            [{key: value for key, value in entry.items() if key != "date"} for entry in yaml.safe_load(entries)]
+            for entries in (text, before)
+        ]
+        return before if undated[0] == undated[1] else text
+    return text
 
 
-def _undated(entries: Any) -> Any:
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return None
-    return [{key: value for key, value in entry.items() if key != "date"} for entry in entries]
-
-
-def index_result(results: Results, dataset: str, revision: str | None, source: Source | None) -> dict[str, Any]:
+def index_result(results: Results, dataset: str, revision: str | None, source: Source) -> dict[str, Any]:
     """The same scores as one result of a card's `model-index`."""
     found = [
         EvalResult(
@@ -85,37 +83,91 @@ def index_result(results: Results, dataset: str, revision: str | None, source: S
             metric_name=score.label,
             metric_value=_value(results, score),
             metric_args={"signature": one_line(results[score.metric]["signature"])},
-            source_url=source.url if source else None,
-            source_name=source.name if source else None,
+            source_url=source.url,
+            source_name=source.name,
         )
-        for task, score in _tasks_in(results).items()
+        for task, score in tasks_in(results).items()
     ]
     (model,) = eval_results_to_model_index("", found)
     (result,) = model["results"]
     return dict(result)
 
 
-def _tasks_in(results: Results) -> dict[str, Score]:
-    return {task: score for task, score in TASKS.items() if score.key in results.get(score.metric, {})}
+def put_result(card: str, result: dict[str, Any], model: str) -> str:
+    r"""A card with this result in the `model-index` of its front matter, in place of the one of the same task name.
+
+    huggingface_hub reads and writes the front matter. What others wrote there keeps its content, but not its
+    formatting: comments, quotes and anchors go. The text after the front matter stays as it is, byte for byte. A card
+    that has the result already is not changed at all.
+
+    Args:
+        card: the whole text, with or without front matter.
+        result: what `index_result` returns.
+        model: what the model is called if the card has no model index yet.
+
+    Raises:
+        ValueError: front matter that is not a YAML mapping, or a model index that is not a list of models with results.
+
+    >>> print(put_result("# Card", {"task": {"type": "image-to-text", "name": "Bias"}, "metrics": []}, "nic"))
+    ---
+    model-index:
+    - name: nic
+      results:
+      - task:
+          type: image-to-text
+          name: Bias
+        metrics: []
+    ---
+    # Card
+    """
+    newline = line_break(card)
+    try:
+        # RepoCard logs a warning for a card without front matter.
+        parsed = RepoCard(card if card.lstrip().startswith("---") else newline.join(["---", "{}", "---", card]))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"the front matter is not a YAML mapping ({one_line(str(error))}): correct it first"
+        ) from error
+    before = parsed.data.get("model-index")
+    index = copy.deepcopy(before) or [{"name": one_line(model), "results": []}]
+    try:
+        for entry in index:
+            entry["results"] = list(entry.get("results") or [])
+        places = [
+            (entry["results"], place)
+            for entry in index
+            for place, other in enumerate(entry["results"])
+            if (other.get("task") or {}).get("name") == result["task"]["name"]
+        ]
+    except (TypeError, AttributeError) as error:
+        raise ValueError("model-index must be a list of models with results: correct it, or remove it") from error
+    if places:
+        results, place = places[0]
+        results[place] = result
+    else:
+        index[0]["results"].append(result)
+    if index == before:
+        return card
+    parsed.data["model-index"] = index
+    # Its own to_yaml leaves out keys without a value, and strips blanks that belong to a value.
+    front = yaml_dump(vars(parsed.data), sort_keys=False, line_break=newline)
+    return f"---{newline}{front}---{newline}{parsed.text}"
 
 
 def _value(results: Results, score: Score) -> float:
-    return float(results[score.metric][score.key]) + 0.0  # adding 0 takes the sign off -0
+    return float(results[score.metric][score.key]) + 0.0  # adding 0 turns -0 into 0
 
 
 def _notes(results: Results, score: Score) -> str:
     result = results[score.metric]
-    low, high = f"{score.key}_ci_low", f"{score.key}_ci_high"
-    interval = ""
-    if low in result:
-        interval = f"95% interval [{fixed(result[low], score.digits)}, {fixed(result[high], score.digits)}]; "
-    return f"{interval}{one_line(result['signature'])}"
+    interval = interval_text(result, score)
+    return (f"95% interval {interval}; " if interval else "") + one_line(result["signature"])
 
 
 def benchmark(name: str, description: str, metrics: Sequence[str] | None = None) -> str:
     """The text of `eval.yaml`, which makes a dataset on the Hub a benchmark that captioners' results can name.
 
-    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which people are asked to add to.
+    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
 
     Args:
         name: what the benchmark is called.
@@ -136,32 +188,37 @@ def benchmark(name: str, description: str, metrics: Sequence[str] | None = None)
     wanted = METRICS if metrics is None else metrics
     for row, metric in enumerate(wanted):
         if metric not in METRICS:
-            raise ValueError(f"metrics[{row}] is {metric!r}, which is no metric here: choose from {', '.join(METRICS)}")
+            raise ValueError(f"metrics[{row}] is {metric!r}, not a metric: choose from {', '.join(METRICS)}")
     if not wanted:
         raise ValueError(f"metrics is empty: choose from {', '.join(METRICS)}")
     texts = {"name": one_line(name), "description": one_line(description)}
     for argument, text in texts.items():
         if not text:
-            raise ValueError(f"{argument} is empty: the Hub shows it, so give a few words")
+            raise ValueError(f"{argument} is empty: the Hub shows it, so write a few words")
     tasks = [{"id": task} for task, score in TASKS.items() if score.metric in wanted]
-    return dumped({**texts, "evaluation_framework": FRAMEWORK, "tasks": tasks})
+    return _dumped({**texts, "evaluation_framework": FRAMEWORK, "tasks": tasks})
 
 
-def dumped(content: Any) -> str:
-    """YAML in the order given, with no text folded over lines."""
+def _dumped(content: Any) -> str:
+    """YAML in the order of the content, with no text folded over lines."""
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
-def check_dataset(dataset: str, revision: str | None) -> None:
-    """Raise a ValueError unless these name a dataset on the Hub and a commit of it."""
+def check_repo(argument: str, repo: str) -> None:
+    """Raise a ValueError unless this is the OWNER/NAME of a repository on the Hub."""
     try:
-        validate_repo_id(dataset)
-    except HFValidationError as error:
-        raise ValueError(f"dataset is {dataset!r}: give its OWNER/NAME on the Hub ({error})") from error
-    if dataset.count("/") != 1:
-        raise ValueError(f"dataset is {dataset!r}: give its OWNER/NAME on the Hub")
+        validate_repo_id(repo)
+        if repo.count("/") == 1:
+            return
+    except HFValidationError:
+        pass
+    raise ValueError(f"{argument} is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")
+
+
+def check_revision(revision: str | None) -> None:
+    """Raise a ValueError unless this is a commit of a dataset, or None."""
     if revision is not None and not _COMMIT.fullmatch(revision):
-        raise ValueError(f"dataset_revision is {revision!r}: give the 40 hexadecimal digits of a commit")
+        raise ValueError(f"dataset_revision is {revision!r}: write the 40 hexadecimal digits of a commit")
 
 
 def checked_date(date: str | None) -> str:
@@ -172,10 +229,10 @@ def checked_date(date: str | None) -> str:
         with suppress(ValueError):
             datetime.fromisoformat(date.removesuffix("Z"))
             return date
-    raise ValueError(f"date is {date!r}: give one such as 2026-01-31 or 2026-01-31T12:00:00Z")
+    raise ValueError(f"date is {date!r}: write one such as 2026-01-31 or 2026-01-31T12:00:00Z")
 
 
-def checked_source(url: str | None, name: str | None, user: str | None) -> Source | None:
+def checked_source(url: str | None, name: str | None, user: str | None) -> Source:
     """Where results were measured, if a link says so.
 
     >>> checked_source("https://example.org/run", None, None)
@@ -184,10 +241,10 @@ def checked_source(url: str | None, name: str | None, user: str | None) -> Sourc
     if url is None:
         if name is not None or user is not None:
             raise ValueError("source_url is missing: the Hub shows a source's name and user with a link only")
-        return None
+        return Source()
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or one_line(url).replace(" ", "") != url:
-        raise ValueError(f"source_url is {url!r}: give a link that begins with https://")
-    if user is not None and not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", user):
-        raise ValueError(f"source_user is {user!r}: give the name of a user or an organisation on the Hub")
+        raise ValueError(f"source_url is {url!r}: write a link that begins with https://")
+    if user is not None and not _USER.fullmatch(user):
+        raise ValueError(f"source_user is {user!r}: write the name of a user or an organisation on the Hub")
     return Source(url, one_line(FRAMEWORK if name is None else name), user)

@@ -1,4 +1,4 @@
-"""The section of a card with the scores, and its place in the card."""
+"""The section of a card that holds the scores, and its place in the card."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from captionbias.hub.scores import Results, Score, scores_in
+from captionbias.hub.scores import Results, interval_keys, scores_in
+from captionbias.metrics.catalogue import Score
+from captionbias.report.wording import fixed
 from captionbias.text.markdown import code, escaped
 
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
-NOTHING = "-"
 _MARKER = re.compile(r"<!--\s*captionbias:\s*(begin|end)\s*-->")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def line_break(text: str) -> str:
-    r"""How this text breaks its lines: as it breaks the first.
+    r"""The line break that a text uses first: a carriage return with a line feed, or a line feed.
 
     >>> line_break("one\r\ntwo\n")
     '\r\n'
     """
-    found = _LINE_BREAK.search(text)
+    found = re.search(r"\r?\n", text)
     return found[0] if found else "\n"
 
 
 def dataset_section(results: Results) -> str:
-    """The section of a dataset card: what the human captions tell, without the markers; lines end in line feeds."""
-    about = "How much the human captions tell of a protected attribute beyond the words that name it."
+    """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
+    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
     return _section(about, results, scores_in(results, human=True))
 
 
@@ -56,7 +57,7 @@ def _section(about: str, results: Results, scores: list[Score]) -> str:
         "| :--- | ---: | :--- |",
         *(f"| {score.label} | {_value(results[score.metric], score)} |" for score in scores),
         "",
-        "What the scores say:",
+        "What the scores mean:",
         "",
         *(f"- {'; '.join(labels)}: {meaning}" for meaning, labels in meanings.items()),
         "",
@@ -70,21 +71,16 @@ def _section(about: str, results: Results, scores: list[Score]) -> str:
 
 
 def _value(result: Mapping[str, Any], score: Score) -> str:
-    """The cells behind the label."""
+    """The cells after the label."""
     if score.key not in result:
-        return f"undefined | {NOTHING}"
-    bounds = [f"{score.key}_ci_{end}" for end in ("low", "high")]
-    interval = f"[{', '.join(fixed(result[key], score.digits) for key in bounds)}]" if bounds[0] in result else NOTHING
-    return f"{fixed(result[score.key], score.digits)} | {interval}"
+        return "undefined | -"
+    return f"{fixed(result[score.key], score.digits)} | {interval_text(result, score) or '-'}"
 
 
-def fixed(number: float, digits: int) -> str:
-    """A number with so many digits behind the point.
-
-    >>> fixed(-0.0001, 3)
-    '0.000'
-    """
-    return f"{round(number, digits) + 0.0:.{digits}f}"  # adding 0 takes the sign off -0
+def interval_text(result: Mapping[str, Any], score: Score) -> str | None:
+    """A score's 95% interval, such as "[-1.0, 3.5]"; None if the result has none."""
+    keys = interval_keys(score.key)
+    return f"[{', '.join(fixed(result[key], score.digits) for key in keys)}]" if keys[0] in result else None
 
 
 def _measured(result: Mapping[str, Any], human: bool) -> str:
@@ -97,35 +93,27 @@ def _measured(result: Mapping[str, Any], human: bool) -> str:
     return f"{details['images']:,} images ({counts}){aligned}; signature {code(result['signature'])}"
 
 
-def put_section(card: str, section: str, start: int = 0) -> str:
-    r"""A card with this section between its markers: where it stood, else at the end.
+def put_section(card: str, section: str) -> str:
+    r"""A card with this section between its markers: where an earlier one is, else at the end.
 
     Args:
         card: the whole text.
         section: lines that end in line feeds; the card gets them with its own line breaks.
-        start: where the text behind the front matter begins.
 
     Raises:
-        ValueError: the markers behind `start` are not one pair in order.
+        ValueError: the markers are not one pair in order.
 
     >>> put_section("# Card", "Bias.")
     '# Card\n\n<!-- captionbias: begin -->\nBias.\n<!-- captionbias: end -->\n'
     """
     newline = line_break(card)
     text = newline.join([BEGIN, *section.split("\n"), END])
-    markers = list(_MARKER.finditer(card, start))
+    markers = list(_MARKER.finditer(card))
     if not markers:
-        return card + _gap(card, newline) + text + newline
+        breaks_at_the_end = len(_LINE_BREAK.findall(card, len(card.rstrip("\r\n"))))
+        return card + (newline * max(0, 2 - breaks_at_the_end) if card else "") + text + newline
     if [marker[1] for marker in markers] != ["begin", "end"]:
-        lines = ", ".join(
-            f"{marker[1]} in line {len(_LINE_BREAK.findall(card, 0, marker.start())) + 1}" for marker in markers
-        )
+        lines = ", ".join(f"{mark[1]} in line {len(_LINE_BREAK.findall(card[: mark.start()])) + 1}" for mark in markers)
         raise ValueError(f"the markers of captionbias are {lines}: keep one {BEGIN} and one {END} after it, or none")
     begin, end = markers
     return card[: begin.start()] + text + card[end.end() :]
-
-
-def _gap(card: str, newline: str) -> str:
-    """What makes an empty line between this text and what follows."""
-    ended = len(_LINE_BREAK.findall(card, len(card.rstrip("\r\n"))))
-    return newline * (2 - min(ended, 2)) if card else ""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import datasets
@@ -16,7 +15,6 @@ import evaluate
 from filelock import FileLock
 
 import captionbias
-from captionbias.captions import check_captions
 from captionbias.captions.values import as_list, is_column
 
 FEATURES = datasets.Features(
@@ -28,27 +26,51 @@ FEATURES = datasets.Features(
 )
 # What the metrics that take labels have instead of captions, beside attributes and tasks.
 LABELS = ("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks")
+ARGUMENTS = """\
+Args:
+    predictions (list of str): one model caption for each image.
+    references (list of list of str): one or more human captions for each image.
+    attributes (list of str): the label of the protected attribute for each image, of two or more values.
+    tasks (list of list of str, optional): the objects or activities in each image. Metrics that use tasks take those
+        that any of its human captions names when they are left out.
+    details (bool): whether to add nested tables under "details".
+    Further options as in `captionbias.metrics.{metric}`.
+"""
 
 
 class CaptionMetric(evaluate.Metric):
     """Base of the metric modules: one schema, either side optional, the library's errors, no captions left on disk.
 
-    Labels instead of captions are no part of the schema: they pass through `compute` to the library as they are.
-    A subclass gives `_info`, with `features=FEATURES`, and `_score`, the library's function.
+    Labels instead of captions are not part of the schema: they pass through `compute` to the library as they are.
+    A subclass has the library's function as `_score`, the `_citation` of the paper and its `_url`. Its docstring says
+    what it measures, and under "Args:" and the titles after it what is not in `ARGUMENTS`.
     """
 
     _score: Callable[..., dict[str, Any]]
+    _citation: str
+    _url: str
 
-    # What evaluate.Metric holds between the calls, and does not declare.
+    # What evaluate.Metric has and does not declare.
     writer: Any
-    buf_writer: Any
-    data: Any
     cache_file_name: str | None
     filelock: Any
-    file_paths: list[str] | None
-    filelocks: list[Any] | None
 
-    _given_sides: list[str]  # of predictions and references, those that the rows in `writer` have
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._added: dict[str, list[Any]] = {}  # columns of equal length
+        super().__init__(*arguments, **options)
+
+    def __len__(self) -> int:
+        return len(self._added.get("attributes", []))
+
+    def _info(self) -> evaluate.MetricInfo:
+        description, _, usage = inspect.cleandoc(self.__doc__ or "").partition("\n\nArgs:\n")
+        return evaluate.MetricInfo(
+            description=description,
+            citation=self._citation,
+            inputs_description=ARGUMENTS.format(metric=self._score.__name__) + usage,
+            features=FEATURES,
+            reference_urls=[self._url],
+        )
 
     def compute(
         self,
@@ -59,7 +81,7 @@ class CaptionMetric(evaluate.Metric):
         tasks: Any = None,
         **options: Any,
     ) -> dict[str, Any] | None:
-        """Score the captions given here together with those added before, or labels.
+        """Score these captions together with those added before, or labels.
 
         `tasks` have one row for each image, those added before included. With several processes each gives its own
         captions and process 0 the tasks of all, in the order of the processes; process 0 returns the result, the
@@ -69,32 +91,24 @@ class CaptionMetric(evaluate.Metric):
         Raises:
             ValueError: on bad input, naming the argument and the first offending row. All rows are then forgotten.
         """
-        self.file_paths = self.filelocks = None  # those of an earlier compute belong to whoever took them since
         captions: dict[str, Any] = {"predictions": predictions, "references": references, "attributes": attributes}
-        labels = [name for name in LABELS if options.get(name) is not None]
-        without_captions = predictions is None and references is None and attributes is not None
+        several = self.num_process > 1
         try:
-            if labels and self.num_process > 1:
+            labels = [name for name in LABELS if options.get(name) is not None]
+            if labels and (several or self._added):
                 raise ValueError(
-                    f"{labels[0]}: labels are not collected from {self.num_process} processes; gather them yourself "
-                    "and compute in one process, with a module that was loaded without num_process"
+                    f"{labels[0]}: labels do not go with captions added before, or with several processes: gather them "
+                    "yourself, and compute in one process with a new module"
                 )
-            if self.writer is None and self.num_process == 1 and (labels or without_captions):
-                return self._score(**captions, tasks=tasks, **options)
-            # Captions added before and labels: the library refuses them together, whatever `attributes` are.
-            if not labels and any(column is not None for column in captions.values()):
-                if self.writer is None and self.num_process == 1:
-                    check_captions(**captions, tasks=tasks)
-                self.add_batch(**captions)
-            if self.writer is None:
-                raise ValueError(
-                    "there are no captions to score: give compute predictions, references and attributes, "
-                    "or add them first with add_batch"
-                )
-            return super().compute(tasks=tasks, **options)  # type: ignore[no-any-return]
-        except BaseException:
-            self._forget_rows()
-            raise
+            if several or self._added:
+                if any(column is not None for column in captions.values()):
+                    self.add_batch(**captions)
+                captions = {**self._added}
+            if several:
+                return self._compute_together(captions, tasks=tasks, **options)
+            return self._score(**captions, tasks=tasks, **options)
+        finally:
+            self._added.clear()
 
     def add_batch(
         self,
@@ -106,22 +120,23 @@ class CaptionMetric(evaluate.Metric):
         """Keep a batch of images for `compute`; leave out predictions or references to score one side.
 
         Raises:
-            ValueError: on anything but strings, naming the argument and the first offending row of this batch, or when
-                a side is left out that earlier batches had, or the other way round. The batch is then not kept. What
-                can only be judged over all images, `compute` checks.
+            ValueError: on anything but strings, naming the argument and the first offending row of this batch; on
+                columns that differ in length; or when a side is left out that earlier batches had, or the other way
+                round. The batch is then not kept. What can only be judged over all images, `compute` checks.
         """
-        sides: dict[str, Any] = {"predictions": predictions, "references": references}
-        given = {name: column for name, column in sides.items() if column is not None}
-        if self.writer is not None and list(given) != self._given_sides:
+        sides = {"predictions": predictions, "references": references}
+        present = {name: column for name, column in sides.items() if column is not None} | {"attributes": attributes}
+        if self._added and present.keys() != self._added.keys():
             raise ValueError(
-                f"this batch has {' and '.join(given) or 'no captions'}, those before had "
-                f"{' and '.join(self._given_sides)}: give the same arguments with every batch"
+                f"this batch has {' and '.join(present)}, those before had {' and '.join(self._added)}: "
+                "give the same arguments with every batch"
             )
-        batch = {name: _rows(name, column) for name, column in {**given, "attributes": attributes}.items()}
-        self._given_sides = list(given)
-        # evaluate stores every column of the schema: placeholders stand for the side left out, until `_compute`.
-        n = len(batch["attributes"])
-        super().add_batch(**{"predictions": [""] * n, "references": [[]] * n, **batch})
+        batch = {name: _rows(name, column) for name, column in present.items()}
+        for name, rows in batch.items():
+            if len(rows) != len(batch["attributes"]):
+                raise ValueError(f"{name} has {len(rows)} rows and attributes has {len(batch['attributes'])} rows")
+        for name, rows in batch.items():
+            self._added.setdefault(name, []).extend(rows)
 
     def add(
         self, *, prediction: str | None = None, reference: Sequence[str] | None = None, attributes: str | None = None
@@ -137,19 +152,32 @@ class CaptionMetric(evaluate.Metric):
             attributes=None if attributes is None else [attributes],
         )
 
-    def _compute(
-        self, *, predictions: list[str], references: list[list[str]], attributes: list[str], **options: Any
-    ) -> dict[str, Any]:
-        sides = {"predictions": predictions, "references": references}
-        if self.num_process > 1 and "distributed" in inspect.signature(self._score).parameters:
-            options.setdefault("distributed", False)  # evaluate has brought all captions here: this process measures
-        return self._score(**{name: sides[name] for name in self._given_sides}, attributes=attributes, **options)
+    def _compute_together(self, captions: dict[str, Any], **options: Any) -> dict[str, Any] | None:
+        """Bring the captions of all processes to process 0, through evaluate's files, and score them there."""
+        if not captions:
+            raise ValueError("there are no captions to score: every process gives some, to add_batch or compute")
+        self.file_paths = self.filelocks = None  # those of an earlier compute belong to whoever took them since
+        try:
+            # evaluate stores every column of the schema: placeholders stand for the side left out, until `_compute`.
+            n = len(captions["attributes"])
+            super().add_batch(**{"predictions": [""] * n, "references": [[]] * n, **captions})
+            return super().compute(columns=[*captions], **options)  # type: ignore[no-any-return]
+        except BaseException:
+            self._remove_files()
+            raise
 
-    def _forget_rows(self) -> None:
+    def _compute(self, *, columns: list[str], **options: Any) -> dict[str, Any]:
+        if "distributed" in inspect.signature(self._score).parameters:
+            options.setdefault("distributed", False)  # evaluate has brought all captions here: this process measures
+        return self._score(
+            **{name: value for name, value in options.items() if name in columns or name not in FEATURES}
+        )
+
+    def _remove_files(self) -> None:
         """Close and delete what evaluate leaves open or on disk when `compute` fails."""
         if self.writer is not None:
             self.writer.close()
-        self.writer = self.buf_writer = self.data = None
+        self.writer = self.data = None
         # evaluate moves its own file and lock to the lists, beside those of other processes, once it has read them all.
         for path in self.file_paths or filter(None, [self.cache_file_name]):
             Path(path).unlink(missing_ok=True)
@@ -159,21 +187,21 @@ class CaptionMetric(evaluate.Metric):
 
 
 def _rows(argument: str, column: Any) -> list[Any]:
-    """A column as the schema has it; evaluate itself would turn None, numbers and lists into strings without a word."""
+    """A column as the schema has it; evaluate would silently turn None, numbers and lists into strings."""
     nested = argument == "references"
     rows = as_list(argument, column)
     for row, value in enumerate(rows):
         texts = value if nested else [value]
         if not (is_column(texts) and all(isinstance(text, str) for text in texts)):
             wanted = "a list of strings" if nested else "a string"
-            raise ValueError(f"{argument}[{row}] is {reprlib.repr(value)}: give {wanted}")
+            raise ValueError(f"{argument}[{row}] is {reprlib.repr(value)}: it must be {wanted}")
     return list(map(list, rows)) if nested else rows
 
 
 def install_metrics(names: Sequence[str] | None = None, cache: Path | None = None) -> list[Path]:
     """Put metric modules where `evaluate` looks them up, so that `evaluate.load("lic")` works anywhere, also offline.
 
-    A version installed before is replaced. Processes may call this at the same time.
+    A version installed before is replaced. Several processes may call this at once.
 
     Args:
         names: the metrics; all of this package's when None.
@@ -219,7 +247,7 @@ def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
     wanted = available if names is None else names
     for row, name in enumerate(wanted):
         if name not in available:
-            raise ValueError(f"names[{row}] is {name!r}, which is no metric here: choose from {', '.join(available)}")
+            raise ValueError(f"names[{row}] is {name!r}, not a metric: choose from {', '.join(available)}")
     return [source / name for name in wanted]
 
 
@@ -235,18 +263,14 @@ def _install(script: Path, root: Path) -> Path:
             (package / "__init__.py").touch()
         current = installed.is_file() and installed.read_bytes() == code
         # evaluate loads whichever version is newest and fails on a half-written one: whole folders move in and out.
-        outgoing = [folder for folder in versions.iterdir() if len(folder.name) == 64]
-        work = Path(tempfile.mkdtemp(dir=versions))
-        try:
-            for folder in outgoing:
-                if not (current and folder == version):
-                    folder.rename(work / folder.name)
+        with TemporaryDirectory(dir=versions) as scratch:
+            for folder in versions.iterdir():
+                if len(folder.name) == 64 and not (current and folder == version):
+                    folder.rename(Path(scratch, folder.name))
             if not current:
-                new = work / "new"
+                new = Path(scratch, "new")
                 new.mkdir()
                 (new / "__init__.py").touch()
                 (new / script.name).write_bytes(code)
                 new.rename(version)
-        finally:
-            shutil.rmtree(work)
     return installed

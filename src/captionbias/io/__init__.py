@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, and the formats that results are written in."""
+"""Files: the one way to write one whole, the store of what is kept, and the formats of results."""

@@ -1,4 +1,4 @@
-"""Files that people named, written whole or not at all."""
+"""The one way to write a file: whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,20 +14,26 @@ from uuid import uuid4
 def check_writable(path: Path) -> None:
     """Raise before the work what `replacing` would raise after it."""
     with _explained(path):
-        _check_target(path)
-        part = _part(path)
+        part = _part(_target(path))
         part.touch()
         part.unlink()
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a text as UTF-8 with the line breaks that it has; errors as `replacing`."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """The name of a file to write, which takes the place of `path` when all is written; if that fails, none is left.
+    """The name of a file to write, which takes the place of `path`, a user's file, when all is written.
 
-    A link stays, and what it points to is replaced; a file that was there leaves its mode to the new one.
+    If that fails, nothing changes. A link stays, and what it points to is replaced; a file that was there leaves its
+    mode to the new one.
 
     Raises:
-        ValueError: the folder does not exist or cannot be written to, or the path is no file's.
+        ValueError: the folder does not exist or cannot be written to, or what is there is not a file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -36,31 +42,36 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     (Path(folder) / "a.txt").read_text(), os.listdir(folder)
     ('whole', ['a.txt'])
     """
-    part = _part(path)
     with _explained(path):
-        _check_target(path)
-        try:
+        target = _target(path)
+        with written_whole(target) as part:
             yield part
             with suppress(FileNotFoundError):
-                shutil.copymode(_target(path), part)
-            part.replace(_target(path))
-        finally:
-            with suppress(OSError):
-                part.unlink()
+                shutil.copymode(target, part)
 
 
-def _check_target(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        if not stat.S_ISREG(_target(path).stat().st_mode):
-            raise FileExistsError(0, "what has that name is no file")
-
-
-def _target(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """As `replacing`, for files of our own making: raises `OSError` as it is. Only a kill leaves a part behind."""
+    part = _part(path)
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def _part(path: Path) -> Path:
-    return _target(path).with_name(f".captionbias-{uuid4().hex}.part")
+    return path.with_name(f".captionbias-{uuid4().hex}.part")
+
+
+def _target(path: Path) -> Path:
+    target = Path(os.path.realpath(path))
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(target.stat().st_mode):
+            raise FileExistsError(0, "what has that name is not a file")
+    return target
 
 
 @contextmanager

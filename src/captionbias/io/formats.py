@@ -1,4 +1,4 @@
-"""Results as files, written whole or not at all."""
+"""Results as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -7,29 +7,26 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from captionbias.io.files import replacing
-
-if TYPE_CHECKING:
-    from captionbias.report.views import Grid
+from captionbias.io.files import write_text
 
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
-    """Write a result as JSON, whole or not at all; what is undefined becomes null.
+    """Write a result as JSON, whole or not at all; undefined numbers become null.
 
     Raises:
-        ValueError: the folder does not exist or cannot be written to, or the path is no file's.
+        ValueError: the folder does not exist or cannot be written to, or what is there is not a file.
     """
     write_text(json_text(content, indent=2) + "\n", path)
 
 
 def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
-    """A result as JSON; what is undefined becomes null.
+    """A result as JSON; undefined numbers become null.
 
     >>> json_text({"lic": float("nan")})
     '{"lic": null}'
@@ -37,28 +34,20 @@ def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
     return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def csv_text(grid: Grid) -> str:
+def csv_text(header: Iterable[str], rows: Iterable[Sequence[str | float | None]]) -> str:
     r"""A table as CSV. No spreadsheet takes a text in it for a formula: what could be one gets a quote before it.
 
-    >>> from captionbias.report.views import Column, Grid
-    >>> csv_text(Grid("", (Column("task"), Column("adds", ".2f")), [["=cmd()", -0.125], ["knife", None]]))
+    >>> csv_text(["task", "adds"], [["=cmd()", -0.125], ["knife", None]])
     "task,adds\r\n'=cmd(),-0.125\r\nknife,\r\n"
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # with another, a lone \r in a cell would begin a row
-    writer.writerow([_no_formula(column.name) for column in grid.columns])
-    writer.writerows([_no_formula(cell) for cell in row] for row in grid.rows)
+    writer.writerows([_no_formula(cell) for cell in row] for row in (header, *rows))
     return text.getvalue()
 
 
 def _no_formula(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a file whole or not at all; errors as `write_json`."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8", newline="")
 
 
 def _plain(value: Any) -> Any:

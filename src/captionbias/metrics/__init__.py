@@ -1,4 +1,9 @@
-"""One small file a metric."""
+"""The metrics, one small file each.
+
+A metric is a function of captions (or labels) that returns a flat dict; its `measure` returns the `Measurement`.
+"""
+
+from typing import Any
 
 from captionbias.metrics.ba_mals import ba_mals
 from captionbias.metrics.dbac import dbac
@@ -7,13 +12,41 @@ from captionbias.metrics.dpa import dpa
 from captionbias.metrics.gender_error import gender_error
 from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.lic import lic
+from captionbias.metrics.measurement import Measurement, Metric
 from captionbias.metrics.multi_directional_ba import multi_directional_ba
 
+_METRICS: tuple[Metric[Any], ...] = (
+    dbac,
+    lic,
+    directional_ba,
+    multi_directional_ba,
+    ba_mals,
+    dpa,
+    label_leakage,
+    gender_error,
+)
+
+
+def find_metric(name: str) -> Metric[Any]:
+    """The metric of that name; ValueError names those there are.
+
+    >>> find_metric("lic") is lic
+    True
+    """
+    for metric in _METRICS:
+        if metric.name == name:
+            return metric
+    raise ValueError(f"metric {name!r} is unknown; choose one of {', '.join(metric.name for metric in _METRICS)}")
+
+
 __all__ = [
+    "Measurement",
+    "Metric",
     "ba_mals",
     "dbac",
     "directional_ba",
     "dpa",
+    "find_metric",
     "gender_error",
     "label_leakage",
     "lic",

@@ -8,19 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.metrics.inputs import note
-from captionbias.metrics.label_inputs import Labelled, Named
-from captionbias.metrics.pair_counts import PairCounts
+from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, Named
+from captionbias.metrics.pair_counts import PairCounts, in_parts
 from captionbias.scores.cooccurrence import association, directional
-from captionbias.statistics.intervals import Floats
-from captionbias.text.tokens import Flags, Integers
 
 Expand = Callable[[Flags], Flags]
-
-NO_TASKS = (
-    "references: no human caption names a task of task_lexicon, so the images show none; give tasks, or the words that "
-    "these captions use as task_lexicon"
-)
+CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +23,12 @@ class Direction:
     """One direction's pairs in the data and in predictions, the last row and column of each table for totals.
 
     A row is an image, or one of its captions: from A to T the image's attribute value with the task named, from T to A
-    the value named with the image's task. `given`: where what is given has its totals.
+    the value named with the image's task. `condition`: where what is conditioned on has its totals.
     """
 
     data: PairCounts
     predicted: PairCounts
-    given: tuple[slice, slice]
-
-
-GIVEN = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}
+    condition: tuple[slice, slice]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,35 +47,40 @@ class Pairs:
     kept: tuple[Integers, Integers]
 
     @classmethod
-    def of(cls, labels: Labelled, groups: Integers, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
+    def of(cls, labels: ImageLabels, groups: Integers, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
         """Count them. `expand` makes flags of shape `(rows, tasks)` of those of the labels' own tasks."""
         shape = len(labels.attributes) + 1, len(tasks) + 1
+        shown, human = labels.shown, labels.human
+        predicted = {"a_to_t": labels.predicted_tasks, "t_to_a": labels.predicted_attributes}
         directions = {
-            name: Direction(PairCounts(groups, *shape), PairCounts(groups, *shape), given)
-            for name, given in GIVEN.items()
+            name: Direction(PairCounts(groups, *shape), PairCounts(groups, *shape), CONDITIONS[name])
+            for name, flags in predicted.items()
+            if flags is not None
         }
-        images, showing, told = np.zeros(shape[0] - 1, np.int64), np.zeros(shape[1] - 1, np.int64), set()
-        for block in labels.blocks():
-            values, present = block.shown.attributes, expand(block.shown.tasks)
-            images += values.sum(axis=0)
+        # From captions, the data are what people name, each human caption a row; from labels, what images show.
+        data = shown if human is None else human
+        showing = np.zeros(shape[1] - 1, np.int64)
+        for part in in_parts(len(labels)):
+            values, present = shown.attributes[part], expand(shown.tasks[part])
             showing += present.sum(axis=0)
-            image, human = block.shown.image, block.human
-            # Of captions, the data are what people name, each human caption a row; of labels, what images show.
-            of_image = slice(None) if human is None else human.image - image[0]
-            rows = image[of_image]
-            if block.predicted_tasks is not None:
-                named = present if human is None else expand(human.tasks)
-                directions["a_to_t"].data.add(rows, *with_totals(values[of_image], named))
-                directions["a_to_t"].predicted.add(image, *with_totals(values, expand(block.predicted_tasks)))
-                told.add("a_to_t")
-            if block.predicted_attributes is not None:
-                named = values if human is None else human.attributes
-                directions["t_to_a"].data.add(rows, *with_totals(named, present[of_image]))
-                directions["t_to_a"].predicted.add(image, *with_totals(block.predicted_attributes, present))
-                told.add("t_to_a")
+            if labels.predicted_tasks is not None:
+                named = expand(labels.predicted_tasks[part])
+                directions["a_to_t"].predicted.add(shown.image[part], *with_totals(values, named))
+            if labels.predicted_attributes is not None:
+                named = labels.predicted_attributes[part]
+                directions["t_to_a"].predicted.add(shown.image[part], *with_totals(named, present))
+        for part in in_parts(len(data.image)):
+            image = data.image[part]
+            if "a_to_t" in directions:
+                values = shown.attributes[image]
+                directions["a_to_t"].data.add(image, *with_totals(values, expand(data.tasks[part])))
+            if "t_to_a" in directions:
+                present = expand(shown.tasks[image])
+                directions["t_to_a"].data.add(image, *with_totals(data.attributes[part], present))
+        images = shown.attributes.sum(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
-            np.flatnonzero(counts) if labels.of_captions else np.arange(len(counts)) for counts in (images, showing)
+            np.flatnonzero(counts) if labels.from_captions else np.arange(len(counts)) for counts in (images, showing)
         )
         if not len(tasks_kept):
             raise ValueError(NO_TASKS)
@@ -91,12 +88,12 @@ class Pairs:
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
             images[values_kept],
-            {name: direction for name, direction in directions.items() if name in told},
+            directions,
             _count_training(labels.training, expand) if labels.training else None,
             (values_kept, tasks_kept),
         )
 
-    def amplification(self, multiplicity: Floats | None) -> dict[str, Floats]:
+    def amplification(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `y * Delta` of each pair: shape `(values, tasks, replicates)`, nan where undefined."""
         found = {}
         for name, direction in self.directions.items():
@@ -104,20 +101,20 @@ class Pairs:
             known = data if self.training is None else self.training
             signs = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:])
             found[name] = directional(
-                signs, predicted[:-1, :-1], predicted[direction.given], data[:-1, :-1], data[direction.given]
+                signs, predicted[:-1, :-1], predicted[direction.condition], data[:-1, :-1], data[direction.condition]
             )
         return found
 
     def table(self) -> dict[str, list[dict[str, Any]]]:
         """One row a pair in each direction, the largest shares first; what is undefined is None."""
         tables = {}
-        for name, amplified in self.amplification(None).items():
+        for name, amplified in self.amplification().items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
             columns = {"share": shares, **self._columns(self.directions[name])}
             order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")
             tables[name] = [
                 {"attribute": self.attributes[value], "task": self.tasks[task]}
-                | {column: _plain(cells[value, task]) for column, cells in columns.items()}
+                | {column: plain_number(cells[value, task]) for column, cells in columns.items()}
                 for value, task in zip(*np.unravel_index(order, shares.shape), strict=True)
             ]
         return tables
@@ -126,9 +123,9 @@ class Pairs:
         """Of each pair: how often what is given occurs, how often both do, and the share of these in those."""
         columns: dict[str, Any] = {}
         for name, counts in (("", direction.data), ("predicted_", direction.predicted)):
-            table = self._kept(counts.of(None))[:, :, 0].astype(np.int64)
+            table = self._kept(counts.of())[:, :, 0].astype(np.int64)
             both = table[:-1, :-1]
-            given = np.broadcast_to(table[direction.given], both.shape)
+            given = np.broadcast_to(table[direction.condition], both.shape)
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns |= {f"{name}given": given, f"{name}both": both, f"{name}probability": both / given}
         return columns
@@ -136,7 +133,7 @@ class Pairs:
     def note_silence(self, notes: list[str]) -> None:
         """Predictions that name nothing, in another language than the lexicons', say."""
         for name, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
-            if name in self.directions and not self.directions[name].predicted.of(None)[:-1, :-1].any():
+            if name in self.directions and not self.directions[name].predicted.of()[:-1, :-1].any():
                 note(notes, f"predictions: no {what} is predicted for any image, so every pair reads as lost")
 
     def attribute_counts(self) -> dict[str, int]:
@@ -147,14 +144,15 @@ class Pairs:
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])
 
 
-def _plain(value: Any) -> int | float | None:
-    number = value.item()
+def plain_number(value: Any) -> int | float | None:
+    """An array's entry as Python's number; None where it is undefined."""
+    number: int | float = value.item()
     return None if number != number else number
 
 
-def data_source(labels: Labelled, references: object) -> dict[str, str]:
+def data_source(labels: ImageLabels) -> dict[str, str]:
     """What predictions are compared with, for a signature."""
-    return {"data": "images" if references is None else "references"} if labels.of_captions else {}
+    return {"data": "images" if labels.human is None else "references"} if labels.from_captions else {}
 
 
 def with_totals(values: Flags, tasks: Flags) -> tuple[Flags, Flags]:
@@ -167,4 +165,4 @@ def _count_training(training: Named, expand: Expand) -> Floats:
     tasks = expand(training.tasks)
     counts = PairCounts(np.zeros(len(tasks), np.int64), training.attributes.shape[1] + 1, tasks.shape[1] + 1)
     counts.add(training.image, *with_totals(training.attributes, tasks))
-    return counts.of(None)
+    return counts.of()

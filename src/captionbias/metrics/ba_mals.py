@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from captionbias.captions import check_captions
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.captions import Captions, as_captions
+from captionbias.metrics.amplified_pairs import plain_number
 from captionbias.metrics.frequent_words import frequent_words
-from captionbias.metrics.label_inputs import Labelled, read_labels
-from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
+from captionbias.metrics.label_inputs import ImageLabels, read_labels
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mals, shares
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource, load_lexicon
-from captionbias.text.tokens import Flags, Integers
-
-Counts = Callable[[Floats | None], Floats]
 
 
+@Metric
 def ba_mals(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -39,7 +40,7 @@ def ba_mals(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
     `b(a, t)` is the share of attribute value `a` among what names task `t` and any value: captions, or images. The
@@ -47,6 +48,7 @@ def ba_mals(
     tells no directions, and a task that leans to nobody cannot count.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions.
         references: `n` lists of human captions, each of which counts.
         attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and
@@ -54,21 +56,19 @@ def ba_mals(
         tasks: without captions, the same of the tasks that images show; with captions not used.
         predicted_attributes: without captions, the predicted values; `attributes` when None.
         predicted_tasks: without captions, the predicted tasks; `tasks` when None.
-        training_attributes: without captions, the labels of the images whose lean is amplified; `attributes` when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
+            of these images when None.
+        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
-        at_least: with `words`, in how many human captions a word stands with each attribute value.
-        tokenizer: `words` or `whitespace`.
+        at_least: with `words`, in how many human captions a word occurs with each attribute value.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
         `ba_mals` in [-1, 1], above 0 when predictions amplify, with `ba_mals_ci_low/high` (95%, over images);
-        `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task stands with no value, in the
+        `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
 
     Raises:
@@ -84,28 +84,29 @@ def ba_mals(
     0.25
     """
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
-    lexicon: LexiconSource = task_lexicon
-    if words:
-        if references is None:
-            raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
-        lexicon = frequent_words(
-            check_captions(predictions=predictions, references=references, attributes=attributes),
-            load_lexicon(attribute_lexicon),
-            tokenizer,
-            whole_number("most_frequent", most_frequent, least=1),
-            whole_number("at_least", at_least, least=0),
-        )
-    of_labels = predictions is None and references is None
-    if of_labels and (predicted_attributes is not None or predicted_tasks is not None):
+    from_labels = captions is None and predictions is None and references is None
+    if from_labels and (predicted_attributes is not None or predicted_tasks is not None):
         predicted_attributes = attributes if predicted_attributes is None else predicted_attributes
         predicted_tasks = tasks if predicted_tasks is None else predicted_tasks
-    elif not of_labels and references is None:
-        raise ValueError("references is missing: BA compares what model captions name with what human captions name")
+    elif not from_labels:
+        captions = as_captions(captions, predictions, references, attributes, None)
+        if captions.references is None:
+            raise ValueError("references is missing: BA compares what model captions name with what people's name")
+        predictions = references = attributes = tasks = None
+        captions = captions.without_tasks()
+    if words and captions is None:
+        raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
+    lexicon: LexiconSource = task_lexicon
+    if words and captions is not None:
+        most_frequent = whole_number("most_frequent", most_frequent, least=1)
+        at_least = whole_number("at_least", at_least, least=0)
+        lexicon = frequent_words(captions, load_lexicon(attribute_lexicon), tokenizer, most_frequent, at_least)
     labels = read_labels(
+        captions,
         predictions=predictions,
         references=references,
         attributes=attributes,
-        tasks=tasks if of_labels else None,
+        tasks=tasks,
         predicted_attributes=predicted_attributes,
         predicted_tasks=predicted_tasks,
         training_attributes=training_attributes,
@@ -114,53 +115,57 @@ def ba_mals(
         task_lexicon=lexicon,
         tokenizer=tokenizer,
     )
-    groups = random_groups(labels.images, seed)
-    known, predicted, images = _counts(labels, groups)
+    groups = random_groups(len(labels), seed)
+    data, predicted = _counts(labels, groups)
 
-    def score(multiplicity: Floats | None) -> dict[str, Floats]:
-        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted(multiplicity)))}
+    def known(multiplicity: Floats | None = None) -> Floats:
+        return data.of() if labels.training else data.of(multiplicity)
 
-    parts = mals(known(None), predicted(None))
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))[None]}
+
+    parts = mals(known(), predicted.of())
     counted = int(_defined_tasks(parts).sum())
     if not counted:
         raise ValueError(
-            "tasks: none stands with an attribute value in the data and in the predictions, so there is nothing to "
+            "tasks: none occurs with an attribute value in the data and in the predictions, so there is nothing to "
             "compare; give more images, or the words that these captions use as lexicons"
         )
-    result: dict[str, Any] = with_intervals(score, (-1.0, 1.0), groups, bootstrap, seed)
-    result |= {"tasks_ba_mals": counted, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
-    sources = labels.sources | ({"task": f"frequent,{most_frequent},{at_least}"} if words else {})
-    result["signature"] = signature({"metric": "ba_mals", **sources, "seed": seed, "bootstrap": bootstrap})
-    if details:
-        result["details"] = {
-            "images": labels.images,
-            "attribute_counts": dict(zip(labels.attributes, images, strict=True)),
-            "pairs": _table(labels, known(None), predicted(None), parts / counted),
-            "warnings": labels.notes,
+    return Measurement(
+        "ba_mals",
+        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
+        {"tasks_ba_mals": counted, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())},
+        signature(
+            metric="ba_mals",
+            **labels.sources | ({"task": f"frequent,{most_frequent},{at_least}"} if words else {}),
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        labels.notes,
+        {
+            "images": len(labels),
+            "attribute_counts": labels.attribute_counts(),
+            "pairs": _table(labels, known(), predicted.of(), parts / counted),
         }
-    return result
+        if details
+        else None,
+    )
 
 
-def _counts(labels: Labelled, groups: Integers) -> tuple[Counts, Counts, list[int]]:
-    """Pairs in the data and in the predictions, `(values, tasks, replicates)` for multiplicities of groups.
-
-    And how many images have each attribute value.
-    """
-    known, predicted = (PairCounts(groups, len(labels.attributes), len(labels.tasks)) for _ in range(2))
-    images = np.zeros(len(labels.attributes), np.int64)
-    for block in labels.blocks():
-        images += block.shown.attributes.sum(axis=0)
-        rows = block.shown if block.human is None else block.human
-        known.add(rows.image, rows.attributes, rows.tasks)
-        assert block.predicted_attributes is not None
-        assert block.predicted_tasks is not None
-        predicted.add(block.shown.image, block.predicted_attributes, block.predicted_tasks)
+def _counts(labels: ImageLabels, groups: Integers) -> tuple[PairCounts, PairCounts]:
+    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions."""
+    shape = len(labels.attributes), len(labels.tasks)
+    predicted = PairCounts(groups, *shape)
+    assert labels.predicted_attributes is not None
+    assert labels.predicted_tasks is not None
+    predicted.add(labels.shown.image, labels.predicted_attributes, labels.predicted_tasks)
     if labels.training is None:
-        return known.of, predicted.of, images.tolist()
-    training = PairCounts(np.zeros(1, np.int64), len(labels.attributes), len(labels.tasks))
-    training.add(np.zeros(len(labels.training.image), np.int64), labels.training.attributes, labels.training.tasks)
-    counts = training.of(None)
-    return lambda _: counts, predicted.of, images.tolist()
+        rows, data = labels.human or labels.shown, PairCounts(groups, *shape)
+        data.add(rows.image, rows.attributes, rows.tasks)
+    else:
+        rows, data = labels.training, PairCounts(np.zeros(1, np.int64), *shape)
+        data.add(np.zeros(len(rows.image), np.int64), rows.attributes, rows.tasks)
+    return data, predicted
 
 
 def _defined_tasks(parts: Floats) -> Flags:
@@ -174,7 +179,7 @@ def _mean_over_tasks(parts: Floats) -> Floats:
         return np.asarray(np.where(defined, parts, 0.0).sum(axis=(0, 1)) / defined.sum(axis=0))
 
 
-def _table(labels: Labelled, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
+def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
     kept = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, kept, 0] for table in (known, predicted, parts))
@@ -187,12 +192,8 @@ def _table(labels: Labelled, known: Floats, predicted: Floats, parts: Floats) ->
             "count": int(known[value, task]),
             "predicted_count": int(predicted[value, task]),
             "probability": float(shares_known[value, task]),
-            "predicted_probability": _number(shares_predicted[value, task]),
-            "share": _number(parts[value, task]),
+            "predicted_probability": plain_number(shares_predicted[value, task]),
+            "share": plain_number(parts[value, task]),
         }
         for value, task in zip(*np.unravel_index(order, parts.shape), strict=True)
     ]
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

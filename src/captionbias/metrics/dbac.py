@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Integers
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import check_captions
-from captionbias.metrics.dbac_direction import (
-    Answers,
-    Direction,
-    a_to_t,
-    plan_trials,
-    replicates,
-    summary,
-    t_to_a,
-    trial_table,
-    unseen_means,
-)
-from captionbias.metrics.dbac_sources import ranked_pairs, sources
+from captionbias.captions import Captions, as_captions
+from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
+from captionbias.metrics.dbac_direction import Answers, Direction, a_to_t, plan_direction, t_to_a, unseen_means
+from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
-    mentions_of,
+    check_named,
     note,
     note_nothing_masked,
     number_classes,
-    split_into_words,
+    shown_tasks,
+    task_counts,
 )
-from captionbias.metrics.leakage_scores import note_without_unseen, seen_in_training
-from captionbias.metrics.protocol import DBAC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
-from captionbias.metrics.tasks import shown_tasks
+from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
+from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings, signature, whole_number
 from captionbias.scores import QUALITIES
-from captionbias.text import LexiconSource, load_lexicon, named_labels
-from captionbias.text.tokens import Flags
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_labels
 
 if TYPE_CHECKING:
     from torch import nn
@@ -48,7 +40,10 @@ NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
+@Metric
 def dbac(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -73,8 +68,9 @@ def dbac(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
+    keep_attackers: int = 0,
     progress: Progress = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """DBAC in both directions, as published and matched, with every part it is made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
@@ -85,17 +81,18 @@ def dbac(
     the same distribution of what is named, and does not. Read them together.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; None to measure the human captions alone (omega_H).
         references: `n` lists of human captions, every one of which counts; None to measure the captioner alone.
         attributes: `n` labels of the protected attribute, two or more values.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
-        preset: `dbac-2026`, the paper's protocol; `dbac-2026-published`, with its tokenizer and task words, for
-            comparison with published numbers only; `fast`, the convex attacker.
+        preset: `dbac-2026` (or `papers`), the paper's protocol; `dbac-2026-published`, with its tokenizer and task
+            words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        encoder: `lstm`, `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with a 3-layer MLP), `bow`,
-            `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other name on the Hub, or a
-            folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own `torch.nn.Module`, as a class or as
-            `module:Class`; the preset's when None, as for the arguments below.
+        encoder: `lstm-dbac` (`lstm` for short), `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
+            a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
+            name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
+            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
             None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
@@ -115,9 +112,11 @@ def dbac(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
         details: add the nested entry `details`. For each direction its `seen` says what percent of each side's test
-            captions also stand in the training split, and its `unseen` holds `dbac`, `dbac_matched` and the omegas over
+            captions are also in the training split, and its `unseen` holds `dbac`, `dbac_matched` and the omegas over
             the others, and how many those are: with the same attackers, and weighed by how often these captions, those
             of all trials together, name what they name. A trial without such captions does not count.
+        keep_attackers: keep so many attackers of the captioner's captions, the first, for
+            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
@@ -143,105 +142,144 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_matched"]
     (0.0, 0.0)
     """
-    captions = check_captions(predictions=predictions, references=references, attributes=attributes, tasks=tasks)
-    chosen = settings(
-        DBAC_PRESETS,
+    captions = as_captions(captions, predictions, references, attributes, tasks)
+    preset, settings = preset_settings(
+        "dbac",
         preset,
-        {
-            "encoder": encoder,
-            "trials": trials,
-            "quality": quality,
-            "alignment": alignment,
-            "vectors": vectors,
-            "delta": delta,
-            "tokenizer": tokenizer,
-            "attribute_lexicon": attribute_lexicon,
-            "task_lexicon": task_lexicon,
-        },
+        encoder=encoder,
+        trials=trials,
+        quality=quality,
+        alignment=alignment,
+        vectors=vectors,
+        delta=delta,
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
+        task_lexicon=task_lexicon,
     )
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
-    _check_choices(directions, chosen["quality"])
-    attacker = find_attacker(chosen["encoder"], precision, model, cache)
-    lexicons = {"attribute": load_lexicon(chosen["attribute_lexicon"]), "task": load_lexicon(chosen["task_lexicon"])}
+    _check_choices(directions, settings["quality"])
+    attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
-    sides = split_into_words(captions, chosen["tokenizer"])
-    mentions = {kind: mentions_of(sides, lexicon, chosen["tokenizer"]) for kind, lexicon in lexicons.items()}
-    named = {kind: named_labels(sides.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
-    questions: dict[str, Direction] = {}
-    pair_labels: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
-    shown = None
-    if "a_to_t" in directions:
-        note_nothing_masked(mentions["attribute"], lexicons["attribute"], notes)
-        _check_named(named["task"], "task_lexicon", lexicons["task"].name)
-        questions["a_to_t"] = a_to_t(sides, classes, len(values), named["task"])
-        pair_labels["a_to_t"] = values, lexicons["task"].labels
-    if "t_to_a" in directions:
-        _check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"].name)
-        shown = shown_tasks(captions, sides, named["task"], lexicons["task"], notes)
-        questions["t_to_a"] = t_to_a(sides, shown.flags, named["attribute"])
-        pair_labels["t_to_a"] = shown.names, lexicons["attribute"].labels
+    by_direction, plans, reports = plan_dbac(captions, settings, directions, values, classes, seed, notes)
+    queue = [trial for plan in plans.values() for trial in plan]
+    kept = [trial for plan in plans.values() for trial in plan.first("m", keep_attackers)]
+    trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
+    answers = dict(zip(queue, trained, strict=True))
 
-    masks = {name: lexicons[MASKED[name]].mask for name in questions}
-    masked = {name: sides.mask(mentions[MASKED[name]], mask) for name, mask in masks.items()}
-    word_vectors = alignment_vectors(sides, masked.values(), chosen)
-    plans, reports = {}, {}
-    for name, question in questions.items():
-        human, reports[name] = align_human(masked[name], masks[name], chosen, word_vectors)
-        plans[name] = plan_trials(
-            name, question, {"m": masked[name].model, "h": human}, classes, chosen, seed, masks[name]
-        )
-    queue = [trial for plan in plans.values() for side_trials in plan.values() for trial in side_trials]
-    scores = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    answered = dict(zip(queue, scores, strict=True))
-
-    result: dict[str, Any] = {}
-    tables, rows = {}, {}
-    for name, question in questions.items():
-        answers = Answers.of(question, plans[name], answered, chosen["quality"], bayes)
-        report = reports[name]
-        tables[name] = {"trials": trial_table(answers, seed), "alignment": report.as_dict() if report else None}
+    samples: dict[str, Sample] = {}
+    facts: dict[str, float] = {}
+    tables: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
+    for name, direction in by_direction.items():
+        weighed = Answers.of(direction, plans[name], answers, settings["quality"], bayes)
+        sources = direction_sources(weighed, notes) if details else None
+        compared = sources.quantities if sources else lambda drawn, _, weighed=weighed: weighed.quantities(drawn)
+        samples |= bootstrap_samples(compared, len(captions), settings["trials"], bootstrap, seed)
+        of_direction = weighed.facts()
+        _note_weak_samples(name, of_direction, notes)
+        facts |= of_direction
         if details:
-            seen = {side: seen_in_training(trials) for side, trials in plans[name].items()}
-            tables[name]["seen"] = {side: 100 * float(np.concatenate(of_side).mean()) for side, of_side in seen.items()}
-            tables[name]["unseen"] = unseen_means(answers, seen)
-            for side, of_side in seen.items():
-                note_without_unseen(f"{name} {NAMES[side]}", np.array([flags.all() for flags in of_side]), notes)
-        pairs = ranked_pairs(name, answers, notes) if details else None
-        drawn = replicates(answers, seed, bootstrap, pairs.parts_of if pairs else None)
-        result |= summary(name, answers, drawn)
-        if details:
-            rows[name] = sources(name, pairs, *pair_labels[name], drawn) if pairs else []
-        _note_weak_samples(name, result, notes)
-    result["signature"] = signature(
-        {
-            "metric": "dbac",
-            "preset": preset,
+            tables[name] = {
+                "trials": trial_rows(range(seed, seed + settings["trials"]), weighed.estimates()),
+                "alignment": reports[name],
+                **_seen(weighed, plans[name], notes),
+            }
+            rows[name] = sources.rows() if sources else []
+    return Measurement(
+        "dbac",
+        samples,
+        facts,
+        signature(
+            metric="dbac",
+            preset=preset,
             **attacker.signature(),
-            "quality": chosen["quality"],
-            "bayes": bayes,
-            "align": alignment_name(chosen["alignment"], chosen["vectors"], chosen["delta"]),
-            "trials": chosen["trials"],
-            "split": f"{chosen['test_share']:g}",
-            "seed": seed,
-            "tok": chosen["tokenizer"],
-            "attribute": lexicon_name(lexicons["attribute"], chosen["attribute_lexicon"]),
-            "task": lexicon_name(lexicons["task"], chosen["task_lexicon"]),
-            "tasks": "given" if captions.tasks else "named",
-            "bootstrap": bootstrap,
-        }
-    )
-    if details:
-        result["details"] = {
+            quality=settings["quality"],
+            bayes=bayes,
+            align=alignment_name(settings),
+            trials=settings["trials"],
+            split=f"{settings['test_share']:g}",
+            seed=seed,
+            tok=settings["tokenizer"],
+            attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),
+            task=lexicon_name(load_lexicon(settings["task_lexicon"]), settings["task_lexicon"]),
+            tasks="given" if captions.tasks else "named",
+            bootstrap=bootstrap,
+        ),
+        notes,
+        {
             "images": len(captions),
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "task_counts": shown.counts() if shown else None,
+            "task_counts": _task_counts(by_direction),
             **tables,
             "sources": rows,
-            "warnings": notes,
         }
-    return result
+        if details
+        else None,
+        {name: plan.keep(answers) for name, plan in plans.items()},
+        attacker,
+    )
+
+
+def plan_dbac(
+    captions: Captions,
+    settings: Mapping[str, Any],
+    directions: Sequence[str],
+    values: tuple[str, ...],
+    classes: Integers,
+    seed: int,
+    notes: list[str],
+) -> tuple[dict[str, Direction], dict[str, AttackPlan], dict[str, Any]]:
+    """Mask, align, split: of each direction its question, what attackers are trained on, and alignment's report."""
+    lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
+    words = captions.words(settings["tokenizer"])
+    mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
+    named = {kind: named_labels(words.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
+    by_direction: dict[str, Direction] = {}
+    if "a_to_t" in directions:
+        note_nothing_masked(mentions["attribute"], lexicons["attribute"], notes)
+        check_named(named["task"], "task_lexicon", lexicons["task"])
+        by_direction["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels)
+    if "t_to_a" in directions:
+        check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"])
+        shown, names = shown_tasks(captions, words, named["task"], lexicons["task"], notes)
+        if captions.tasks is None and captions.predictions is not None:
+            note(
+                notes,
+                "t_to_a: the tasks are those that human captions name, which no captioner can know as well: the score "
+                "can lean below 0. Give tasks (--tasks)",
+            )
+        by_direction["t_to_a"] = t_to_a(words, shown, names, named["attribute"], lexicons["attribute"].labels)
+
+    masks = {name: lexicons[MASKED[name]].mask for name in by_direction}
+    masked = {name: words.mask(mentions[MASKED[name]], mask) for name, mask in masks.items()}
+    vectors = alignment_vectors(words, masked.values(), settings)
+    plans, reports = {}, {}
+    for name, direction in by_direction.items():
+        human, report = align_human(masked[name], masks[name], vectors, settings["delta"])
+        texts = {"m": masked[name].model, "h": human}
+        plans[name] = plan_direction(direction, texts, masks[name], classes, settings, seed)
+        reports[name] = report.as_dict() if report else None
+    return by_direction, plans, reports
+
+
+def _task_counts(by_direction: Mapping[str, Direction]) -> dict[str, int] | None:
+    """Images of each task that some image shows."""
+    shown = by_direction.get("t_to_a")
+    return task_counts(shown.targets, shown.classes) if shown else None
+
+
+def _seen(weighed: Answers, plan: AttackPlan, notes: list[str]) -> dict[str, Any]:
+    """What percent of each side's test captions are also in the training split, and the scores of the others."""
+    flags = seen_in_training(list(plan))
+    seen = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
+    for side, of_side in seen.items():
+        note_without_unseen(f"{plan.name} {NAMES[side]}", np.array([of_trial.all() for of_trial in of_side]), notes)
+    return {
+        "seen": {side: 100 * float(np.concatenate(of_side).mean()) for side, of_side in seen.items()},
+        "unseen": unseen_means(weighed, seen),
+    }
 
 
 def _check_choices(directions: Sequence[str], quality: str) -> None:
@@ -252,20 +290,13 @@ def _check_choices(directions: Sequence[str], quality: str) -> None:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
 
 
-def _check_named(named: Flags, argument: str, lexicon: str) -> None:
-    if not named.any():
-        raise ValueError(
-            f"{argument} {lexicon!r}: none of its words occurs in any caption; give the words that these captions use"
-        )
-
-
-def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str]) -> None:
+def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:
     for side, name in NAMES.items():
-        captions = result.get(f"test_captions_{side}_{direction}")
+        captions = facts.get(f"test_captions_{side}_{direction}")
         if captions is None:
             continue
         kinds = {"published": "effective_sample", "matched": "effective_sample_matched"}
-        samples = {kind: result.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
+        samples = {kind: facts.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
         weak = [f"{sample:,.0f} ({kind})" for kind, sample in samples.items() if sample < SMALL_SHARE * captions]
         if weak:
             note(
@@ -273,7 +304,7 @@ def _note_weak_samples(direction: str, result: dict[str, Any], notes: list[str])
                 f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {' and '.join(weak)}; a few "
                 "rare ones decide the score",
             )
-        coverage = result.get(f"coverage_{side}_{direction}", 1.0)
+        coverage = facts.get(f"coverage_{side}_{direction}", 1.0)
         if coverage < SMALL_COVERAGE:
             note(
                 notes,

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from captionbias.arrays import Array, Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.splits import stratified_split
-from captionbias.metrics.inputs import Sides
-from captionbias.metrics.leakage_scores import known_means
-from captionbias.metrics.measurement import Sample, defined, mean_over_trials, summarize_sample
+from captionbias.captions import Words
+from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.measurement import known_means
 from captionbias.scores import (
     QUALITIES,
     Omega,
@@ -29,51 +29,57 @@ from captionbias.scores import (
     weighted,
 )
 from captionbias.scores.omega import Weighted
-from captionbias.statistics.intervals import Floats, resamples
 from captionbias.text import Tokens
-from captionbias.text.tokens import Flags, Integers
 
 SIDES = ("m", "h")
 FORMS = ("", "_matched")
 INVERSE = "inverse_cross_entropy"
-UNBOUNDED = (0.0, float("inf"))
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
     """A to T or T to A on both sides.
 
-    `targets`: what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`.
-    `shown`: the number of what each image shows, `(images,)`. `captions`: each present side's captions. `shown_sets`,
-    `named_sets`: which labels the numbers of what is shown and named stand for, `(numbers, labels)`.
+    `name`: `a_to_t` or `t_to_a`. `targets`: what the attacker predicts of each image: classes `(images,)` or task flags
+    `(images, tasks)`; `classes`: what these are called. `shown`: the number of what each image shows, `(images,)`.
+    `captions`: each present side's captions. `shown_sets`, `named_sets`: which of the labels `shown_labels` and
+    `named_labels` the numbers of what is shown and named stand for, `(numbers, labels)`.
     """
 
-    targets: npt.NDArray[Any]
-    outputs: int
+    name: str
+    targets: Array
+    classes: tuple[str, ...]
     shown: Integers
     captions: dict[str, Side]
     shown_sets: Flags
+    shown_labels: tuple[str, ...]
     named_sets: Flags
+    named_labels: tuple[str, ...]
 
 
-def a_to_t(sides: Sides, classes: Integers, outputs: int, named_tasks: Flags) -> Direction:
-    """The attacker predicts the attribute; captions name tasks, shown by flags for every caption of both sides."""
-    captions, named_sets = _captions(sides, named_tasks)
-    return Direction(classes, outputs, classes, captions, np.eye(outputs, dtype=bool), named_sets)
+def a_to_t(words: Words, classes: Integers, values: tuple[str, ...], named: Flags, tasks: tuple[str, ...]) -> Direction:
+    """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
+    captions, named_sets = _captions(words, named)
+    return Direction(
+        "a_to_t", classes, values, classes, captions, np.eye(len(values), dtype=bool), values, named_sets, tasks
+    )
 
 
-def t_to_a(sides: Sides, shown_tasks: Flags, named_attributes: Flags) -> Direction:
-    """The attacker predicts the tasks that occur; captions name attribute values."""
-    occurring = shown_tasks[:, shown_tasks.any(axis=0)]
-    (shown,) = number_sets([shown_tasks])
-    captions, named_sets = _captions(sides, named_attributes)
-    return Direction(occurring, occurring.shape[1], shown, captions, _sets(shown_tasks, shown), named_sets)
+def t_to_a(words: Words, shown: Flags, tasks: tuple[str, ...], named: Flags, values: tuple[str, ...]) -> Direction:
+    """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise."""
+    (numbers,) = number_sets([shown])
+    captions, named_sets = _captions(words, named)
+    occurring = np.flatnonzero(shown.any(axis=0))
+    classes = tuple(tasks[task] for task in occurring)
+    return Direction(
+        "t_to_a", shown[:, occurring], classes, numbers, captions, _sets(shown, numbers), tasks, named_sets, values
+    )
 
 
-def _captions(sides: Sides, named: Flags) -> tuple[dict[str, Side], Flags]:
+def _captions(words: Words, named: Flags) -> tuple[dict[str, Side], Flags]:
     (numbers,) = number_sets([named])
-    image = {"m": np.arange(sides.model_rows), "h": sides.human_image}
-    split = {"m": numbers[: sides.model_rows], "h": numbers[sides.model_rows :]}
+    image = {"m": np.arange(words.model_rows), "h": words.human_image}
+    split = {"m": numbers[: words.model_rows], "h": numbers[words.model_rows :]}
     return {side: Side(image[side], split[side]) for side in SIDES if len(image[side])}, _sets(named, numbers)
 
 
@@ -82,27 +88,27 @@ def _sets(flags: Flags, numbers: Integers) -> Flags:
     return np.asarray(flags[np.unique(numbers, return_index=True)[1]])
 
 
-def plan_trials(
-    name: str,
+def plan_direction(
     direction: Direction,
     texts: Mapping[str, Tokens],
-    classes: Integers,
-    chosen: Mapping[str, Any],
-    seed: int,
     mask: str,
-) -> dict[str, list[Trial]]:
+    classes: Integers,
+    settings: Mapping[str, Any],
+    seed: int,
+) -> AttackPlan:
     """Each side's trials. All captions of an image, of both sides, fall on the same side of a trial's split."""
-    plan: dict[str, list[Trial]] = {}
+    plan: dict[str, list[list[Trial]]] = {}
     for side, captions in direction.captions.items():
-        examples = Examples(texts[side], direction.targets[captions.image], direction.outputs, mask)
-        plan[side] = []
-        for trial_seed in range(seed, seed + chosen["trials"]):
+        examples = Examples(texts[side], direction.targets[captions.image], len(direction.classes), mask)
+        trials = []
+        for number in range(seed, seed + settings["trials"]):
             train, test = (
                 np.flatnonzero(np.isin(captions.image, images))
-                for images in stratified_split(classes, chosen["test_share"], trial_seed)
+                for images in stratified_split(classes, settings["test_share"], number)
             )
-            plan[side].append(Trial(f"{name} {side} seed {trial_seed}", examples, train, test, trial_seed))
-    return plan
+            trials.append(Trial(f"{direction.name} {side} seed {number}", examples, train, test, number))
+        plan[side] = [trials]
+    return AttackPlan(direction.name, direction.classes, plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,19 +122,14 @@ class Answers:
 
     @classmethod
     def of(
-        cls,
-        direction: Direction,
-        plan: Mapping[str, list[Trial]],
-        answers: Mapping[Trial, TrialScores],
-        kind: str,
-        bayes: bool,
+        cls, direction: Direction, plan: AttackPlan, answers: Mapping[Trial, TrialScores], kind: str, bayes: bool
     ) -> Answers:
         score = QUALITIES[kind]
         tested = {
             side: [
                 Tested(trial.test, score(answers[trial].log_probability, answers[trial].correct)) for trial in trials
             ]
-            for side, trials in plan.items()
+            for side, (trials,) in plan.trials.items()
         }
         return cls(direction, tested, kind, bayes)
 
@@ -193,136 +194,67 @@ class Answers:
         present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
         return named_frequencies(captions["h"], multiplicity, names), present[0] & present[1]
 
+    def quantities(
+        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None
+    ) -> dict[str, Floats]:
+        """The scores and omegas by their keys, `(trials, replicates)` each, `(1, replicates)` for a prior.
 
-# What pairs of labels add to a trial's scores, from its number and both sides' omegas: `(pairs, replicates)` each.
-PartsOf = Callable[[int, Mapping[str, Omega]], dict[str, Floats]]
-
-
-@dataclass(frozen=True, eq=False)
-class Replicates:
-    """Every quantity with an interval, by the pattern of its key, with the images of each bootstrap replicate.
-
-    `per_trial`: in each trial, `(trials, replicates)`, `(1, replicates)` for a prior. `means`: over each replicate's
-    trials, `(replicates,)`. `parts`: what pairs of labels add to the means, `(pairs, replicates)`.
-    """
-
-    per_trial: dict[str, Floats]
-    means: dict[str, Floats]
-    parts: dict[str, Floats]
-
-
-def replicates(answers: Answers, seed: int, bootstrap: int, parts_of: PartsOf | None = None) -> Replicates:
-    """The bootstrap over images and trials, in one pass for the scores and for their parts."""
-    images = len(answers.direction.shown)
-    blocks = [
-        _block(answers, multiplicity, weights, parts_of)
-        for multiplicity, weights in resamples(images, answers.trials, bootstrap, seed)
-    ]
-    return Replicates(
-        _joined([block.per_trial for block in blocks]),
-        _joined([block.means for block in blocks]),
-        _joined([block.parts for block in blocks]),
-    )
-
-
-def _block(answers: Answers, multiplicity: Floats, weights: Floats, parts_of: PartsOf | None) -> Replicates:
-    sides = answers.weighted(multiplicity)
-    of_trials, parts = [], PartMeans()
-    for number, omegas in enumerate(answers.omegas(sides)):
-        of_trials.append(_of_trial(omegas))
-        if parts_of:
-            parts.add(parts_of(number, omegas), weights[number])
-    per_trial = _quantities(of_trials, sides)
-    means = {
-        quantity: mean_over_trials(values, weights) if len(values) > 1 else values[0]
-        for quantity, values in per_trial.items()
-    }
-    return Replicates(per_trial, means, parts.means())
-
-
-def _joined(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    quantities = blocks[0] if blocks else {}
-    return {quantity: np.concatenate([block[quantity] for block in blocks], axis=-1) for quantity in quantities}
-
-
-class PartMeans:
-    """The means over trials of what pairs of labels add, trial by trial; a trial is left out where it is undefined."""
-
-    def __init__(self) -> None:
-        self._sums: dict[str, Any] = {}
-        self._counted: dict[str, Any] = {}
-
-    def add(self, parts: Mapping[str, Floats], weight: Floats) -> None:
-        """A trial's parts, `(pairs, replicates)`, and how much it counts in each replicate, `(replicates,)`."""
-        for quantity, of_trial in parts.items():
-            known = ~np.isnan(of_trial[:1])  # in a replicate all pairs are defined or none is
-            self._sums[quantity] = self._sums.get(quantity, 0.0) + weight * np.where(known, of_trial, 0.0)
-            self._counted[quantity] = self._counted.get(quantity, 0.0) + weight * known
-
-    def means(self) -> dict[str, Floats]:
-        with np.errstate(invalid="ignore"):
-            return {quantity: np.asarray(total / self._counted[quantity]) for quantity, total in self._sums.items()}
-
-
-def _of_trial(omegas: Mapping[str, Omega]) -> dict[str, Floats]:
-    """A trial's omegas, the matched ones if there are both sides: `(replicates,)` each."""
-    found = {f"omega_{side}_{{}}": omega.published for side, omega in omegas.items()}
-    if len(omegas) == 2:
-        found |= {f"omega_{side}_{{}}_matched": omega.matched for side, omega in omegas.items()}
-    return found
-
-
-def _quantities(of_trials: Sequence[Mapping[str, Floats]], sides: Mapping[str, Weighted]) -> dict[str, Floats]:
-    """What gets an interval, by the pattern of its key: shape `(trials, replicates)`, `(1, replicates)` for a prior."""
-    omegas = {quantity: np.stack([of_trial[quantity] for of_trial in of_trials]) for quantity in of_trials[0]}
-    if len(sides) < 2:
-        return omegas
-    scores = {
-        f"dbac_{{}}{form}": normalized_difference(omegas[f"omega_m_{{}}{form}"], omegas[f"omega_h_{{}}{form}"])
-        for form in FORMS
-    }
-    return scores | {"dbac_{}_prior": normalized_difference(sides["m"].prior, sides["h"].prior)[None]} | omegas
-
-
-def _estimate(answers: Answers) -> tuple[dict[str, Floats], list[dict[str, Omega]]]:
-    """Every quantity with an interval, `(trials,)`, and each trial's omegas, with every image once."""
-    sides = answers.weighted(np.ones((len(answers.direction.shown), 1)))
-    omegas = list(answers.omegas(sides))
-    quantities = _quantities([_of_trial(of_trial) for of_trial in omegas], sides)
-    return {quantity: values[:, 0] for quantity, values in quantities.items()}, omegas
-
-
-def summary(name: str, answers: Answers, drawn: Replicates) -> dict[str, float]:
-    """The flat entries of one direction: scores, omegas and parts, with their intervals if anything was drawn."""
-    estimate, omegas = _estimate(answers)
-    result: dict[str, float] = {}
-    for quantity, values in estimate.items():
-        bounds = (-1.0, 1.0) if quantity.startswith("dbac") else UNBOUNDED
-        per_trial = drawn.per_trial.get(quantity, np.zeros((len(values), 0)))
-        means = drawn.means.get(quantity, np.zeros(0))
-        result |= summarize_sample(quantity.format(name), Sample(values, per_trial, means, bounds))
-    for side in answers.tested:
-        found = [of_trial[side] for of_trial in omegas]
-        parts: dict[str, list[Any]] = {
-            "mean_quality": [omega.mean_quality for omega in found],
-            "mean_weight": [omega.mean_weight for omega in found],
-            "effective_sample": [omega.effective_sample for omega in found],
-            "test_captions": [len(tested.rows) for tested in answers.tested[side]],
+        `also` is called with each trial's number and both sides' omegas.
+        """
+        sides, of_trials = self.weighted(multiplicity), []
+        for number, omegas in enumerate(self.omegas(sides)):
+            found = {f"omega_{side}_{self.name}": omega.published for side, omega in omegas.items()}
+            if len(omegas) == 2:
+                found |= {f"omega_{side}_{self.name}_matched": omega.matched for side, omega in omegas.items()}
+            of_trials.append(found)
+            if also:
+                also(number, omegas)
+        stacked = {key: np.stack([found[key] for found in of_trials]) for key in of_trials[0]}
+        if len(sides) < 2:
+            return stacked
+        scores = {
+            f"dbac_{self.name}{form}": normalized_difference(
+                stacked[f"omega_m_{self.name}{form}"], stacked[f"omega_h_{self.name}{form}"]
+            )
+            for form in FORMS
         }
-        if len(answers.tested) == 2:
-            parts["coverage"] = [omega.coverage for omega in found]
-            parts["effective_sample_matched"] = [omega.effective_sample_matched for omega in found]
-        result |= {f"{part}_{side}_{name}": float(np.mean(values)) for part, values in parts.items()}
-    return result
+        prior = normalized_difference(sides["m"].prior, sides["h"].prior)[None]
+        return scores | {f"dbac_{self.name}_prior": prior} | stacked
 
+    def facts(self) -> dict[str, float]:
+        """What the omegas are made of, means over trials."""
+        found: dict[str, list[Any]] = {}
+        for omegas in self.omegas(self.weighted(self.every_image)):
+            for side, omega in omegas.items():
+                parts: dict[str, Any] = {
+                    "mean_quality": omega.mean_quality,
+                    "mean_weight": omega.mean_weight,
+                    "effective_sample": omega.effective_sample,
+                }
+                if len(omegas) == 2:
+                    parts |= {"coverage": omega.coverage, "effective_sample_matched": omega.effective_sample_matched}
+                for part, value in parts.items():
+                    found.setdefault(f"{part}_{side}_{self.name}", []).append(value)
+        for side, trials in self.tested.items():
+            found[f"test_captions_{side}_{self.name}"] = [len(tested.rows) for tested in trials]
+        return {key: float(np.mean(values)) for key, values in found.items()}
 
-def trial_table(answers: Answers, seed: int) -> list[dict[str, float]]:
-    """One row a trial: its seed, its scores, and both sides' omegas; what is undefined is left out."""
-    per_trial = _per_trial(answers)
-    return [
-        {"seed": seed + number} | defined({quantity: values[number] for quantity, values in per_trial.items()})
-        for number in range(answers.trials)
-    ]
+    def estimates(self) -> dict[str, Floats]:
+        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
+        return {
+            key.replace(f"_{self.name}", ""): values[:, 0]
+            for key, values in self.quantities(self.every_image).items()
+            if "prior" not in key
+        }
+
+    @property
+    def name(self) -> str:
+        return self.direction.name
+
+    @property
+    def every_image(self) -> Floats:
+        """Every image once: the multiplicity of the estimate itself."""
+        return np.ones((len(self.direction.shown), 1))
 
 
 def unseen_means(answers: Answers, seen: Mapping[str, Sequence[Flags]]) -> dict[str, float]:
@@ -335,13 +267,4 @@ def unseen_means(answers: Answers, seen: Mapping[str, Sequence[Flags]]) -> dict[
         f"test_captions_{side}": float(np.mean([flags.sum() for flags in of_side])) for side, of_side in kept.items()
     }
     unseen = answers.only(kept)
-    return (known_means(_per_trial(unseen)) if unseen.tested else {}) | left
-
-
-def _per_trial(answers: Answers) -> dict[str, Floats]:
-    """The scores and both sides' omegas in each trial, `(trials,)`."""
-    return {
-        quantity.replace("_{}", ""): values
-        for quantity, values in _estimate(answers)[0].items()
-        if "prior" not in quantity
-    }
+    return (known_means(unseen.estimates()) if unseen.tested else {}) | left

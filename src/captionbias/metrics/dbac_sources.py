@@ -2,64 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from captionbias.metrics.dbac_direction import FORMS, INVERSE, SIDES, UNBOUNDED, Answers, PartMeans, PartsOf, Replicates
+from captionbias.arrays import Floats, Integers
+from captionbias.metrics.catalogue import POSITIVE, SIGNED
+from captionbias.metrics.dbac_direction import FORMS, INVERSE, SIDES, Answers
 from captionbias.scores import Omega, amplification_part, normalized_difference, occurrences
-from captionbias.statistics.intervals import Floats, bootstrap_interval
-from captionbias.text.tokens import Integers
+from captionbias.statistics.intervals import bootstrap_interval
 
 MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
 
+# What pairs of labels add to a trial's scores, from its number and both sides' omegas: `(pairs, replicates)` each.
+PartsOf = Callable[[int, Mapping[str, Omega]], dict[str, Floats]]
+
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """The pairs of labels that occur in one direction, those that add or take most first: by their matched part, by the
-    published one where no matched score is defined.
-
-    `numbers`: see `scores.pair_shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what
-    the largest of them add in a trial, for `directions.replicates`.
-    """
-
-    numbers: Integers
-    estimate: dict[str, Floats]
-    parts_of: PartsOf
-
-
-def ranked_pairs(name: str, answers: Answers, notes: list[str]) -> Pairs | None:
-    """The pairs of one direction; None, and a note that says so, where the quality has no parts."""
-    if answers.kind == INVERSE:
-        notes.append(f"{name}: quality {INVERSE} is no sum over captions, so there is no table of sources")
-        return None
-    counts, named = _counts(answers)
-    pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
-    estimate = _estimate(answers, pairs)
-
-    order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
-    pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
-    if len(counts) == 2:
-        estimate |= {
-            f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
-            for form in FORMS
-        }
-    for side in counts:
-        estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
-    scored = "amplification" if len(counts) == 2 else "omega"
-    drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
-    return Pairs(pairs, estimate, _parts_of(answers, pairs[:MOST_INTERVALS], drawn))
-
-
-def sources(
-    name: str,
-    pairs: Pairs,
-    shown_labels: Sequence[str],
-    named_labels: Sequence[str],
-    drawn: Replicates,
-) -> list[dict[str, Any]]:
+class Sources:
     """The omegas and the score of one direction, divided among pairs of an attribute value and a task.
 
     A test caption's part of omega, its quality times its weight over the number of test captions, goes to what its
@@ -67,39 +29,114 @@ def sources(
     A: each task of the image with each attribute value that the caption names. Several share it equally; what is not
     there (a caption that names nothing, an image without tasks) is None.
 
-    Args:
-        name: `a_to_t` or `t_to_a`.
-        pairs: of `ranked_pairs`.
-        shown_labels: what images can show; `named_labels`: what captions can name.
-        drawn: the bootstrap of the score, with the parts of these pairs.
+    The pairs that add or take most come first: by the size of their matched part, since the published one also moves
+    with how often a captioner names tasks at all; by the published part where no matched score is defined, and by the
+    omega's part with one side.
 
-    Returns:
-        One row a pair that occurs, those that add or take most first: `direction`, `attribute`, `task`; `omega_m` and
-        `omega_h`, its parts of either omega; `amplification`, its part of the score, and `difference`, the normalized
-        difference of its own two parts; these four also with `..._matched`; `named_m` and `named_h`, the share of all
-        captions of images that show the one which name the other; `test_captions_m` and `test_captions_h`, a trial's
-        captions with both. `amplification_ci_low/high` (and `..._matched_ci_...`): 95%, over images and trials, of the
-        300 first rows. Over all rows the parts sum to the omegas and the amplifications to the scores. With one side
-        only its omega's parts, with their intervals.
-
-        The order is by the size of `amplification_matched`: the published part also moves with how often a captioner
-        names tasks at all. It is by that of `amplification` where no matched score is defined, and of the omega's part
-        with one side.
+    `numbers`: see `scores.pair_shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what
+    the largest of them add in a trial. `drawn`: what they add in the blocks of replicates so far.
     """
-    intervals = _intervals(pairs, drawn)
-    shown_label, named_label = np.divmod(pairs.numbers, len(named_labels) + 1)
-    shown_names, named_names = [*shown_labels, None], [*named_labels, None]
-    shown_kind, named_kind = ("attribute", "task") if name == "a_to_t" else ("task", "attribute")
-    rows = []
-    for number in range(len(pairs.numbers)):
-        labels = {shown_kind: shown_names[shown_label[number]], named_kind: named_names[named_label[number]]}
-        quantities = {quantity: float(values[number]) for quantity, values in pairs.estimate.items()}
-        quantities |= intervals[number] if number < len(intervals) else {}
-        rows.append(
-            {"direction": name, "attribute": labels["attribute"], "task": labels["task"]}
-            | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
+
+    answers: Answers
+    numbers: Integers
+    estimate: dict[str, Floats]
+    parts_of: PartsOf
+    drawn: list[dict[str, Floats]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, answers: Answers) -> Sources:
+        """The pairs that occur, in order, without replicates yet."""
+        counts, named = _counts(answers)
+        pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
+        estimate = _estimate(answers, pairs)
+        order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
+        pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
+        if len(counts) == 2:
+            estimate |= {
+                f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
+                for form in FORMS
+            }
+        for side in counts:
+            estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
+        scored = "amplification" if len(counts) == 2 else "omega"
+        drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
+        return cls(answers, pairs, estimate, _parts_of(answers, pairs[:MOST_INTERVALS], drawn))
+
+    def quantities(self, multiplicity: Floats, weights: Floats | None) -> dict[str, Floats]:
+        """Those of the answers; what the pairs add in these replicates is kept."""
+        if weights is None:
+            return self.answers.quantities(multiplicity)
+        parts = _PartMeans()
+        found = self.answers.quantities(
+            multiplicity, lambda number, omegas: parts.add(self.parts_of(number, omegas), weights[number])
         )
-    return rows
+        self.drawn.append(parts.means())
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a pair that occurs: `direction`, `attribute`, `task`; `omega_m` and `omega_h`, its parts of either
+        omega; `amplification`, its part of the score, and `difference`, the normalized difference of its own two parts;
+        these four also with `..._matched`; `named_m` and `named_h`, the share of all captions of images that show the
+        one which name the other; `test_captions_m` and `test_captions_h`, a trial's captions with both.
+        `amplification_ci_low/high` (and `..._matched_ci_...`): 95%, over images and trials, of the 300 first rows. Over
+        all rows the parts sum to the omegas and the amplifications to the scores. With one side only its omega's parts,
+        with their intervals.
+        """
+        direction = self.answers.direction
+        intervals = self._intervals()
+        shown_label, named_label = np.divmod(self.numbers, len(direction.named_labels) + 1)
+        shown_names, named_names = [*direction.shown_labels, None], [*direction.named_labels, None]
+        shown_kind, named_kind = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
+        rows = []
+        for number in range(len(self.numbers)):
+            labels = {shown_kind: shown_names[shown_label[number]], named_kind: named_names[named_label[number]]}
+            quantities = {quantity: float(values[number]) for quantity, values in self.estimate.items()}
+            quantities |= intervals[number] if number < len(intervals) else {}
+            rows.append(
+                {"direction": direction.name, "attribute": labels["attribute"], "task": labels["task"]}
+                | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
+            )
+        return rows
+
+    def _intervals(self) -> list[dict[str, float]]:
+        """The intervals of each of the first pairs."""
+        intervals: list[dict[str, float]] = [{} for _ in self.numbers[:MOST_INTERVALS]]
+        for quantity in self.drawn[0] if self.drawn else ():
+            replicates = np.concatenate([block[quantity] for block in self.drawn], axis=-1)
+            if replicates.shape[1] < 2:
+                continue
+            bounds = SIGNED if quantity.startswith("amplification") else POSITIVE
+            for number, of_pair in enumerate(replicates):
+                low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, bounds)
+                intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
+        return intervals
+
+
+def direction_sources(answers: Answers, notes: list[str]) -> Sources | None:
+    """The sources of one direction; None, and a note that says so, where the quality has no parts."""
+    if answers.kind == INVERSE:
+        notes.append(f"{answers.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
+        return None
+    return Sources.of(answers)
+
+
+class _PartMeans:
+    """The means over trials of what pairs of labels add, trial by trial; a trial is left out where it is undefined."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Any] = {}
+        self._counted: dict[str, Any] = {}
+
+    def add(self, parts: Mapping[str, Floats], weight: Floats) -> None:
+        """A trial's parts, `(pairs, replicates)`, and how much it counts in each replicate, `(replicates,)`."""
+        for quantity, of_trial in parts.items():
+            known = ~np.isnan(of_trial[:1])  # in a replicate all pairs are defined or none is
+            self._sums[quantity] = self._sums.get(quantity, 0.0) + weight * np.where(known, of_trial, 0.0)
+            self._counted[quantity] = self._counted.get(quantity, 0.0) + weight * known
+
+    def means(self) -> dict[str, Floats]:
+        with np.errstate(invalid="ignore"):
+            return {quantity: np.asarray(total / self._counted[quantity]) for quantity, total in self._sums.items()}
 
 
 def _ranked_by(estimate: Mapping[str, Floats]) -> str:
@@ -126,8 +163,8 @@ def _estimate(answers: Answers, pairs: Integers) -> dict[str, Floats]:
     kinds = [f"omega_{side}" for side in SIDES if side in answers.tested]
     if len(kinds) == 2:
         kinds += [f"omega_{side}_matched" for side in SIDES] + [f"amplification{form}" for form in FORMS]
-    parts_of, parts = _parts_of(answers, pairs, kinds), PartMeans()
-    sides = answers.weighted(np.ones((len(answers.direction.shown), 1)))
+    parts_of, parts = _parts_of(answers, pairs, kinds), _PartMeans()
+    sides = answers.weighted(answers.every_image)
     for number, omegas in enumerate(answers.omegas(sides)):
         parts.add(parts_of(number, omegas), np.ones(1))
     return {quantity: values[:, 0] for quantity, values in parts.means().items()}
@@ -153,16 +190,3 @@ def _parts_of(answers: Answers, pairs: Integers, quantities: Iterable[str]) -> P
         return {quantity: parts[quantity] for quantity in quantities}
 
     return read
-
-
-def _intervals(pairs: Pairs, drawn: Replicates) -> list[dict[str, float]]:
-    """The intervals of each of the first pairs."""
-    intervals: list[dict[str, float]] = [{} for _ in pairs.numbers[:MOST_INTERVALS]]
-    for quantity, replicates in drawn.parts.items():
-        if replicates.shape[1] < 2:
-            continue
-        bounds = (-1.0, 1.0) if quantity.startswith("amplification") else UNBOUNDED
-        for number, of_pair in enumerate(replicates):
-            low, high = bootstrap_interval(float(pairs.estimate[quantity][number]), of_pair, bounds)
-            intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
-    return intervals

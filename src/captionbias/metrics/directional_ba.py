@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from captionbias.captions import check_captions
+from captionbias.arrays import Floats
+from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
-from captionbias.metrics.label_inputs import read_labels
-from captionbias.metrics.pair_counts import random_groups, with_intervals
+from captionbias.metrics.label_inputs import labels_of_captions, read_labels, values_of_lexicon
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
-from captionbias.text import LexiconSource
-from captionbias.text.tokens import Integers
-
-BOUNDS = (-1.0, 1.0)
+from captionbias.text import LexiconSource, load_lexicon
 
 
+@Metric
 def directional_ba(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -35,7 +36,7 @@ def directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
     A to T: how much more often than in the data a task is predicted for an attribute value that it goes with. T to A:
@@ -44,6 +45,7 @@ def directional_ba(
     those of the lexicons: a bias of language is invisible to them.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels. None to measure
             the human captions alone: each of them is then compared with the labels of its image.
         references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
@@ -83,77 +85,67 @@ def directional_ba(
     0.25
     """
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
-    owners = None
-    if predictions is None and references is not None:
-        predictions, attributes, tasks, owners = _human_captions(references, attributes, tasks)
-        references = None
-    side = "" if owners is None else "h_"
-    labels = read_labels(
-        predictions=predictions,
-        references=references,
-        attributes=attributes,
-        tasks=tasks,
-        predicted_attributes=predicted_attributes,
-        predicted_tasks=predicted_tasks,
-        training_attributes=training_attributes,
-        training_tasks=training_tasks,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        tokenizer=tokenizer,
-    )
-    groups = random_groups(labels.images, seed) if owners is None else random_groups(owners[-1] + 1, seed)[owners]
+    people_alone = predictions is None and references is not None
+    if people_alone or (captions is not None and captions.predictions is None):
+        captions = as_captions(captions, None, references, attributes, tasks)
+        labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
+        image = captions.words(tokenizer).human_image
+        groups, side = random_groups(len(captions), seed)[image], "h_"
+    else:
+        labels = read_labels(
+            captions,
+            predictions=predictions,
+            references=references,
+            attributes=attributes,
+            tasks=tasks,
+            predicted_attributes=predicted_attributes,
+            predicted_tasks=predicted_tasks,
+            training_attributes=training_attributes,
+            training_tasks=training_tasks,
+            attribute_lexicon=attribute_lexicon,
+            task_lexicon=task_lexicon,
+            tokenizer=tokenizer,
+        )
+        groups, side = random_groups(len(labels), seed), ""
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
-    result: dict[str, Any] = with_intervals(
-        lambda multiplicity: {
-            f"directional_ba_{side}{name}": mean_of_defined(values)
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {
+            f"directional_ba_{side}{name}": mean_of_defined(values)[None]
             for name, values in pairs.amplification(multiplicity).items()
-        },
-        BOUNDS,
-        groups,
-        bootstrap,
-        seed,
-    )
-    for name, values in pairs.amplification(None).items():
-        result[f"undefined_pairs_{side}{name}"] = int(np.isnan(values).sum())
-    result["signature"] = signature(
+        }
+
+    tables: dict[str, Any] | None = None
+    if details:
+        tables = {
+            "images": len(labels),
+            "attribute_counts": pairs.attribute_counts(),
+            **(_image_counts(captions, attribute_lexicon, pairs.attributes) if captions is not None and side else {}),
+            "pairs": pairs.table(),
+        }
+    return Measurement(
+        "directional_ba",
+        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {
-            "metric": "directional_ba",
+            f"undefined_pairs_{side}{name}": int(np.isnan(values).sum())
+            for name, values in pairs.amplification().items()
+        },
+        signature(
+            metric="directional_ba",
             **labels.sources,
             **({"captions": "human"} if side else {}),
-            **data_source(labels, references),
-            "seed": seed,
-            "bootstrap": bootstrap,
-        }
+            **data_source(labels),
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        labels.notes,
+        tables,
     )
-    if details:
-        result["details"] = {
-            "images": labels.images,
-            "attribute_counts": pairs.attribute_counts(),
-            **(_image_counts(attributes, owners, pairs.attributes) if owners is not None else {}),
-            "pairs": pairs.table(),
-            "warnings": labels.notes,
-        }
-    return result
 
 
-def _human_captions(
-    references: Any, attributes: Any, tasks: Any
-) -> tuple[list[str], list[str], list[tuple[str, ...]], Integers]:
-    """Each human caption with the labels of its image, and the number of that image."""
-    captions = check_captions(references=references, attributes=attributes, tasks=tasks)
-    if captions.tasks is None:
-        raise ValueError(
-            "tasks is missing: without predictions human captions are compared with what images show; give tasks"
-        )
-    human = captions.references or ()
-    owners = np.repeat(np.arange(len(human)), [*map(len, human)])
-    texts = [text for texts in human for text in texts]
-    return texts, [captions.attributes[image] for image in owners], [captions.tasks[image] for image in owners], owners
-
-
-def _image_counts(attributes: list[str], owners: Integers, values: tuple[str, ...]) -> dict[str, Any]:
-    """How many images there are, and with each value; `attributes` are of captions."""
-    _, firsts = np.unique(owners, return_index=True)
-    labels = Counter(attributes[row].casefold() for row in firsts)
-    return {"images": len(firsts), "attribute_counts": {value: labels[value.casefold()] for value in values}}
+def _image_counts(captions: Captions, lexicon: LexiconSource, values: tuple[str, ...]) -> dict[str, Any]:
+    """How many images there are, and with each value; rows are of captions."""
+    found = load_lexicon(lexicon)
+    counts = dict(zip(found.labels, values_of_lexicon(captions.attributes, found).sum(axis=0).tolist(), strict=True))
+    return {"images": len(captions), "attribute_counts": {value: counts[value] for value in values}}

@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
+from captionbias.captions import Captions
+from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
-from captionbias.metrics.predictability import Predictability, Sets, as_tokens, as_wrong_as, over_trials
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores import QUALITIES, normalized_difference
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource
-from captionbias.text.tokens import Flags, Integers
 
 if TYPE_CHECKING:
     from torch import nn
 
-TEST_SHARE = 0.2
-SIDES = ("m", "d")
 
-
+@Metric
 def dpa(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -49,7 +51,7 @@ def dpa(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
@@ -57,21 +59,16 @@ def dpa(
     are, at random, so that it is bias that is compared and not accuracy.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        attribute_lexicon, task_lexicon, tokenizer: likewise.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
         equalize: False compares with the true labels as they are.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        tokenizer: `words` or `whitespace`.
         seed: seed of the first trial and of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -105,6 +102,7 @@ def dpa(
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
     attacker = find_attacker(encoder, precision)
     labels = read_labels(
+        captions,
         predictions=predictions,
         references=references,
         attributes=attributes,
@@ -114,52 +112,51 @@ def dpa(
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
         tokenizer=tokenizer,
+    ).occurring()
+    seeds = range(seed, seed + trials)
+    classes = labels.classes()
+    splits = {number: stratified_split(classes, TEST_SHARE, number) for number in seeds}
+    values, shown = labels.shown.attributes, labels.shown.tasks
+    plans: dict[str, list[Trial]] = {}
+    if labels.predicted_tasks is not None:
+        plans |= _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
+    if labels.predicted_attributes is not None:
+        plans |= _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
+    groups = random_groups(len(labels), seed)
+    scored = attack_labels(
+        plans, attacker, QUALITIES[quality], groups, cache=cache, distributed=distributed, progress=progress
     )
-    sets, seeds = Sets.of(labels), range(seed, seed + trials)
-    classes = sets.classes()
-    splits = [stratified_split(classes, TEST_SHARE, number) for number in seeds]
-    plans: dict[str, dict[str, list[Trial]]] = {}
-    if sets.predicted_tasks is not None:
-        plans["a_to_t"] = _plan("a_to_t", sets.attributes, sets.tasks, sets.predicted_tasks, splits, seeds, equalize)
-    if sets.predicted_attributes is not None:
-        plans["t_to_a"] = _plan(
-            "t_to_a", sets.tasks, sets.attributes, sets.predicted_attributes, splits, seeds, equalize
-        )
-    queue = [trial for plan in plans.values() for side in SIDES for trial in plan[side]]
-    answers = dict(
-        zip(queue, run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress), strict=True)
-    )
-    groups = random_groups(labels.images, seed)
-    read = {
-        (name, side): Predictability.of(plan[side], answers, quality, groups)
-        for name, plan in plans.items()
-        for side in SIDES
-    }
 
-    def quantities(multiplicity: Floats) -> dict[str, Floats]:
-        values = {key: side.of_trials(multiplicity) for key, side in read.items()}
-        scores = {f"dpa_{name}": normalized_difference(values[name, "m"], values[name, "d"]) for name in plans}
-        return scores | {f"predictability_{side}_{name}": of_side for (name, side), of_side in values.items()}
-
-    bounds = {f"dpa_{name}": (-1.0, 1.0) for name in plans}
-    bounds |= {f"predictability_{side}_{name}": (0.0, np.inf) for name, side in read}
-    result: dict[str, Any] = over_trials(quantities, bounds, groups, trials, bootstrap, seed)
-    result["signature"] = signature(
-        {
-            "metric": "dpa",
-            **attacker.signature(),
-            "quality": quality,
-            "equalized": equalize,
-            **labels.sources,
-            "trials": trials,
-            "split": f"{TEST_SHARE:g}",
-            "seed": seed,
-            "bootstrap": bootstrap,
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        means = {f"predictability_{key}": of_side.means("", multiplicity) for key, of_side in scored.items()}
+        if quality == "inverse_cross_entropy":
+            with np.errstate(divide="ignore"):
+                means = {key: np.asarray(1 / mean) for key, mean in means.items()}
+        scores = {
+            f"dpa_{name}": normalized_difference(means[f"predictability_m_{name}"], means[f"predictability_d_{name}"])
+            for name in DIRECTIONS
+            if f"m_{name}" in plans
         }
+        return scores | means
+
+    return Measurement(
+        "dpa",
+        bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
+        {},
+        signature(
+            metric="dpa",
+            **attacker.signature(),
+            quality=quality,
+            equalized=equalize,
+            **labels.sources,
+            trials=trials,
+            split=f"{TEST_SHARE:g}",
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        labels.notes,
+        {"images": len(labels), "attribute_counts": labels.attribute_counts()} if details else None,
     )
-    if details:
-        result["details"] = {"images": labels.images, "attribute_counts": sets.counts(), "warnings": labels.notes}
-    return result
 
 
 def _plan(
@@ -167,8 +164,7 @@ def _plan(
     known: Flags,
     truth: Flags,
     predicted: Flags,
-    splits: list[tuple[Integers, Integers]],
-    seeds: range,
+    splits: dict[int, tuple[Integers, Integers]],
     equalize: bool,
 ) -> dict[str, list[Trial]]:
     """Attackers that read the predicted labels from what is known, and attackers that read the data's."""
@@ -177,10 +173,11 @@ def _plan(
             f"{name}: nothing is predicted for any image; give the words that these captions use as lexicons"
         )
     tokens, outputs = as_tokens(known), truth.shape[1]
-    told, as_is = Examples(tokens, predicted, outputs), Examples(tokens, truth, outputs)
-    plan: dict[str, list[Trial]] = {side: [] for side in SIDES}
-    for (train, test), seed in zip(splits, seeds, strict=True):
-        data = Examples(tokens, as_wrong_as(truth, predicted, seed), outputs) if equalize else as_is
-        plan["m"].append(Trial(f"{name} m seed {seed}", told, train, test, seed))
-        plan["d"].append(Trial(f"{name} d seed {seed}", data, train, test, seed))
+    model, data = Examples(tokens, predicted, outputs), Examples(tokens, truth, outputs)
+    plan: dict[str, list[Trial]] = {f"m_{name}": [], f"d_{name}": []}
+    for seed, (train, test) in splits.items():
+        if equalize:
+            data = Examples(tokens, as_wrong_as(truth, predicted, seed), outputs)
+        plan[f"m_{name}"].append(Trial(f"{name} m seed {seed}", model, train, test, seed))
+        plan[f"d_{name}"].append(Trial(f"{name} d seed {seed}", data, train, test, seed))
     return plan

@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.captions import check_captions
+from captionbias.arrays import Floats
+from captionbias.captions import Captions, as_captions
 from captionbias.metrics.inputs import note
-from captionbias.metrics.label_inputs import IMAGES_AT_ONCE, values_of_lexicon
-from captionbias.metrics.pair_counts import PairCounts, random_groups, with_intervals
+from captionbias.metrics.label_inputs import named_in, values_of_lexicon
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.protocol import lexicon_name, signature, whole_number
-from captionbias.statistics.intervals import Floats
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_labels, tokenize
+from captionbias.text import LexiconSource, load_lexicon
 
 
+@Metric
 def gender_error(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -26,12 +30,13 @@ def gender_error(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions.
         references: not used; taken so that all metrics have the same arguments.
         attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
@@ -64,46 +69,41 @@ def gender_error(
             f"attribute_lexicon {lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the "
             "ratio is one of two; give a lexicon of two labels"
         )
-    captions = check_captions(predictions=predictions, references=references, attributes=attributes, tasks=tasks)
+    captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
     truth = values_of_lexicon(captions.attributes, lexicon)
     groups = random_groups(len(captions), seed)
+    first, second = named_in(captions.words(tokenizer).model, lexicon, tokenizer).T
+    named = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
     counts = PairCounts(groups, 2, 4)
-    for start in range(0, len(captions), IMAGES_AT_ONCE):
-        texts = captions.predictions[start : start + IMAGES_AT_ONCE]
-        tokens = tokenize(texts, tokenizer)
-        first, second = named_labels(tokens, find_mentions(tokens, lexicon, tokenizer), 2).T
-        said = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
-        counts.add(np.arange(start, start + len(texts)), truth[start : start + len(texts)], said)
+    counts.add(np.arange(len(captions)), truth, named)
 
-    def scores(multiplicity: Floats | None) -> dict[str, Floats]:
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         table = counts.of(multiplicity)
         of_either = table.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = np.where(of_either[0] > 0, of_either[1] / of_either[0], np.nan)
-        return {"ratio": ratio, "error": 100 * (table[0, 1] + table[1, 0]) / of_either.sum(axis=0)}
+        return {"ratio": ratio[None], "error": (100 * (table[0, 1] + table[1, 0]) / of_either.sum(axis=0))[None]}
 
     notes: list[str] = []
-    result: dict[str, Any] = with_intervals(
-        scores, {"ratio": (0.0, np.inf), "error": (0.0, 100.0)}, groups, bootstrap, seed
-    )
-    if "ratio" not in result:
+    table = counts.of()[:, :, 0]
+    if not table[:, 0].any():
         note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")
-    name = lexicon_name(lexicon, attribute_lexicon)
-    result["signature"] = signature(
+    return Measurement(
+        "gender_error",
+        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
+        {},
+        signature(
+            metric="gender_error",
+            ratio="/".join(reversed(lexicon.labels)),
+            tok=tokenizer,
+            attribute=lexicon_name(lexicon, attribute_lexicon),
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        notes,
         {
-            "metric": "gender_error",
-            "ratio": "/".join(reversed(lexicon.labels)),
-            "tok": tokenizer,
-            "attribute": name,
-            "seed": seed,
-            "bootstrap": bootstrap,
-        }
-    )
-    if details:
-        table = counts.of(None)[:, :, 0]
-        result["details"] = {
             "images": len(captions),
             "attribute_counts": dict(zip(lexicon.labels, truth.sum(axis=0).tolist(), strict=True)),
             "captions": {
@@ -114,6 +114,7 @@ def gender_error(
                 value: float(100 * table[row, 1 - row] / table[row].sum()) if table[row].sum() else None
                 for row, value in enumerate(lexicon.labels)
             },
-            "warnings": notes,
         }
-    return result
+        if details
+        else None,
+    )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from captionbias.captions import Captions, Labels, check_captions, check_labels, join_labels
+from captionbias.arrays import Flags, Integers
+from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.metrics.inputs import note
 from captionbias.metrics.protocol import lexicon_name
-from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_labels, tokenize
-from captionbias.text.tokens import Flags, Integers
+from captionbias.scores import number_sets
+from captionbias.text import Lexicon, LexiconSource, Tokens, find_mentions, load_lexicon, named_labels
 
-# Captions are split into words for this many images at a time: what is kept grows with labels, not with text.
-IMAGES_AT_ONCE = 10_000
-ROWS_AT_ONCE = 10_000
+NO_TASKS = (
+    "references: no human caption names a task of task_lexicon, so the images show none; give tasks, or the words that "
+    "these captions use as task_lexicon"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,87 +33,120 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Some images: what they show, what is predicted for them, and what each of their human captions names.
+class ImageLabels:
+    """What `n` images show and what is predicted for them.
 
-    Of labels there are no human captions, and a prediction that was not given is None.
+    `attributes`, `tasks`: the labels' names. `shown`: a row an image. `predicted_attributes`, `predicted_tasks`: flags
+    of the same shapes, None where there is no prediction. `human`: what human captions name, a row each. `training`:
+    rows that tell which pairs belong together, if not the images themselves. `from_captions`: the labels are a
+    lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature.
     """
 
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
     shown: Named
     predicted_attributes: Flags | None
     predicted_tasks: Flags | None
     human: Named | None
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """`images` images and the names of their labels, which `blocks` reads as often as one likes.
-
-    `training`: rows that tell which pairs belong together, if not the images themselves. `of_captions`: the tasks are a
-    lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature.
-    """
-
-    images: int
-    attributes: tuple[str, ...]
-    tasks: tuple[str, ...]
-    blocks: Callable[[], Iterator[Block]]
-    of_captions: bool
-    sources: dict[str, str]
     training: Named | None
-    notes: list[str]
+    from_captions: bool
+    sources: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.shown.image)
+
+    def occurring(self) -> ImageLabels:
+        """Without the labels of a lexicon that no image shows.
+
+        Raises:
+            ValueError: no image shows a task.
+        """
+        shown = self.shown
+        values, tasks = (
+            np.asarray(flags.any(axis=0)) if self.from_captions else np.ones(flags.shape[1], bool)
+            for flags in (shown.attributes, shown.tasks)
+        )
+        if not tasks.any():
+            raise ValueError(NO_TASKS)
+        return ImageLabels(
+            tuple(itertools.compress(self.attributes, values)),
+            tuple(itertools.compress(self.tasks, tasks)),
+            Named(shown.image, shown.attributes[:, values], shown.tasks[:, tasks]),
+            None if self.predicted_attributes is None else self.predicted_attributes[:, values],
+            None if self.predicted_tasks is None else self.predicted_tasks[:, tasks],
+            None,
+            None,
+            self.from_captions,
+            self.sources,
+            self.notes,
+        )
+
+    def classes(self) -> Integers:
+        """A number for each image's set of attribute values, as a split by them needs it."""
+        (numbers,) = number_sets([self.shown.attributes])
+        rarest = int(np.bincount(numbers).min())
+        if rarest < SMALLEST_CLASS:
+            image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
+            values = itertools.compress(self.attributes, self.shown.attributes[image])
+            raise ValueError(
+                f"attributes: {rarest} images have {' and '.join(values) or 'no value'}; an attacker needs at least "
+                f"{SMALLEST_CLASS}. Add images, or leave these out"
+            )
+        return numbers
+
+    def attribute_counts(self) -> dict[str, int]:
+        """Images with each attribute value."""
+        return dict(zip(self.attributes, map(int, self.shown.attributes.sum(axis=0)), strict=True))
 
 
 def read_labels(
+    captions: Captions | None,
     *,
     predictions: Any,
     references: Any,
     attributes: Any,
     tasks: Any,
-    predicted_attributes: Any,
-    predicted_tasks: Any,
+    predicted_attributes: Any = None,
+    predicted_tasks: Any = None,
     attribute_lexicon: LexiconSource,
     task_lexicon: LexiconSource,
     tokenizer: str,
     training_attributes: Any = None,
     training_tasks: Any = None,
-) -> Labelled:
+) -> ImageLabels:
     """The labels of captions if there are any, else those given.
 
     Raises:
         ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or
             `load_lexicon` refuse.
     """
-    given = {"predicted_attributes": predicted_attributes, "predicted_tasks": predicted_tasks}
+    predicted = {"predicted_attributes": predicted_attributes, "predicted_tasks": predicted_tasks}
     training = {"training_attributes": training_attributes, "training_tasks": training_tasks}
-    if predictions is None and references is None:
-        return _labels_given(attributes, tasks, **given, **training)
-    for name, value in (given | training).items():
+    if captions is None and predictions is None and references is None:
+        return _from_labels(attributes, tasks, **predicted, **training)
+    for name, value in (predicted | training).items():
         if value is not None:
             raise ValueError(f"{name}: labels are found in captions; give captions or predicted labels, not both")
-    if predictions is None:
+    if captions is None and predictions is None:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
-    captions = check_captions(predictions=predictions, references=references, attributes=attributes, tasks=tasks)
-    lexicons = {"attribute": load_lexicon(attribute_lexicon), "task": load_lexicon(task_lexicon)}
-    sources = {
-        "tok": tokenizer,
-        "attribute": lexicon_name(lexicons["attribute"], attribute_lexicon),
-        "task": lexicon_name(lexicons["task"], task_lexicon),
-        "tasks": "named" if captions.tasks is None else "given",
-    }
-    return _labels_named(captions, lexicons["attribute"], lexicons["task"], tokenizer, sources)
+    captions = as_captions(captions, predictions, references, attributes, tasks)
+    if captions.predictions is None:
+        raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
+    return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
 
 
 # Labels as they are given
 
 
-def _labels_given(
+def _from_labels(
     attributes: Any,
     tasks: Any,
     predicted_attributes: Any,
     predicted_tasks: Any,
     training_attributes: Any,
     training_tasks: Any,
-) -> Labelled:
+) -> ImageLabels:
     for name, value in (("attributes", attributes), ("tasks", tasks)):
         if value is None:
             raise ValueError(
@@ -128,29 +164,28 @@ def _labels_given(
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
         _check_lengths({f"training_{side}": labels for side, labels in known.items()})
-        training = Named(np.arange(len(known["tasks"])), known["attributes"].flags, known["tasks"].flags)
+        training = _named(known)
     predicted = {
         side: check_labels(f"predicted_{side}", value, known=shown[side], known_as=side)
         for side, value in (("attributes", predicted_attributes), ("tasks", predicted_tasks))
         if value is not None
     }
     _check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
-    rows = len(shown["tasks"])
+    return ImageLabels(
+        shown["attributes"].names,
+        shown["tasks"].names,
+        _named(shown),
+        predicted["attributes"].flags if "attributes" in predicted else None,
+        predicted["tasks"].flags if "tasks" in predicted else None,
+        None,
+        training,
+        False,
+        {"labels": "given"} | ({"training": "given"} if training else {}),
+    )
 
-    def blocks() -> Iterator[Block]:
-        for start in range(0, rows, ROWS_AT_ONCE):
-            some = slice(start, start + ROWS_AT_ONCE)
-            image = np.arange(start, min(start + ROWS_AT_ONCE, rows))
-            foreseen = {side: labels.flags[some] for side, labels in predicted.items()}
-            yield Block(
-                Named(image, shown["attributes"].flags[some], shown["tasks"].flags[some]),
-                foreseen.get("attributes"),
-                foreseen.get("tasks"),
-                None,
-            )
 
-    sources = {"labels": "given"} | ({"training": "given"} if training else {})
-    return Labelled(rows, shown["attributes"].names, shown["tasks"].names, blocks, False, sources, training, [])
+def _named(labels: Mapping[str, Labels]) -> Named:
+    return Named(np.arange(len(labels["tasks"])), labels["attributes"].flags, labels["tasks"].flags)
 
 
 def _check_lengths(labels: dict[str, Labels]) -> None:
@@ -166,41 +201,58 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
 # Labels that captions name
 
 
-def _labels_named(
-    captions: Captions, attribute_lexicon: Lexicon, task_lexicon: Lexicon, tokenizer: str, sources: dict[str, str]
-) -> Labelled:
+def labels_of_captions(
+    captions: Captions, attribute_lexicon: LexiconSource, task_lexicon: LexiconSource, tokenizer: str
+) -> ImageLabels:
+    """What images show, what the captioner names and what people name.
+
+    Without predictions, people's captions are the predicted ones, a row each, compared with the labels of their images.
+    """
+    sources = {"attribute": attribute_lexicon, "task": task_lexicon}
+    lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []
-    shown_values = values_of_lexicon(captions.attributes, attribute_lexicon)
-    shown_tasks = None
-    if captions.tasks is not None:
-        shown_tasks = _tasks_of_lexicon(captions.tasks, task_lexicon, notes)
-    elif captions.references is None:
+    shown_values = values_of_lexicon(captions.attributes, lexicons["attribute"])
+    if captions.tasks is None and captions.predictions is None:
+        raise ValueError(
+            "tasks is missing: without predictions human captions are compared with what images show; give tasks"
+        )
+    if captions.tasks is None and captions.references is None:
         raise ValueError(
             "tasks is missing: what images show is given, or found in human captions; give tasks or references"
         )
+    words = captions.words(tokenizer)
+    values, tasks = (named_in(words.tokens, lexicon, tokenizer) for lexicon in lexicons.values())
+    model, people = slice(0, words.model_rows), slice(words.model_rows, None)
+    if captions.tasks is not None:
+        shown_tasks = _tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
+    else:
+        shown_tasks = np.zeros((len(captions), len(lexicons["task"].labels)), bool)
+        np.logical_or.at(shown_tasks, words.human_image, tasks[people])
+    human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
+    shown = Named(np.arange(len(captions)), shown_values, shown_tasks)
+    if captions.predictions is None:
+        rows = np.arange(len(words.human_image))
+        shown = Named(rows, shown_values[words.human_image], shown_tasks[words.human_image])
+        model, human = people, None
+    return ImageLabels(
+        lexicons["attribute"].labels,
+        lexicons["task"].labels,
+        shown,
+        values[model],
+        tasks[model],
+        human,
+        None,
+        True,
+        {"tok": tokenizer}
+        | {kind: lexicon_name(lexicons[kind], source) for kind, source in sources.items()}
+        | {"tasks": "named" if captions.tasks is None else "given"},
+        notes,
+    )
 
-    def blocks() -> Iterator[Block]:
-        for start in range(0, len(captions), IMAGES_AT_ONCE):
-            some = slice(start, start + IMAGES_AT_ONCE)
-            texts = list(captions.predictions[some]) if captions.predictions else []
-            humans = captions.references[some] if captions.references else ()
-            image = np.arange(start, start + len(texts))
-            counts = np.fromiter(map(len, humans), np.int64, len(humans))
-            tokens = tokenize([*texts, *itertools.chain.from_iterable(humans)], tokenizer)
-            values, tasks = (
-                named_labels(tokens, find_mentions(tokens, lexicon, tokenizer), len(lexicon.labels))
-                for lexicon in (attribute_lexicon, task_lexicon)
-            )
-            human = Named(np.repeat(image, counts), values[len(texts) :], tasks[len(texts) :]) if humans else None
-            if shown_tasks is None:
-                assert human is not None
-                present = np.zeros((len(texts), len(task_lexicon.labels)), bool)
-                np.logical_or.at(present, human.image - start, human.tasks)
-            else:
-                present = shown_tasks[some]
-            yield Block(Named(image, shown_values[some], present), values[: len(texts)], tasks[: len(texts)], human)
 
-    return Labelled(len(captions), attribute_lexicon.labels, task_lexicon.labels, blocks, True, sources, None, notes)
+def named_in(tokens: Tokens, lexicon: Lexicon, tokenizer: str) -> Flags:
+    """Which of the lexicon's labels each caption names: flags of shape `(captions, labels)`."""
+    return named_labels(tokens, find_mentions(tokens, lexicon, tokenizer), len(lexicon.labels))
 
 
 def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
@@ -209,7 +261,7 @@ def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
     for row, value in enumerate(attributes):
         if value.casefold() not in numbers:
             raise ValueError(
-                f"attributes[{row}] is {value!r}, which is no label of attribute_lexicon {lexicon.name!r} "
+                f"attributes[{row}] is {value!r}, which is not a label of attribute_lexicon {lexicon.name!r} "
                 f"({', '.join(lexicon.labels)}): leave such images out, or give a lexicon with the words that name it"
             )
     flags = np.zeros((len(attributes), len(numbers)), bool)

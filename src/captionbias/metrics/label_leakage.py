@@ -5,24 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
+from captionbias.captions import Captions
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
-from captionbias.metrics.predictability import Predictability, Sets, as_tokens, as_wrong_as, over_trials
 from captionbias.metrics.protocol import signature, whole_number
-from captionbias.statistics.intervals import Floats
+from captionbias.scores import leakage
 from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:
     from torch import nn
 
-TEST_SHARE = 0.2
 
-
+@Metric
 def label_leakage(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -42,7 +46,7 @@ def label_leakage(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
     An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
@@ -50,19 +54,15 @@ def label_leakage(
     tells no directions.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; the tasks that they name are the predicted ones.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes: `n` labels, `n` lists of labels (each set of them is a class), or a 0/1 array `(n, values)`. With
-            captions one label an image, each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_tasks: instead of captions, the predicted tasks.
-        attribute_lexicon: with captions, the labels of the attribute, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attributes, tasks, predicted_tasks: as `directional_ba` takes them; each set of attribute values is a class.
+        attribute_lexicon, task_lexicon, tokenizer: likewise.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         equalize: False compares with the true tasks as they are.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
-        tokenizer: `words` or `whitespace`.
         seed: seed of the first trial and of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -94,63 +94,57 @@ def label_leakage(
     trials = whole_number("trials", trials, least=1)
     attacker = find_attacker(encoder, precision)
     labels = read_labels(
+        captions,
         predictions=predictions,
         references=references,
         attributes=attributes,
         tasks=tasks,
-        predicted_attributes=None,
         predicted_tasks=predicted_tasks,
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
         tokenizer=tokenizer,
-    )
-    sets = Sets.of(labels)
-    classes = sets.classes()
+    ).occurring()
+    classes = labels.classes()
     outputs = int(classes.max()) + 1
     if outputs == 1:
         raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
-    assert sets.predicted_tasks is not None
-    if not sets.predicted_tasks.any():
-        if predictions is None:
+    assert labels.predicted_tasks is not None
+    shown, predicted = labels.shown.tasks, labels.predicted_tasks
+    if not predicted.any():
+        if not labels.from_captions:
             raise ValueError("predicted_tasks has no label in any image: without any there is nothing to compare")
         raise ValueError(
             "predictions: no task is predicted for any image; give the words that they use as task_lexicon"
         )
-    told, as_is = (Examples(as_tokens(flags), classes, outputs) for flags in (sets.predicted_tasks, sets.tasks))
+    model, data = (Examples(as_tokens(flags), classes, outputs) for flags in (predicted, shown))
     plan: dict[str, list[Trial]] = {"m": [], "d": []}
     for number in range(seed, seed + trials):
         train, test = balanced_split(classes, TEST_SHARE, number)
-        data = as_is
         if equalize:
-            data = Examples(as_tokens(as_wrong_as(sets.tasks, sets.predicted_tasks, number)), classes, outputs)
-        plan["m"].append(Trial(f"m seed {number}", told, train, test, number))
+            data = Examples(as_tokens(as_wrong_as(shown, predicted, number)), classes, outputs)
+        plan["m"].append(Trial(f"m seed {number}", model, train, test, number))
         plan["d"].append(Trial(f"d seed {number}", data, train, test, number))
-    queue = [*plan["m"], *plan["d"]]
-    scores = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    groups = random_groups(labels.images, seed)
-    read = {
-        side: Predictability.of(of_side, dict(zip(queue, scores, strict=True)), "accuracy", groups)
-        for side, of_side in plan.items()
-    }
+    groups = random_groups(len(labels), seed)
+    scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
 
-    def quantities(multiplicity: Floats) -> dict[str, Floats]:
-        values = {f"label_leakage_{side}": 100 * of_side.of_trials(multiplicity) for side, of_side in read.items()}
-        return {"label_leakage": values["label_leakage_m"] - values["label_leakage_d"], **values}
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        sides = {side: 100 * of_side.means("", multiplicity) for side, of_side in scored.items()}
+        return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
 
-    bounds = {"label_leakage": (-100.0, 100.0), "label_leakage_m": (0.0, 100.0), "label_leakage_d": (0.0, 100.0)}
-    result: dict[str, Any] = over_trials(quantities, bounds, groups, trials, bootstrap, seed)
-    result["signature"] = signature(
-        {
-            "metric": "label_leakage",
+    return Measurement(
+        "label_leakage",
+        bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
+        {},
+        signature(
+            metric="label_leakage",
             **attacker.signature(),
-            "equalized": equalize,
+            equalized=equalize,
             **labels.sources,
-            "trials": trials,
-            "split": f"balanced,{TEST_SHARE:g}",
-            "seed": seed,
-            "bootstrap": bootstrap,
-        }
+            trials=trials,
+            split=f"balanced,{TEST_SHARE:g}",
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        labels.notes,
+        {"images": len(labels), "attribute_counts": labels.attribute_counts()} if details else None,
     )
-    if details:
-        result["details"] = {"images": labels.images, "attribute_counts": sets.counts(), "warnings": labels.notes}
-    return result

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.base import Examples, Trial
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
-from captionbias.captions import check_captions
-from captionbias.metrics.inputs import (
-    align_human,
-    alignment_vectors,
-    mentions_of,
-    note,
-    note_nothing_masked,
-    number_classes,
-    split_into_words,
+from captionbias.captions import Captions, as_captions
+from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
+from captionbias.metrics.inputs import align_human, alignment_vectors, note, note_nothing_masked, number_classes
+from captionbias.metrics.measurement import (
+    Measurement,
+    Metric,
+    Sample,
+    bootstrap_samples,
+    known_means,
+    mean_over_trials,
 )
-from captionbias.metrics.leakage_scores import Measured, check_unseen, compare, means, note_without_unseen
-from captionbias.metrics.protocol import LIC_PRESETS, alignment_name, lexicon_name, settings, signature, whole_number
-from captionbias.text import LexiconSource, Tokens, load_lexicon
-from captionbias.text.tokens import Integers
+from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings, signature, whole_number
+from captionbias.scores import CAPTION_SCORES
+from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 
 if TYPE_CHECKING:
     from torch import nn
 
-# What LIC calls lstm is its own; the other encoders are DBAC's.
-ENCODERS = {"lstm": "lstm-lic", "lstm-dbac": "lstm"}
-SIDES = {"m": "model", "d": "human"}
+# `lstm` names another network in each paper.
+ENCODERS = {"lstm": "lstm-lic"}
+KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
+NAMES = {"m": "model", "h": "human"}
 
 
+@Metric
 def lic(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -56,8 +63,9 @@ def lic(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
+    keep_attackers: int = 0,
     progress: Progress = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
     Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
@@ -65,16 +73,17 @@ def lic(
     same trained attackers give leakage and confidence.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; None to measure the human captions alone.
         references: `n` lists of human captions; None to measure the captioner alone. With captions to spare on some
             images, the columns that every image has are used.
         attributes: `n` labels of the protected attribute, two or more values.
         tasks: not used; taken so that all metrics have the same arguments.
-        preset: `lic-2022`, the paper's protocol, or `fast`, the convex attacker.
-        encoder: `lstm` (LIC's own), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`, `transformer-1h`,
-            `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other name on the
-            Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own `torch.nn.Module`, as a
-            class or as `module:Class`; the preset's when None, as for the arguments below.
+        preset: `lic-2022` (or `papers`), the paper's protocol, or `fast`, the convex attacker.
+        encoder: `lstm-lic` (LIC's own; `lstm` for short), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
+            `transformer-1h`, `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any
+            other name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
+            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
             None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
@@ -85,15 +94,17 @@ def lic(
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words` or `whitespace`.
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, see `captionbias.text.load_lexicon`.
-        unseen_only: score only test captions that do not stand in the training split.
+        unseen_only: score only test captions that are not in the training split.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
         details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
-            intervals, and without training anything: the scores of test captions that do not stand in the training
+            intervals, and without training anything: the scores of test captions that are not in the training
             split, and how many they are. A trial without such captions does not count; a side without any has none.
+        keep_attackers: keep so many attackers of the captioner's captions, the first, for
+            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
@@ -101,7 +112,7 @@ def lic(
         Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
         [-100, 100] (`s_m - s_d`, above 0 when the captioner amplifies), and for each of these `..._std` over trials,
         `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side
-        absent its keys are too. `seen_m`, `seen_d`: percent of test captions that stand in the training split;
+        absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split;
         `test_captions_m`, `test_captions_d`: how many are scored in a trial.
 
     Raises:
@@ -115,96 +126,116 @@ def lic(
     >>> result["leakage_m"]
     100.0
     """
-    captions = check_captions(predictions=predictions, references=references, attributes=attributes, tasks=tasks)
-    chosen = settings(
-        LIC_PRESETS,
+    captions = as_captions(captions, predictions, references, attributes, tasks)
+    preset, settings = preset_settings(
+        "lic",
         preset,
-        {
-            "encoder": encoder,
-            "trials": trials,
-            "alignment": alignment,
-            "vectors": vectors,
-            "delta": delta,
-            "tokenizer": tokenizer,
-            "attribute_lexicon": attribute_lexicon,
-        },
+        encoder=encoder,
+        trials=trials,
+        alignment=alignment,
+        vectors=vectors,
+        delta=delta,
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
     )
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
-    attacker = find_attacker(ENCODERS.get(chosen["encoder"], chosen["encoder"]), precision, model, cache)
-    lexicon = load_lexicon(chosen["attribute_lexicon"])
+    attacker = find_attacker(ENCODERS.get(settings["encoder"], settings["encoder"]), precision, model, cache)
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
-    sides = split_into_words(captions, chosen["tokenizer"])
-    mentions = mentions_of(sides, lexicon, chosen["tokenizer"])
+    plan, report = plan_lic(captions, settings, values, classes, seed, notes)
+    seen = seen_in_training(list(plan))
+    unseen = {trial: ~flags for trial, flags in seen.items()}
+    if unseen_only:
+        _check_unseen(unseen)
+    queue = list(plan)
+    kept = plan.first("m", keep_attackers)
+    trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
+    answers = dict(zip(queue, trained, strict=True))
+    scored = _scores(plan, answers, len(captions), unseen if unseen_only else None)
+
+    facts: dict[str, float] = {}
+    for side, of_side in scored.items():
+        share = float(np.concatenate([seen[trial] for column in plan.trials[side] for trial in column]).mean())
+        facts |= {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()), f"seen_{KEYS[side]}": 100 * share}
+        if share > 0.5 and not unseen_only:
+            note(
+                notes,
+                f"{share:.0%} of the {NAMES[side]} test captions are also in the training split, which raises their "
+                "score; unseen_only=True scores the others",
+            )
+    tables = (
+        {
+            "images": len(captions),
+            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
+            "human_columns": len(plan.trials.get("h", [])),
+            "alignment": report.as_dict() if report else None,
+            "trials": {KEYS[side]: _trial_table(of_side, seed) for side, of_side in scored.items()},
+            "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
+            "unseen": _unseen_means(_scores(plan, answers, len(captions), unseen), notes),
+        }
+        if details
+        else None
+    )
+    return Measurement(
+        "lic",
+        _samples(scored, settings["trials"], bootstrap, seed),
+        facts,
+        signature(
+            metric="lic",
+            preset=preset,
+            **attacker.signature(),
+            align=alignment_name(settings),
+            trials=settings["trials"],
+            split=f"balanced,{settings['test_share']:g}",
+            seed=seed,
+            tok=settings["tokenizer"],
+            attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),
+            unseen=unseen_only,
+            bootstrap=bootstrap,
+        ),
+        notes,
+        tables,
+        {"lic": plan.keep(answers)},
+        attacker,
+    )
+
+
+def plan_lic(
+    captions: Captions,
+    settings: Mapping[str, Any],
+    values: tuple[str, ...],
+    classes: Integers,
+    seed: int,
+    notes: list[str],
+) -> tuple[AttackPlan, Any]:
+    """Mask attribute words, align human captions, split: the plan, and alignment's report."""
+    lexicon = load_lexicon(settings["attribute_lexicon"])
+    words = captions.words(settings["tokenizer"])
+    mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     note_nothing_masked(mentions, lexicon, notes)
-    masked = sides.mask(mentions, lexicon.mask)
-    word_vectors = alignment_vectors(sides, [masked], chosen)
-    human, alignment_report = align_human(masked, lexicon.mask, chosen, word_vectors)
+    masked = words.mask(mentions, lexicon.mask)
+    vectors = alignment_vectors(words, [masked], settings)
+    human, report = align_human(masked, lexicon.mask, vectors, settings["delta"])
 
     columns = {"m": [masked.model]} if captions.predictions else {}
     if captions.references:
-        columns["d"] = _human_columns(human, sides.human_image, len(captions), notes)
-    plan = {
-        side: [
-            _trials(side, number, column, classes, len(values), lexicon.mask, chosen, seed)
-            for number, column in enumerate(tables)
-        ]
-        for side, tables in columns.items()
-    }
-    queue = [trial for tables in plan.values() for column in tables for trial in column]
-    if unseen_only:
-        check_unseen(queue)
-    scores = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    answers = dict(zip(queue, scores, strict=True))
-    measured = {side: Measured.of(tables, answers, len(captions), unseen_only) for side, tables in plan.items()}
-
-    result = compare(measured, seed, bootstrap)
-    for side, of_side in measured.items():
-        result |= {f"test_captions_{side}": float(of_side.scored().mean()), f"seen_{side}": 100 * of_side.seen_share}
-        if of_side.seen_share > 0.5 and not unseen_only:
-            note(
-                notes,
-                f"{of_side.seen_share:.0%} of the {SIDES[side]} test captions also stand in the training split, which "
-                "raises their score; unseen_only=True scores the others",
-            )
-    result["signature"] = signature(
+        columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
+    splits = [
+        (number, balanced_split(classes, settings["test_share"], number))
+        for number in range(seed, seed + settings["trials"])
+    ]
+    return AttackPlan(
+        "lic",
+        values,
         {
-            "metric": "lic",
-            "preset": preset,
-            **attacker.signature(),
-            "align": alignment_name(chosen["alignment"], chosen["vectors"], chosen["delta"]),
-            "trials": chosen["trials"],
-            "split": f"balanced,{chosen['test_share']:g}",
-            "seed": seed,
-            "tok": chosen["tokenizer"],
-            "attribute": lexicon_name(lexicon, chosen["attribute_lexicon"]),
-            "unseen": unseen_only,
-            "bootstrap": bootstrap,
-        }
-    )
-    if details:
-        result["details"] = {
-            "images": len(captions),
-            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "human_columns": len(columns.get("d", [])),
-            "alignment": alignment_report.as_dict() if alignment_report else None,
-            "trials": {side: of_side.trial_table(seed) for side, of_side in measured.items()},
-            "by_attribute": {side: of_side.by_class(values, classes) for side, of_side in measured.items()},
-            "unseen": _unseen(
-                {side: Measured.of(tables, answers, len(captions), unseen_only=True) for side, tables in plan.items()},
-                notes,
-            ),
-            "warnings": notes,
-        }
-    return result
-
-
-def _unseen(measured: dict[str, Measured], notes: list[str]) -> dict[str, float]:
-    for side, of_side in measured.items():
-        note_without_unseen(SIDES[side], np.isnan(of_side.estimates("lic")), notes)
-    left = {f"test_captions_{side}": float(of_side.scored().mean()) for side, of_side in measured.items()}
-    return means(measured) | left
+            side: [
+                _trials(f"{side}{number}", Examples(tokens, classes, len(values), lexicon.mask), splits)
+                for number, tokens in enumerate(tables)
+            ]
+            for side, tables in columns.items()
+        },
+    ), report
 
 
 def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]) -> list[Tokens]:
@@ -219,12 +250,75 @@ def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]
     return [human.select(first + column) for column in range(columns)]
 
 
-def _trials(
-    side: str, column: int, tokens: Tokens, classes: Integers, values: int, mask: str, chosen: dict[str, Any], seed: int
-) -> list[Trial]:
-    examples = Examples(tokens, classes, values, mask)
-    trials = []
-    for number in range(chosen["trials"]):
-        train, test = balanced_split(classes, chosen["test_share"], seed + number)
-        trials.append(Trial(f"{side}{column} seed {seed + number}", examples, train, test, seed + number))
-    return trials
+def _trials(name: str, examples: Examples, splits: list[tuple[int, tuple[Integers, Integers]]]) -> list[Trial]:
+    return [Trial(f"{name} seed {seed}", examples, train, test, seed) for seed, (train, test) in splits]
+
+
+def _check_unseen(unseen: Mapping[Trial, Flags]) -> None:
+    for trial, flags in unseen.items():
+        if not flags.any():
+            raise ValueError(f"unseen_only: every test caption of trial {trial.name} is also in its training split")
+
+
+def _scores(
+    plan: AttackPlan, answers: Mapping[Trial, TrialScores], images: int, kept: Mapping[Trial, Flags] | None
+) -> dict[str, AttackScores]:
+    percent = {name: _times_100(score) for name, score in CAPTION_SCORES.items()}
+    return {
+        side: AttackScores.of(columns, answers, percent, np.arange(images), kept)
+        for side, columns in plan.trials.items()
+    }
+
+
+def _times_100(score: Quality) -> Quality:
+    return lambda log_probability, correct: 100 * score(log_probability, correct)
+
+
+def _samples(scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int) -> dict[str, Sample]:
+    """Every score of each side, and M minus D where there are both."""
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {
+            f"{score}_{KEYS[side]}": of_side.means(score, multiplicity)
+            for score in CAPTION_SCORES
+            for side, of_side in scored.items()
+        }
+
+    images = next(iter(scored.values())).counts.shape[1]
+    samples = bootstrap_samples(quantities, images, trials, replicates, seed)
+    if len(scored) == 1:
+        return samples
+    return {score: samples[f"{score}_m"] - samples[f"{score}_d"] for score in CAPTION_SCORES} | samples
+
+
+def _trial_table(scored: AttackScores, seed: int) -> list[dict[str, float]]:
+    """One row a trial: its seed, its three scores, and how many captions it was scored on."""
+    scores = scored.estimates()
+    return [
+        {"seed": seed + number, "captions": int(count)} | {name: float(scores[name][number]) for name in scores}
+        for number, count in enumerate(scored.scored())
+    ]
+
+
+def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Integers) -> dict[str, dict[str, float]]:
+    """The same scores over the images of each attribute value alone; none where no caption was scored."""
+    members = (classes[:, None] == np.arange(len(values))).astype(np.float64)
+    each = {name: scored.means(name, members) for name in CAPTION_SCORES}
+    means = {name: mean_over_trials(of_trials, np.ones_like(of_trials)) for name, of_trials in each.items()}
+    return {
+        value: {name: float(of[number]) for name, of in means.items() if not np.isnan(of[number])}
+        for number, value in enumerate(values)
+    }
+
+
+def _unseen_means(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
+    """Every score of captions that were not seen in training, and how many those are."""
+    values: dict[str, Floats] = {}
+    for side, of_side in scored.items():
+        estimates = of_side.estimates()
+        note_without_unseen(NAMES[side], np.isnan(estimates["lic"]), notes)
+        values |= {f"{score}_{KEYS[side]}": of_trials for score, of_trials in estimates.items()}
+    if len(scored) == 2:
+        values |= {score: values[f"{score}_m"] - values[f"{score}_d"] for score in CAPTION_SCORES}
+    left = {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()) for side, of_side in scored.items()}
+    return known_means(values) | left

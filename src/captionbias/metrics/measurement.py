@@ -1,26 +1,60 @@
-"""One quantity over trials and bootstrap replicates, as the flat entries of a result."""
+"""What a metric computes, as one object, and the one bootstrap that every metric's intervals come from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+import functools
+import html
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec
 
 import numpy as np
 
-from captionbias.statistics.intervals import Floats, bootstrap_interval, standard_deviation, trial_interval
+from captionbias.arrays import Floats
+from captionbias.metrics import catalogue
+from captionbias.statistics.intervals import bootstrap_interval, resamples, standard_deviation, trial_interval
 
-_kept: ContextVar[dict[str, Sample] | None] = ContextVar("kept", default=None)
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from captionbias.attackers.registry import Attacker
+    from captionbias.metrics.attack_plan import AttackPlan
+
+P = ParamSpec("P")
+
+
+class Estimate(NamedTuple):
+    """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
+    its standard deviation and 95% interval over trials alone (two trials or more)."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    std: float | None = None
+    trial_low: float | None = None
+    trial_high: float | None = None
+
+    def flat(self, key: str) -> dict[str, float]:
+        """The entries of a flat result: what is undefined is left out, never 0 and never nan.
+
+        >>> Estimate(1.5, 1.0, 2.0).flat("lic")
+        {'lic': 1.5, 'lic_ci_low': 1.0, 'lic_ci_high': 2.0}
+        """
+        return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
+
+
+ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high")  # of an Estimate's keys
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One quantity as it was measured: what its mean and its intervals are made of.
+    """One quantity: what its mean and its intervals are made of.
 
-    `values`: in each trial, `(trials,)`, nan where it is undefined. `per_trial`: in each trial with the images of each
-    bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's trials, `(replicates,)`.
-    `bounds`: the quantity's range.
+    `values`: in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials. `per_trial`: in each trial
+    with the images of each bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's
+    trials, `(replicates,)`. `bounds`: the quantity's range.
     """
 
     values: Floats
@@ -28,80 +62,143 @@ class Sample:
     replicates: Floats
     bounds: tuple[float, float]
 
+    def __sub__(self, other: Sample) -> Sample:
+        """The difference of two quantities of the same images, trials and replicates.
 
-def difference(first: Sample, second: Sample) -> Sample:
-    """`first` less `second`, which were measured on the same images, in the same trials and replicates.
+        >>> sample = Sample(np.array([1.0, 3.0]), np.zeros((2, 0)), np.zeros(0), (0.0, 100.0))
+        >>> (sample - sample).bounds
+        (-100.0, 100.0)
+        """
+        (low, high), (other_low, other_high) = self.bounds, other.bounds
+        return Sample(
+            self.values - other.values,
+            self.per_trial - other.per_trial,
+            self.replicates - other.replicates,
+            (low - other_high, high - other_low),
+        )
 
-    >>> sample = Sample(np.array([1.0, 3.0]), np.zeros((2, 0)), np.zeros(0), (0.0, 100.0))
-    >>> difference(sample, sample).bounds
-    (-100.0, 100.0)
+    def estimate(self) -> Estimate | None:
+        """The mean over trials with its spread and its intervals; None where it is undefined in every trial.
+
+        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0), (-100.0, 100.0)).estimate()
+        Estimate(value=1.0, low=None, high=None, std=None, trial_low=None, trial_high=None)
+        """
+        known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
+        if not len(known):
+            return None
+        value, low, high, std, trial_low, trial_high = float(known.mean()), None, None, None, None, None
+        if len(known) > 1:
+            std = standard_deviation(known)
+            trial_low, trial_high = np.clip(trial_interval(known), *self.bounds).tolist()
+        if len(drawn) > 1:
+            low, high = bootstrap_interval(value, drawn, self.bounds)
+        return Estimate(value, low, high, std, trial_low, trial_high)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A metric's result on some images.
+
+    Attributes:
+        metric: its name.
+        samples: every quantity that has an interval, by its key; see `captionbias.metrics.catalogue`.
+        facts: what has none, by its key: counts, coverage.
+        signature: everything that changes the scores.
+        notes: what to know before the numbers are believed.
+        details: nested tables, or None if they were not requested.
+        plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
+        attacker: how these were trained.
+
+    In a notebook it shows as a table with intervals.
     """
-    (low, high), (other_low, other_high) = first.bounds, second.bounds
-    return Sample(
-        first.values - second.values,
-        first.per_trial - second.per_trial,
-        first.replicates - second.replicates,
-        (low - other_high, high - other_low),
-    )
+
+    metric: str
+    samples: dict[str, Sample]
+    facts: dict[str, float]
+    signature: str
+    notes: list[str] = field(default_factory=list)
+    details: dict[str, Any] | None = None
+    plans: dict[str, AttackPlan] = field(default_factory=dict)
+    attacker: Attacker | None = None
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """Each quantity that is defined, with its intervals."""
+        found = {key: sample.estimate() for key, sample in self.samples.items()}
+        return {key: estimate for key, estimate in found.items() if estimate is not None}
+
+    def flat(self) -> dict[str, Any]:
+        """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
+        result: dict[str, Any] = {}
+        for key, estimate in self.estimates.items():
+            result |= estimate.flat(key)
+        result |= {**self.facts, "signature": self.signature}
+        return result if self.details is None else {**result, "details": {**self.details, "warnings": self.notes}}
+
+    def to_frame(self) -> DataFrame:
+        """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
+        from pandas import DataFrame
+
+        frame = DataFrame.from_dict(
+            {key: estimate[:4] for key, estimate in self.estimates.items()},
+            orient="index",
+            columns=["value", "low", "high", "std"],
+            dtype=np.float64,
+        )
+        frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
+        return frame
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame().to_html(float_format="{:.3f}".format, na_rep="", border=0)
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return f"{table}<ul>{notes}</ul><code>{html.escape(self.signature)}</code>"
 
 
-@contextmanager
-def kept_samples() -> Iterator[dict[str, Sample]]:
-    """Every sample that metrics summarize meanwhile, by the key of its mean: their results tell intervals alone.
+class Metric(Generic[P]):
+    """A metric as a function: called, it returns the flat result; `measure` takes the same and returns the
+    `Measurement`."""
 
-    >>> sample = Sample(np.array([1.0, 3.0]), np.zeros((2, 0)), np.zeros(0), (-100.0, 100.0))
-    >>> with kept_samples() as samples:
-    ...     summary = summarize_sample("lic", sample)
-    >>> samples["lic"] is sample, summary["lic"]
-    (True, 2.0)
+    def __init__(self, measure: Callable[P, Measurement]) -> None:
+        functools.update_wrapper(self, measure)
+        self.measure = measure
+        self.name = measure.__name__
+
+    def options(self) -> frozenset[str]:
+        """The names of its keyword arguments."""
+        return frozenset(inspect.signature(self.measure).parameters) - {"captions"}
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        return self.measure(*args, **kwargs).flat()
+
+    def __reduce__(self) -> str:
+        return self.name  # pickled by its name, as functions are
+
+
+# Each quantity in each trial, `(trials, replicates)` or `(1, replicates)`, from how often each unit counts, `(units,
+# replicates)`, and how much each trial does, `(trials, replicates)`; the latter is None for the estimate itself.
+Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
+
+
+def bootstrap_samples(quantities: Quantities, units: int, trials: int, replicates: int, seed: int) -> dict[str, Sample]:
+    """The sample of every quantity, over units (images, or groups of them) and trials.
+
+    >>> samples = bootstrap_samples(lambda counts, _: {"lic": counts[:1] * 2.0}, 3, trials=1, replicates=4, seed=0)
+    >>> samples["lic"].values.tolist(), samples["lic"].replicates.shape
+    ([2.0], (4,))
     """
-    samples: dict[str, Sample] = {}
-    token = _kept.set(samples)
-    try:
-        yield samples
-    finally:
-        _kept.reset(token)
-
-
-def summarize_sample(name: str, sample: Sample) -> dict[str, float]:
-    """`summarize`, seen by `kept_samples`."""
-    samples = _kept.get()
-    if samples is not None:
-        samples[name] = sample
-    return summarize(name, sample.values, sample.replicates, sample.bounds)
-
-
-def summarize(name: str, values: Floats, replicates: Floats, bounds: tuple[float, float]) -> dict[str, float]:
-    """The mean over trials with its spread and its intervals.
-
-    Args:
-        name: the key of the mean; the others are `name` with an ending.
-        values: the quantity in each trial, shape `(trials,)`; nan where it is undefined.
-        replicates: its mean over trials in each bootstrap replicate, shape `(replicates,)`; may be empty.
-        bounds: the quantity's range.
-
-    Returns:
-        `name`; with two trials or more `name_std`, `name_trial_ci_low`, `name_trial_ci_high`; with two replicates or
-        more `name_ci_low`, `name_ci_high`. What is undefined is left out, never 0 and never nan.
-
-    >>> summarize("lic", np.array([1.0]), np.array([]), (-100.0, 100.0))
-    {'lic': 1.0}
-    """
-    known, drawn = values[~np.isnan(values)], replicates[~np.isnan(replicates)]
-    if not len(known):
-        return {}
-    result = {name: float(known.mean())}
-    if len(known) > 1:
-        low, high = np.clip(trial_interval(known), *bounds).tolist()
-        result |= {
-            f"{name}_std": standard_deviation(known),
-            f"{name}_trial_ci_low": low,
-            f"{name}_trial_ci_high": high,
-        }
-    if len(drawn) > 1:
-        low, high = bootstrap_interval(result[name], drawn, bounds)
-        result |= {f"{name}_ci_low": low, f"{name}_ci_high": high}
-    return result
+    estimate = quantities(np.ones((units, 1)), None)
+    per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
+    means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
+    for multiplicity, weights in resamples(units, trials, replicates, seed):
+        for key, values in quantities(multiplicity, weights).items():
+            per_trial[key].append(values)
+            means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
+    return {
+        key: Sample(
+            values[:, 0], np.concatenate(per_trial[key], axis=1), np.concatenate(means[key]), catalogue.bounds(key)
+        )
+        for key, values in estimate.items()
+    }
 
 
 def mean_over_trials(values: Floats, weights: Floats) -> Floats:
@@ -114,10 +211,23 @@ def mean_over_trials(values: Floats, weights: Floats) -> Floats:
         return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
 
 
-def defined(values: Mapping[str, float]) -> dict[str, float]:
-    """The values that are not nan, as Python's floats.
+def known_means(values: Mapping[str, Floats]) -> dict[str, float]:
+    """The mean over those trials in which each quantity, `(trials,)`, is defined; none where it is in no trial.
 
-    >>> defined({"lic": np.float64(1.0), "leakage": np.nan})
-    {'lic': 1.0}
+    >>> known_means({"lic_m": np.array([1.0, np.nan, 2.0]), "lic_d": np.array([np.nan])})
+    {'lic_m': 1.5}
     """
-    return {name: float(value) for name, value in values.items() if not np.isnan(value)}
+    known = {name: of_trials[~np.isnan(of_trials)] for name, of_trials in values.items()}
+    return {name: float(of_trials.mean()) for name, of_trials in known.items() if len(of_trials)}
+
+
+def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:
+    """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it.
+
+    >>> trial_rows([3], {"lic": np.array([1.0]), "leakage": np.array([np.nan])})
+    [{'seed': 3, 'lic': 1.0}]
+    """
+    return [
+        {"seed": seed} | {name: float(of[number]) for name, of in columns.items() if not np.isnan(of[number])}
+        for number, seed in enumerate(seeds)
+    ]

@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from captionbias.metrics.amplified_pairs import NO_TASKS, Pairs, data_source
-from captionbias.metrics.label_inputs import Labelled, read_labels
-from captionbias.metrics.pair_counts import GROUPS, random_groups, with_intervals
+from captionbias.arrays import Flags, Floats
+from captionbias.captions import Captions
+from captionbias.metrics.amplified_pairs import Pairs, data_source
+from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
+from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.pair_counts import GROUPS, random_groups
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
-from captionbias.statistics.intervals import Floats
 from captionbias.text import LexiconSource
-from captionbias.text.tokens import Flags
 
 MOST_COMBINATIONS = 5000
 # Counts of all combinations in all groups, in each of four tables.
 MOST_NUMBERS = 20_000_000
 
 
+@Metric
 def multi_directional_ba(
+    captions: Captions | None = None,
+    /,
     *,
     predictions: Any = None,
     references: Any = None,
@@ -38,7 +41,7 @@ def multi_directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> dict[str, Any]:
+) -> Measurement:
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
     As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
@@ -47,22 +50,16 @@ def multi_directional_ba(
     of tasks of some image; an image has it if it has all of its tasks.
 
     Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        training_attributes: the labels of other images, that say which value and combination go together and which
-            combinations there are; those of these images when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        training_attributes, training_tasks: the labels of other images, that say which value and combination go
+            together and which combinations there are; those of these images when None.
+        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
-        tokenizer: `words` or `whitespace`.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, probabilities and share.
@@ -88,6 +85,7 @@ def multi_directional_ba(
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
     at_least = whole_number("at_least", at_least, least=1)
     labels = read_labels(
+        captions,
         predictions=predictions,
         references=references,
         attributes=attributes,
@@ -103,67 +101,59 @@ def multi_directional_ba(
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
     cells = (len(labels.attributes) + 1) * (len(names) + 1)
-    groups = random_groups(labels.images, seed, most=min(GROUPS, MOST_NUMBERS // cells))
+    groups = random_groups(len(labels), seed, most=min(GROUPS, MOST_NUMBERS // cells))
     columns, sizes = combinations.T.astype(np.float32), combinations.sum(axis=1)
     pairs = Pairs.of(labels, groups, names, lambda tasks: tasks.astype(np.float32) @ columns >= sizes)
     pairs.note_silence(labels.notes)
 
-    def scores(multiplicity: Floats | None) -> dict[str, Floats]:
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         found = {}
         for name, values in pairs.amplification(multiplicity).items():
-            sizes = np.abs(values)
-            mean = mean_of_defined(sizes)
-            found[f"multi_directional_ba_{name}"] = mean
-            found[f"multi_directional_ba_{name}_variance"] = mean_of_defined((sizes - mean) ** 2)
+            change = np.abs(values)
+            mean = mean_of_defined(change)
+            found[f"multi_directional_ba_{name}"] = mean[None]
+            found[f"multi_directional_ba_{name}_variance"] = mean_of_defined((change - mean) ** 2)[None]
         return found
 
-    result: dict[str, Any] = with_intervals(scores, (0.0, 1.0), groups, bootstrap, seed)
-    result["combinations"] = len(pairs.tasks)
-    for name, values in pairs.amplification(None).items():
+    facts: dict[str, float] = {"combinations": len(pairs.tasks)}
+    for name, values in pairs.amplification().items():
         if np.isnan(values).all():
             raise ValueError(
                 f"tasks: no image shows any of the combinations of training_tasks, so {name} is undefined; give images "
                 "that do, or leave out what is predicted for it"
             )
-        result[f"undefined_pairs_{name}"] = int(np.isnan(values).sum())
-    result["signature"] = signature(
-        {
-            "metric": "multi_directional_ba",
+        facts[f"undefined_pairs_{name}"] = int(np.isnan(values).sum())
+    return Measurement(
+        "multi_directional_ba",
+        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
+        facts,
+        signature(
+            metric="multi_directional_ba",
             **labels.sources,
-            **data_source(labels, references),
-            "at_least": at_least,
-            "seed": seed,
-            "bootstrap": bootstrap,
-        }
+            **data_source(labels),
+            at_least=at_least,
+            seed=seed,
+            bootstrap=bootstrap,
+        ),
+        labels.notes,
+        {"images": len(labels), "attribute_counts": pairs.attribute_counts(), "pairs": pairs.table()}
+        if details
+        else None,
     )
-    if details:
-        result["details"] = {
-            "images": labels.images,
-            "attribute_counts": pairs.attribute_counts(),
-            "pairs": pairs.table(),
-            "warnings": labels.notes,
-        }
-    return result
 
 
-def _combinations(labels: Labelled, at_least: int) -> Flags:
+def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
-    named = ((block.human or block.shown).tasks for block in labels.blocks())
-    blocks = named if labels.training is None else [labels.training.tasks]
-    counts: dict[bytes, int] = {}
-    for tasks in blocks:
-        packed, together = np.unique(np.packbits(tasks[tasks.any(axis=1)], axis=1), axis=0, return_counts=True)
-        for key, count in zip(map(bytes, packed), together.tolist(), strict=True):
-            counts[key] = counts.get(key, 0) + count
-    chosen = sorted(key for key, count in counts.items() if count >= at_least)
-    if not counts:
+    tasks = (labels.training or labels.human or labels.shown).tasks
+    packed, counts = np.unique(np.packbits(tasks[tasks.any(axis=1)], axis=1), axis=0, return_counts=True)
+    chosen = packed[counts >= at_least]
+    if not len(packed):
         raise ValueError(NO_TASKS)
-    if not chosen:
-        raise ValueError(f"at_least: no set of tasks is that of {at_least} images or captions; give a smaller number")
+    if not len(chosen):
+        raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
     if len(chosen) > MOST_COMBINATIONS:
         raise ValueError(
             f"tasks: {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more "
             f"than {MOST_COMBINATIONS:,} can be compared; give a larger at_least"
         )
-    packed_rows: npt.NDArray[np.uint8] = np.frombuffer(b"".join(chosen), np.uint8).reshape(len(chosen), -1)
-    return np.unpackbits(packed_rows, axis=1, count=len(labels.tasks)).astype(bool)
+    return np.unpackbits(chosen, axis=1, count=len(labels.tasks)).astype(bool)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
-from captionbias.metrics.measurement import summarize
-from captionbias.statistics.intervals import Floats, multiplicities
-from captionbias.text.tokens import Flags, Integers
+from captionbias.arrays import Flags, Floats, Integers
 
 # With more images than groups, a replicate draws groups of images. The spread that it finds is as right on average, and
 # varies by 1 / sqrt(2 groups) of itself.
 GROUPS = 4096
+ROWS_AT_ONCE = 10_000
 
 
 def random_groups(images: int, seed: int, most: int = GROUPS) -> Integers:
@@ -24,6 +23,11 @@ def random_groups(images: int, seed: int, most: int = GROUPS) -> Integers:
     if images <= most:
         return np.arange(images)
     return np.random.default_rng([seed, 5]).permutation(images) % most
+
+
+def in_parts(rows: int) -> Iterator[slice]:
+    """Slices that cover so many rows, a part at a time: products of all rows would not fit into memory."""
+    return (slice(start, min(start + ROWS_AT_ONCE, rows)) for start in range(0, rows, ROWS_AT_ONCE))
 
 
 class PairCounts:
@@ -38,12 +42,13 @@ class PairCounts:
         from scipy.sparse import csr_array
 
         groups, width, _ = self._counts.shape
-        row, label = np.nonzero(left)
-        cell = self._group[image[row]] * width + label
-        gather = csr_array((np.ones(len(row), np.float32), (cell, row)), shape=(groups * width, len(left)))
-        self._counts += (gather @ right.astype(np.float32)).reshape(self._counts.shape)
+        for part in in_parts(len(left)):
+            row, label = np.nonzero(left[part])
+            cell = self._group[image[part][row]] * width + label
+            gather = csr_array((np.ones(len(row), np.float32), (cell, row)), shape=(groups * width, len(left[part])))
+            self._counts += (gather @ right[part].astype(np.float32)).reshape(self._counts.shape)
 
-    def of(self, multiplicity: Floats | None) -> Floats:
+    def of(self, multiplicity: Floats | None = None) -> Floats:
         """The counts when group `g` is drawn `multiplicity[g, r]` times: shape `(left, right, replicates)`.
 
         For None each is drawn once: shape `(left, right, 1)`.
@@ -53,28 +58,3 @@ class PairCounts:
             return np.asarray(self._counts.sum(axis=0)[:, :, None])
         flat = self._counts.reshape(groups, -1).T @ multiplicity
         return np.asarray(flat.reshape(left, right, multiplicity.shape[1]))
-
-
-def with_intervals(
-    quantities: Callable[[Floats | None], Mapping[str, Floats]],
-    bounds: tuple[float, float] | Mapping[str, tuple[float, float]],
-    groups: Integers,
-    bootstrap: int,
-    seed: int,
-) -> dict[str, float]:
-    """Each quantity with its 95% interval over images.
-
-    `quantities`: their values, shape `(replicates,)` each, for multiplicities of groups `(groups, replicates)`; for
-    None, as they are. `bounds`: the range of all, or of each.
-    """
-    estimates = quantities(None)
-    replicates: dict[str, list[Floats]] = {name: [np.zeros(0)] for name in estimates}
-    for multiplicity in multiplicities(int(groups.max()) + 1, bootstrap, seed):
-        for name, values in quantities(multiplicity).items():
-            replicates[name].append(values)
-    result: dict[str, float] = {}
-    for name, values in estimates.items():
-        result |= summarize(
-            name, values, np.concatenate(replicates[name]), bounds[name] if isinstance(bounds, Mapping) else bounds
-        )
-    return result

@@ -1,4 +1,4 @@
-"""The papers' protocols as presets, and the signature that a score is published with."""
+"""The presets that papers define, the settings of one measurement, and the signature that a score carries."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from captionbias import __version__
+from captionbias.metrics.catalogue import METRICS
 from captionbias.text import Lexicon
 
 LIC_2022: dict[str, Any] = {
-    "encoder": "lstm",
+    "encoder": "lstm-lic",
     "trials": 10,
     "test_share": 0.1,
     "alignment": "constant",
@@ -21,7 +22,6 @@ LIC_2022: dict[str, Any] = {
     "tokenizer": "words",
     "attribute_lexicon": "gender",
 }
-
 DBAC_2026: dict[str, Any] = {
     "encoder": "lstm",
     "trials": 10,
@@ -34,53 +34,58 @@ DBAC_2026: dict[str, Any] = {
     "attribute_lexicon": "gender",
     "task_lexicon": "coco_objects",
 }
-
-LIC_PRESETS: dict[str, dict[str, Any]] = {
-    "lic-2022": LIC_2022,
-    "fast": LIC_2022 | {"encoder": "bow"},
-}
-
-DBAC_PRESETS: dict[str, dict[str, Any]] = {
-    "dbac-2026": DBAC_2026,
-    "dbac-2026-published": DBAC_2026
-    | {"tokenizer": "whitespace", "task_lexicon": "coco_objects_published", "vectors": "glove-wiki-gigaword-50"},
-    "fast": DBAC_2026 | {"encoder": "bow"},
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "lic": {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}},
+    "dbac": {
+        "dbac-2026": DBAC_2026,
+        "dbac-2026-published": DBAC_2026
+        | {"tokenizer": "whitespace", "task_lexicon": "coco_objects_published", "vectors": "glove-wiki-gigaword-50"},
+        "fast": DBAC_2026 | {"encoder": "bow"},
+    },
 }
 
 
-def settings(presets: Mapping[str, dict[str, Any]], preset: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The preset's settings, with those that the caller chose (not None) in their place.
+def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[str, Any]]:
+    """The preset's own name and its settings, with those that the caller chose (not None) in their place.
+
+    `papers` is the metric's protocol of its paper.
+
+    >>> name, settings = preset_settings("lic", "papers", trials=2)
+    >>> name, settings["encoder"], settings["trials"]
+    ('lic-2022', 'lstm-lic', 2)
 
     Raises:
-        ValueError: an unknown preset or alignment; trials that are no whole number of 1 or more.
+        ValueError: an unknown preset or alignment, or trials that are not a whole number of 1 or more.
     """
-    if not isinstance(preset, str) or preset not in presets:
-        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(presets)}")
-    result = presets[preset] | {name: value for name, value in chosen.items() if value is not None}
+    presets = PRESETS[metric]
+    name = METRICS[metric].preset(preset) or preset if isinstance(preset, str) else ""
+    if name not in presets:
+        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join((*presets, 'papers'))}")
+    result = presets[name] | {setting: value for setting, value in chosen.items() if value is not None}
     result["trials"] = whole_number("trials", result["trials"], least=1)
     if result["alignment"] not in ("constant", "contextual"):
         raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")
-    return result
+    return name, result
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are none.
+    """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not.
 
     >>> whole_number("bootstrap", 1000, least=0)
     1000
 
     Raises:
-        ValueError: no whole number, or below `least`.
+        ValueError: not a whole number, or below `least`.
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number of {least} or more, not {value!r}")
     return int(value)
 
 
-def signature(parts: Mapping[str, Any]) -> str:
+def signature(**parts: Any) -> str:
     """Everything that changes the score, as `name:value|...`, in the manner of sacreBLEU.
 
-    >>> signature({"attacker": "bow", "trials": 10})
+    >>> signature(attacker="bow", trials=10)
     'attacker:bow|trials:10|v:0.1.0'
     """
     return "|".join(f"{name}:{value}" for name, value in {**parts, "v": __version__}.items())
@@ -94,11 +99,12 @@ def lexicon_name(lexicon: Lexicon, source: object) -> str:
     return f"{lexicon.name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
-def alignment_name(alignment: str, vectors: object, delta: float) -> str:
+def alignment_name(settings: Mapping[str, Any]) -> str:
     """`constant`, or `contextual` with its vectors and its threshold; vectors may say what they are as `called`."""
+    alignment, vectors = settings["alignment"], settings["vectors"]
     if alignment == "constant":
-        return alignment
+        return str(alignment)
     name = (
         Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
     )
-    return f"{alignment},{name},{delta:g}"
+    return f"{alignment},{name},{settings['delta']:g}"

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias import __version__
-from captionbias.io.formats import csv_text, json_text, write_text
+from captionbias.io.files import write_text
+from captionbias.io.formats import csv_text, json_text
+from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS
 from captionbias.report import plots, views
-from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Grid, shown
 from captionbias.report.wording import verdicts
 
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 
 Part = dict[str, Any]
 
-TOP = 40  # rows of the sources that stand in the page; all of them are in its data
+TOP = 40  # rows of the sources on the page; all of them are in its data
 SPEAKS_FOR, SPEAKS_AGAINST = "213,94,0", "0,114,178"
-DIRECTION_QUESTIONS = {
-    "a_to_t": "A to T: does the attribute shape the tasks?",
-    "t_to_a": "T to A: do the tasks shape the attribute?",
-}
 
 
 def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
@@ -41,12 +38,12 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
     """An audit as one HTML page: verdicts, plots, tables, and all its data as JSON in `<script id="audit-data">`.
 
-    It loads nothing, and its own policy forbids it to.
+    It loads nothing, and its content security policy forbids it to.
 
     Args:
         audit: from `captionbias.analysis.audit.audit`.
         title: of the page.
-        command: what measures it again, to be shown.
+        command: the command that reproduces it, to be shown.
 
     Raises:
         ValueError: plotly or jinja2 is missing.
@@ -64,10 +61,11 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     from plotly.offline import get_plotlyjs
 
     figures: list[Any] = []
+    scores = views.scores(audit)
     sections = [_section(name, parts, figures) for name, parts in _sections(audit, command)]
     scripts = {
         "data": json_text(audit.as_dict()),
-        "scores": json.dumps(csv_text(views.scores(audit))),
+        "scores": json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
         "figures": f"[{','.join(figure.to_json() for figure in figures)}]",
     }
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file("report.html.jinja"))
@@ -115,12 +113,12 @@ def _sections(audit: Audit, command: str | None) -> Iterator[tuple[str, list[Par
         yield "Alignment", [plot, _table(views.meteors(audit), titled=True), *folds]
     yield "Seen in training", [_table(views.leaks(audit))]
     yield "How sure", [_table(views.certainty(audit))]
-    yield "To know", list(_notes(audit))
-    yield "Measured again", list(_again(audit, command))
+    yield "Notes", list(_notes(audit))
+    yield "Reproduce", list(_reproduce(audit, command))
 
 
 def _section(name: str, parts: list[Part], figures: list[Any]) -> dict[str, Any]:
-    """With the number of each plot: its data stand at that place in the page's list."""
+    """With the number of each plot: the place of its data in the list of figures."""
 
     def numbered(part: Part) -> Part:
         if part["kind"] == "fold":
@@ -150,9 +148,9 @@ def _of_captioner(audit: Audit, name: str, parts: list[Part], opened: bool = Tru
 
 def _sources(audit: Audit, captioner: str) -> list[Part]:
     parts: list[Part] = []
-    for direction, rows in audit.result("dbac", captioner)["details"]["sources"].items():
+    for direction, rows in audit.details("dbac", captioner)["sources"].items():
         if rows:
-            question = DIRECTION_QUESTIONS[direction]
+            question = f"{DIRECTIONS[direction]}: {QUESTIONS[direction]}"
             parts.append(_plot(plots.sources_plot(rows), f"{question} {captioner}", question))
             parts.append(_table(views.sources(audit, captioner, direction, TOP)))
     return parts
@@ -182,7 +180,7 @@ def _coloured(caption: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _alignment(audit: Audit, captioner: str) -> list[Part]:
-    return [_table(views.alignment(audit, captioner, direction), titled=True) for direction in DIRECTION_NAMES]
+    return [_table(views.alignment(audit, captioner, direction), titled=True) for direction in DIRECTIONS]
 
 
 def _notes(audit: Audit) -> Iterator[Part]:
@@ -190,10 +188,10 @@ def _notes(audit: Audit) -> Iterator[Part]:
         if notes := audit.notes(name):
             yield {"kind": "fold", "title": name, "parts": [{"kind": "list", "lines": notes}], "open": True}
     if audit.missing:
-        yield {"kind": "list", "lines": [f"Not here: {line}" for line in audit.missing]}
+        yield {"kind": "list", "lines": [f"Not included: {line}" for line in audit.missing]}
 
 
-def _again(audit: Audit, command: str | None) -> Iterator[Part]:
+def _reproduce(audit: Audit, command: str | None) -> Iterator[Part]:
     if command:
         yield {"kind": "code", "text": command}
     yield {"kind": "text", "text": "The same input and signature give the same scores."}

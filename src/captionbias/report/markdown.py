@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
-from captionbias.report.terminal import DIRECTION_NAMES
 from captionbias.report.views import Grid
 from captionbias.report.wording import verdicts
 from captionbias.text.markdown import code, escaped, one_line
@@ -23,7 +23,7 @@ def markdown_report(audit: Audit, *, command: str | None = None) -> str:
 
     Args:
         audit: from `captionbias.analysis.audit.audit`.
-        command: what measures it again, to be shown.
+        command: the command that reproduces it, to be shown.
 
     >>> from captionbias.analysis.audit import audit
     >>> from captionbias.synthetic import plant
@@ -46,14 +46,14 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from _table(views.scores(audit, judged=True))
     yield from _folded(views.differences(audit))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
-        for direction in DIRECTION_NAMES:
+        for direction in DIRECTIONS:
             found = views.sources(audit, captioner, direction, TOP)
             yield from _folded(found._replace(title=f"{captioner}: {found.title}"))
     yield from _folded(views.quality(audit))
     yield from _folded(views.leaks(audit))
     notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
-    missing = [f"Not here: {line}" for line in audit.missing]
-    yield from _details("To know", [f"- {escaped(note)}" for note in (*notes, *missing)])
+    missing = [f"Not included: {line}" for line in audit.missing]
+    yield from _details("Notes", [f"- {escaped(note)}" for note in (*notes, *missing)])
     again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]
     yield from _details("Measured with", [*again, *([f"- {code(command)}"] if command else [])])
 

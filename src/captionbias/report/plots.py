@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.io.formats import write_text
-from captionbias.report.terminal import DIRECTION_NAMES, SCORE_NAMES
-from captionbias.report.views import pair_name, score_name
+from captionbias.analysis.resampling import pair_name
+from captionbias.io.files import write_text
+from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import DIRECTIONS, Score
+from captionbias.metrics.measurement import Estimate
+from captionbias.report.views import main_part
 
 if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy
@@ -27,40 +29,27 @@ except ImportError as error:
 
 PANEL_HEIGHT = 320
 ROW_HEIGHT, PANEL_MARGIN, NAMED_AXIS_MARGIN, TITLE_HEIGHT = 34, 66, 96, 60
-# Okabe and Ito's colours, which colour-blind people tell apart.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 ADDS, TAKES = COLOURS[3], COLOURS[0]
 ZERO = {"line_width": 1, "line_color": "gray"}
-# Read on white and on black alike: who shows a plot knows the page, a plot does not.
+# Legible on white and on black: a plot does not know the page that shows it.
 INK, GRID = "#777e87", "rgba(128,128,128,0.25)"
 AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
 TEMPLATE = {"layout": {"xaxis": AXIS, "yaxis": AXIS}}
 BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}  # the legend
-# Without human captions there is no amplification, and these say how much the captioner's captions tell.
-SHOWN = {
-    "dbac": (
-        "dbac_a_to_t_matched",
-        "dbac_a_to_t",
-        "dbac_t_to_a_matched",
-        "dbac_t_to_a",
-        "omega_m_a_to_t",
-        "omega_m_t_to_a",
-    ),
-    "lic": ("lic", "lic_m"),
-}
-TRADED = ("dbac_a_to_t_matched", "dbac_t_to_a_matched", "lic")
 
 
 def scores_plot(audit: Audit) -> Any:
     """A panel for each score: a mark with its interval for each captioner, and zero."""
-    metrics = _metrics_of(audit)
+    scores = _shown_scores(audit)
     names = [literal(name) for name in audit.captioners]
-    figure = _panels([score_name(key) for key in metrics], ROW_HEIGHT * len(names))
-    for panel, (key, metric) in enumerate(metrics.items(), 1):
-        results = [audit.result(metric, name) for name in audit.captioners]
-        figure.add_trace(_marks([result.get(key) for result in results], names, results, key), row=panel, col=1)
+    figure = _panels([score.label for score in scores], ROW_HEIGHT * len(names))
+    for panel, score in enumerate(scores, 1):
+        marks = _marks([_estimate(audit, name, score) for name in audit.captioners], names)
+        figure.add_trace(marks, row=panel, col=1)
         figure.update_yaxes(type="category", range=[len(names) - 0.5, -0.5], row=panel, col=1)  # 2021 may be a name
-        if not key.startswith(("omega", "lic_")):
+        if score.bounds[0] < 0:
             figure.add_vline(x=0, **ZERO, row=panel, col=1)
     return figure
 
@@ -70,12 +59,11 @@ def differences_plot(audit: Audit) -> Any:
     found = [one for comparison in audit.comparisons.values() for one in comparison.differences]
     keys = list(dict.fromkeys(one.score for one in found))
     pairs = len({(one.first, one.second) for one in found})
-    figure = _panels([score_name(key) for key in keys], ROW_HEIGHT * pairs)
+    figure = _panels([catalogue.label(key) for key in keys], ROW_HEIGHT * pairs)
     for panel, key in enumerate(keys, 1):
         of_score = [one for one in found if one.score == key]
         names = [literal(f"{one.first} less {one.second}") for one in of_score]
-        bounds = [{"d_ci_low": one.ci_low, "d_ci_high": one.ci_high} for one in of_score]
-        figure.add_trace(_marks([one.difference for one in of_score], names, bounds, "d"), row=panel, col=1)
+        figure.add_trace(_marks([one.estimate for one in of_score], names), row=panel, col=1)
         figure.update_yaxes(range=[len(names) - 0.5, -0.5], row=panel, col=1)
         figure.add_vline(x=0, **ZERO, row=panel, col=1)
     return figure
@@ -86,16 +74,17 @@ def sources_plot(rows: Sequence[Mapping[str, Any]], top: int = 12) -> Any:
 
     `rows`: of `dbac(..., details=True)["details"]["sources"]`, of one direction.
     """
-    part = _part(rows)
+    part = main_part(rows)
     largest = sorted((row for row in rows if part in row), key=lambda row: -abs(row[part]))[:top]
     values = [row[part] for row in largest]
+    estimates = [Estimate(row[part], row.get(f"{part}_ci_low"), row.get(f"{part}_ci_high")) for row in largest]
     names = [literal(pair_name(row)) for row in largest]
     bars = graph_objects.Bar(
         x=values,
         y=names,
         orientation="h",
         marker={"color": [ADDS if value > 0 else TAKES for value in values]},
-        error_x=_errors(values, largest, part) | {"color": INK},
+        error_x=_errors(estimates) | {"color": INK},
         hovertemplate="%{y}: %{x:+.4f}<extra></extra>",
     )
     figure = graph_objects.Figure(bars)
@@ -111,16 +100,15 @@ def tradeoff_plot(audit: Audit, measure: str = "cider") -> Any:
 
     Source: Türk et al. 2023, whose conclusion is drawn from such a plot.
     """
-    found = _metrics_of(audit)
-    keys = [key for key in TRADED if key in found] or list(found)
-    figure = _panels([score_name(key) for key in keys], PANEL_HEIGHT, NAMED_AXIS_MARGIN)
-    for panel, key in enumerate(keys, 1):
+    scores = [score for score in _shown_scores(audit) if score.judged] or _shown_scores(audit)
+    figure = _panels([score.label for score in scores], PANEL_HEIGHT, NAMED_AXIS_MARGIN)
+    for panel, score in enumerate(scores, 1):
         for number, name in enumerate(audit.captioners):
-            result = audit.result(found[key], name)
+            estimate = _estimate(audit, name, score)
             marks = graph_objects.Scatter(
                 x=[audit.quality[name][measure]],
-                y=[result.get(key)],
-                error_y=_errors([result.get(key)], [result], key),
+                y=[estimate and estimate.value],
+                error_y=_errors([estimate]),
                 name=literal(name),
                 legendgroup=name,
                 showlegend=panel == 1,
@@ -128,7 +116,7 @@ def tradeoff_plot(audit: Audit, measure: str = "cider") -> Any:
                 marker={"size": 10, "symbol": number, "color": COLOURS[number % len(COLOURS)]},
             )
             figure.add_trace(marks, row=panel, col=1)
-        if not key.startswith(("omega", "lic_")):
+        if score.bounds[0] < 0:
             figure.add_hline(y=0, **ZERO, row=panel, col=1)
         figure.update_xaxes(title_text=measure.replace("cider", "CIDEr"), row=panel, col=1)
     figure.update_layout(legend=BELOW)
@@ -137,7 +125,7 @@ def tradeoff_plot(audit: Audit, measure: str = "cider") -> Any:
 
 def alignment_plot(audit: Audit) -> Any:
     """The share of contextual substitutions over delta, a panel a direction, with the elbow of each captioner."""
-    directions = [d for d in DIRECTION_NAMES if any(_by_delta(audit, name, d) for name in audit.captioners)]
+    directions = [d for d in DIRECTIONS if any(_by_delta(audit, name, d) for name in audit.captioners)]
     masked = {"a_to_t": "Attribute words masked (A to T)", "t_to_a": "Task words masked (T to A)"}
     figure = _panels([masked[direction] for direction in directions], PANEL_HEIGHT, NAMED_AXIS_MARGIN)
     for panel, direction in enumerate(directions, 1):
@@ -165,7 +153,7 @@ def vectors_plot(study: AlignmentStudy) -> Any:
 
 def consistency_plot(study: Study) -> Any:
     """A panel for each score: captioners side by side, a mark for each encoder, and zero."""
-    figure = _panels([SCORE_NAMES.get(name, name) for name in study.scores], PANEL_HEIGHT)
+    figure = _panels([catalogue.label(name) for name in study.scores], PANEL_HEIGHT)
     for panel, values in enumerate(study.scores.values(), 1):
         for number, encoder in enumerate(study.encoders):
             marks = graph_objects.Scatter(
@@ -194,7 +182,7 @@ def write_html(figure: Any, path: Path) -> None:
 
 
 def literal(text: str) -> str:
-    """Somebody's words for a plot, which would read tags in them.
+    """A user's text for a plot, which would read tags in it.
 
     >>> literal("<b>nic</b>")
     '&lt;b&gt;nic&lt;/b&gt;'
@@ -202,14 +190,18 @@ def literal(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _metrics_of(audit: Audit) -> dict[str, str]:
-    """The metric of each score that is shown: amplifications, or what the captioner's captions tell alone."""
-    found: dict[str, str] = {}
+def _shown_scores(audit: Audit) -> list[Score]:
+    """The main scores of what was measured, or without human captions those of the captioner alone."""
+    found: list[Score] = []
     for metric, comparison in audit.comparisons.items():
-        keys = [key for key in SHOWN[metric] if any(key in result for result in comparison.results.values())]
-        amplified = [key for key in keys if not key.startswith(("omega", "lic_"))]
-        found |= dict.fromkeys(amplified or keys, metric)
+        measured = {key for one in comparison.measurements.values() for key in one.estimates}
+        scores = [score for score in catalogue.scores_of(metric) if score.key in measured]
+        found += [score for score in scores if score.headline] or [score for score in scores if score.alone]
     return found
+
+
+def _estimate(audit: Audit, captioner: str, score: Score) -> Estimate | None:
+    return audit.measurement(score.metric, captioner).estimates.get(score.key)
 
 
 def _panels(titles: Sequence[str], height: int, margin: int = PANEL_MARGIN) -> Any:
@@ -235,11 +227,11 @@ def _layout(height: int) -> dict[str, Any]:
     }
 
 
-def _marks(values: Sequence[float | None], names: list[str], results: Sequence[Mapping[str, Any]], key: str) -> Any:
+def _marks(estimates: Sequence[Estimate | None], names: list[str]) -> Any:
     return graph_objects.Scatter(
-        x=values,
+        x=[estimate and estimate.value for estimate in estimates],
         y=names,
-        error_x=_errors(values, results, key),
+        error_x=_errors(estimates),
         mode="markers",
         showlegend=False,
         marker={"size": 10, "color": COLOURS[0]},
@@ -247,20 +239,12 @@ def _marks(values: Sequence[float | None], names: list[str], results: Sequence[M
     )
 
 
-def _errors(values: Iterable[float | None], rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Any]:
+def _errors(estimates: Iterable[Estimate | None]) -> dict[str, Any]:
     """Error bars from the estimate to the ends of its interval; none where there is no interval."""
-    ends = [
-        (math.nan if value is None else value, row.get(f"{key}_ci_low", math.nan), row.get(f"{key}_ci_high", math.nan))
-        for value, row in zip(values, rows, strict=True)
-    ]
-    estimate, low, high = np.array(ends, np.float64).reshape(-1, 3).T
+    ends = [estimate[:3] if estimate else (None, None, None) for estimate in estimates]
+    value, low, high = np.array(ends, np.float64).reshape(-1, 3).T  # None becomes nan
     # As arrays: nan in a list becomes null, which plotly draws as a bar of no length with caps, as if all were certain.
-    return {"type": "data", "array": high - estimate, "arrayminus": estimate - low, "thickness": 1.5, "width": 4}
-
-
-def _part(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = ("amplification_matched", "amplification", "omega_m", "omega_h")
-    return next((name for name in names if any(name in row for row in rows)), "amplification")
+    return {"type": "data", "array": high - value, "arrayminus": value - low, "thickness": 1.5, "width": 4}
 
 
 def _shares_line(deltas: Sequence[float], shares: Sequence[float], elbow: float | None, name: str, number: int) -> Any:
@@ -284,5 +268,5 @@ def _with_delta_axes(figure: Any) -> Any:
 def _by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
     if "dbac" not in audit.comparisons:
         return None
-    report = audit.result("dbac", captioner)["details"].get(direction, {}).get("alignment")
+    report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
     return report["by_delta"] if report else None

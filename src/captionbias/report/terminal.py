@@ -1,201 +1,104 @@
-"""Results as tables for a terminal, with what an interval says in words."""
+"""Measurements as tables for a terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
 from rich.table import Table
 
+from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES
+from captionbias.report.wording import NOTHING, fixed, interval, p_text, verdict
+
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
     from captionbias.analysis.consistency import Study
+    from captionbias.metrics import Measurement
 
+# What LIC, leakage and confidence count, and what each direction asks, as the heads of columns.
 SCORES = {
     "lic": "LIC\nright, and how sure",
     "leakage": "leakage\nhow often right",
     "confidence": "confidence\nhow sure",
 }
-DIRECTIONS = {
-    "a_to_t": "A to T\ndoes the attribute\nshape the tasks?",
-    "t_to_a": "T to A\ndo the tasks\nshape the attribute?",
-}
-DIRECTION_NAMES = {"a_to_t": "A to T", "t_to_a": "T to A"}
-NOTHING = "-"
-UNCLEAR = "no clear change"
-LEANS = "cannot tell"
+HEADS = {name: f"{DIRECTIONS[name]}\n{text.replace(' shape', chr(10) + 'shape')}" for name, text in QUESTIONS.items()}
 
 
-SCORE_NAMES = {
-    "lic": "LIC x 100",
-    "dbac_a_to_t": "DBAC A to T, as published",
-    "dbac_a_to_t_matched": "DBAC A to T, matched",
-    "dbac_t_to_a": "DBAC T to A, as published",
-    "dbac_t_to_a_matched": "DBAC T to A, matched",
-}
+def measurement_table(measured: Measurement) -> Table:
+    """The table of one metric's result."""
+    special = {"lic": lic_table, "dbac": dbac_table}
+    return special[measured.metric](measured) if measured.metric in special else score_table([measured])
 
 
-class Row(NamedTuple):
-    """A score in a table of scores; `judged` if above 0 means amplified."""
-
-    label: str
-    key: str
-    digits: int
-    judged: bool = False
-
-
-ROWS = {
-    "lic": [
-        Row("LIC x 100", "lic", 1, True),
-        Row("  captioner", "lic_m", 1),
-        Row("  human captions", "lic_d", 1),
-        Row("leakage x 100", "leakage", 1, True),
-        Row("confidence x 100", "confidence", 1, True),
-    ],
-    "dbac": [
-        Row("DBAC A to T, matched", "dbac_a_to_t_matched", 3, True),
-        Row("  as published", "dbac_a_to_t", 3),
-        Row("DBAC T to A, matched", "dbac_t_to_a_matched", 3, True),
-        Row("  as published", "dbac_t_to_a", 3),
-        Row("omega A to T, captioner", "omega_m_a_to_t", 3),
-        Row("omega A to T, human captions", "omega_h_a_to_t", 3),
-        Row("omega T to A, captioner", "omega_m_t_to_a", 3),
-        Row("omega T to A, human captions", "omega_h_t_to_a", 3),
-    ],
-    "directional_ba": [
-        Row("directional BA A to T", "directional_ba_a_to_t", 4),
-        Row("directional BA T to A", "directional_ba_t_to_a", 4),
-        Row("directional BA A to T, human captions", "directional_ba_h_a_to_t", 4),
-        Row("directional BA T to A, human captions", "directional_ba_h_t_to_a", 4),
-    ],
-    "multi_directional_ba": [
-        Row("multi-attribute BA A to T", "multi_directional_ba_a_to_t", 4),
-        Row("  variance", "multi_directional_ba_a_to_t_variance", 5),
-        Row("multi-attribute BA T to A", "multi_directional_ba_t_to_a", 4),
-        Row("  variance", "multi_directional_ba_t_to_a_variance", 5),
-    ],
-    "ba_mals": [Row("BA (MALS)", "ba_mals", 4, True)],
-    "dpa": [Row("DPA A to T", "dpa_a_to_t", 3, True), Row("DPA T to A", "dpa_t_to_a", 3, True)],
-    "label_leakage": [
-        Row("leakage of task labels x 100", "label_leakage", 1, True),
-        Row("  captioner", "label_leakage_m", 1),
-        Row("  images", "label_leakage_d", 1),
-    ],
-    "gender_error": [
-        Row("captions: second label to first", "ratio", 2),
-        Row("  with the wrong label, %", "error", 1),
-    ],
-}
-
-# What faithful planted captioners read, at most, with a few thousand images: attackers learn from more human captions
-# than model captions, which no interval knows of.
-SMALL_DBAC = 0.01
-
-
-def interval(result: Mapping[str, Any], key: str, digits: int) -> str:
-    """A score with its 95% interval over images and trials.
-
-    >>> interval({"lic": 1.234, "lic_ci_low": 0.5, "lic_ci_high": 2.0}, "lic", 1)
-    '1.2 [0.5, 2.0]'
-    """
-    if key not in result:
-        return NOTHING
-    score = _fixed(result[key], digits)
-    if f"{key}_ci_low" not in result:
-        return score
-    return f"{score} [{_fixed(result[f'{key}_ci_low'], digits)}, {_fixed(result[f'{key}_ci_high'], digits)}]"
-
-
-def verdict(result: Mapping[str, Any], key: str) -> str:
-    """What a score and its interval say about 0, in words; a matched DBAC below `SMALL_DBAC` says nothing.
-
-    T to A with tasks that human captions name leans below 0 whatever the captioner does: being there says nothing.
-
-    >>> verdict({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 2.0}, "lic")
-    'amplifies'
-    """
-    if f"{key}_ci_low" not in result:
-        return NOTHING
-    if key.endswith("_matched") and abs(result[key]) < SMALL_DBAC:
-        return UNCLEAR
-    if result[f"{key}_ci_low"] > 0:
-        return "amplifies"
-    if result[f"{key}_ci_high"] >= 0:
-        return UNCLEAR
-    leans = key == "dbac_t_to_a_matched" and "|tasks:named|" in result.get("signature", "")
-    return LEANS if leans else "mitigates"
-
-
-def lic_table(result: Mapping[str, Any], labels: int) -> Table:
-    """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict.
-
-    `labels`: how many values the attribute has.
-    """
-    sides = [side for side in ("m", "d") if f"lic_{side}" in result]
-    meaning = "An attacker reads the attribute from captions whose attribute words are masked."
+def lic_table(measured: Measurement) -> Table:
+    """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict."""
+    estimates = measured.estimates
+    sides = {side: name for side, name in (("m", SIDES["m"]), ("d", SIDES["h"])) if f"lic_{side}" in estimates}
+    meaning = "An attacker infers the attribute from captions whose attribute words are masked."
     if len(sides) == 2:
-        meaning += " A difference above 0: the captioner's give it away more than people's (amplifies)."
+        meaning += " A difference above 0: the captioner's captions give it away more than human ones (amplifies)."
     table = plain_table("LIC x 100 [95% interval]", "", *SCORES.values(), meaning=meaning)
-    for side in sides:
-        name = "captioner" if side == "m" else "human captions"
-        table.add_row(name, *(interval(result, f"{score}_{side}", 1) for score in SCORES))
-    chance = 100 / labels
+    for side, name in sides.items():
+        table.add_row(name, *(interval(estimates.get(f"{score}_{side}"), 1) for score in SCORES))
+    values = len(measured.plans["lic"].classes)
+    chance = 100 / values
     # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
-    table.add_row("chance", f"{chance / labels:.1f} or more", f"{chance:.1f}", f"{chance:.1f}")
+    table.add_row("chance", f"{chance / values:.1f} or more", f"{chance:.1f}", f"{chance:.1f}")
     if len(sides) == 2:
         table.add_section()
-        table.add_row("difference", *(interval(result, score, 1) for score in SCORES), style="bold")
-        table.add_row("  verdict", *(verdict(result, score) for score in SCORES))
+        table.add_row("difference", *(interval(estimates.get(score), 1) for score in SCORES), style="bold")
+        table.add_row("  verdict", *(verdict(measured, score) for score in SCORES))
     return table
 
 
-def dbac_table(result: Mapping[str, Any]) -> Table:
+def dbac_table(measured: Measurement) -> Table:
     """DBAC of each direction: matched with its verdict, published, and the parts they are made of."""
-    measured = [direction for direction in DIRECTIONS if any(key.endswith(direction) for key in result)]
-    both = any(key.startswith("dbac_") for key in result)
-    meaning = "Omega is how surely an attacker tells what the captions hide, each caption by its weight."
+    directions, estimates = list(measured.plans), measured.estimates
+    both = any(key.startswith("dbac_") for key in estimates)
+    meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
     if both:
         meaning = (
             "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it. As published, the score also "
             "moves with how often captions name anything at all; matched to the same naming, it does not. " + meaning
         )
-    table = plain_table("DBAC [95% interval]", "", *(DIRECTIONS[d] for d in measured), meaning=meaning)
+    table = plain_table("DBAC [95% interval]", "", *(HEADS[name] for name in directions), meaning=meaning)
+
+    def cells(pattern: str) -> list[str]:
+        return [interval(estimates.get(pattern.format(name)), 3) for name in directions]
+
     if both:
-        table.add_row("DBAC, matched", *(interval(result, f"dbac_{d}_matched", 3) for d in measured), style="bold")
-        table.add_row("  verdict", *(verdict(result, f"dbac_{d}_matched") for d in measured))
-        table.add_row("DBAC, as published", *(interval(result, f"dbac_{d}", 3) for d in measured))
-        table.add_row("  its weights alone", *(interval(result, f"dbac_{d}_prior", 3) for d in measured))
-    for side, name in (("m", "captioner"), ("h", "human captions")):
-        if any(f"omega_{side}_{d}" in result for d in measured):
+        table.add_row("DBAC, matched", *cells("dbac_{}_matched"), style="bold")
+        table.add_row("  verdict", *(verdict(measured, f"dbac_{name}_matched") for name in directions))
+        table.add_row("DBAC, as published", *cells("dbac_{}"))
+        table.add_row("  its weights alone", *cells("dbac_{}_prior"))
+    for side, who in SIDES.items():
+        if any(f"omega_{side}_{name}" in estimates for name in directions):
             table.add_section()
-            for label, cells in _omega_rows(result, side, name, measured).items():
-                table.add_row(label, *cells)
+            table.add_row(f"omega, {who}", *cells(f"omega_{side}_{{}}"))
+            for label, (key, form) in PARTS.items():
+                values = [measured.facts.get(f"{key}_{side}_{name}") for name in directions]
+                if values[0] is not None:
+                    table.add_row(label, *(NOTHING if value is None else _number(value, form) for value in values))
     return table
 
 
-def _omega_rows(result: Mapping[str, Any], side: str, name: str, measured: list[str]) -> dict[str, list[str]]:
-    """An omega and what it is made of, by the label of the row."""
-    rows = {
-        f"omega, {name}": [interval(result, f"omega_{side}_{d}", 3) for d in measured],
-        "  attacker's mean quality": [_number(result[f"mean_quality_{side}_{d}"]) for d in measured],
-        "  mean weight": [_number(result[f"mean_weight_{side}_{d}"]) for d in measured],
-        "  test captions": [f"{result[f'test_captions_{side}_{d}']:,.0f}" for d in measured],
-        "  effective sample": [f"{result[f'effective_sample_{side}_{d}']:,.0f}" for d in measured],
-    }
-    if f"coverage_{side}_{measured[0]}" in result:
-        rows["    when matched"] = [f"{result[f'effective_sample_matched_{side}_{d}']:,.0f}" for d in measured]
-        rows["  named on both sides"] = [f"{result[f'coverage_{side}_{d}']:.0%}" for d in measured]
-    return rows
+# What an omega is made of: the fact's key and its form; None for three digits below 10.
+PARTS = {
+    "  attacker's mean quality": ("mean_quality", None),
+    "  mean weight": ("mean_weight", None),
+    "  test captions": ("test_captions", ",.0f"),
+    "  effective sample": ("effective_sample", ",.0f"),
+    "    when matched": ("effective_sample_matched", ",.0f"),
+    "  named on both sides": ("coverage", ".0%"),
+}
 
 
-def score_table(results: Mapping[str, Mapping[str, Any]]) -> Table:
-    """A row for each score of each metric: its value with the interval, and the verdict where it has one.
-
-    `results`: flat results by the name of their metric.
-    """
+def score_table(measurements: list[Measurement]) -> Table:
+    """A row for each score of each metric: its value with the interval, and the verdict where it has one."""
     table = plain_table(
         "[95% interval]",
         "",
@@ -204,21 +107,22 @@ def score_table(results: Mapping[str, Mapping[str, Any]]) -> Table:
         meaning="Amplifies: the captioner makes its data's bias worse. DBAC as published and directional BA also move "
         "with how often captions name anything at all, so they get no verdict; matched DBAC and DPA do not.",
     )
-    for metric, result in results.items():
-        rows = [row for row in ROWS[metric] if row.key in result]
-        if rows:
-            table.add_section()
-        for row in rows:
-            judged = verdict(result, row.key) if row.judged else ""
-            table.add_row(
-                row.label, interval(result, row.key, row.digits), judged, style="bold" if row.judged else None
-            )
+    for measured in measurements:
+        table.add_section()
+        for score in catalogue.scores_of(measured.metric):
+            if score.in_tables and score.key in measured.estimates:
+                table.add_row(
+                    score.row or score.label,
+                    interval(measured.estimates[score.key], score.digits),
+                    verdict(measured, score.key) if score.judged else "",
+                    style="bold" if score.judged else None,
+                )
     return table
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
-    """The captioners' scores with their intervals and p-values; then every difference with its own."""
-    digits = {score: 1 if score.startswith(("lic", "leakage", "confidence")) else 3 for score in comparison.scores}
+    """The captioners' scores with their intervals and p-values; then every difference, likewise."""
+    scores = [catalogue.SCORES[key] for key in comparison.scores]
     table = plain_table(
         "Scores [95% interval]",
         "captioner",
@@ -227,17 +131,18 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         "p",
         meaning="p: how often chance alone would bring a score this far from 0.",
     )
-    for name, result in comparison.results.items():
+    for name, measured in comparison.measurements.items():
         table.add_section()
-        for number, score in enumerate(comparison.scores):
-            p = comparison.p_values[name].get(score)
+        for number, score in enumerate(scores):
+            p = comparison.p_values[name].get(score.key)
             table.add_row(
                 "" if number else name,
-                SCORE_NAMES.get(score, score),
-                interval(result, score, digits[score]),
+                score.label,
+                interval(measured.estimates.get(score.key), score.digits),
                 NOTHING if p is None else p_text(p),
             )
     yield table
+    count = len(comparison.differences)
     table = plain_table(
         "Differences [95% interval]",
         "",
@@ -246,20 +151,17 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         "p",
         "p, corrected",
         meaning="The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
-        f"procedure for {_all_differences(len(comparison.differences))}. In bold: below 0.05.",
+        f"procedure for {'the one difference' if count == 1 else f'all {count:,} differences'}. In bold: below 0.05.",
     )
     before = None
     for one in comparison.differences:
-        pair = f"{one.first} - {one.second}"
+        pair, score = f"{one.first} - {one.second}", catalogue.SCORES[one.score]
         if pair != before:
             table.add_section()
-        shown = {"d": one.difference}
-        if not math.isnan(one.ci_low):
-            shown |= {"d_ci_low": one.ci_low, "d_ci_high": one.ci_high}
         table.add_row(
             "" if pair == before else pair,
-            SCORE_NAMES.get(one.score, one.score),
-            interval(shown, "d", digits[one.score]),
+            score.label,
+            interval(one.estimate, score.digits),
             p_text(one.p),
             p_text(one.p_holm),
             style="bold" if one.p_holm < 0.05 else None,
@@ -268,33 +170,18 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     yield table
 
 
-def _all_differences(count: int) -> str:
-    return "the one difference" if count == 1 else f"all {count:,} differences"
-
-
-def p_text(p: float) -> str:
-    """A p-value with three digits behind the point.
-
-    >>> p_text(0.0421), p_text(0.0002), p_text(float("nan"))
-    ('0.042', '<0.001', '-')
-    """
-    if math.isnan(p):
-        return NOTHING
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def consistency_tables(study: Study) -> Iterator[Table]:
     """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
     agreement = study.consistency()
     for name, values in study.scores.items():
         columns = (*study.encoders, "variation")
-        table = plain_table(SCORE_NAMES.get(name, name), "captioner", *columns, meaning="(rank, 1: least bias)")
+        table = plain_table(catalogue.label(name), "captioner", *columns, meaning="(rank, 1: least bias)")
         ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
-        digits = 1 if name == "lic" else 3
+        digits = catalogue.SCORES[name].digits
         for row, captioner in enumerate(study.captioners):
             variation = agreement[name]["coefficient_of_variation"][captioner]
             cells = (
-                NOTHING if math.isnan(value) else f"{_fixed(value, digits)} ({rank})"
+                NOTHING if math.isnan(value) else f"{fixed(value, digits)} ({rank})"
                 for value, rank in zip(values[row].tolist(), ranks[row].tolist(), strict=True)
             )
             table.add_row(captioner, *cells, NOTHING if math.isnan(variation) else f"{variation:.2f}")
@@ -311,7 +198,7 @@ def consistency_tables(study: Study) -> Iterator[Table]:
     )
     for name, found in agreement.items():
         table.add_row(
-            SCORE_NAMES.get(name, name),
+            catalogue.label(name),
             _defined(found["mean_coefficient_of_variation"], "{:.2f}"),
             _defined(found["conflict_score"], "{:.0%}"),
             _defined(found["ranking_consistency"], "{:.2f}"),
@@ -327,7 +214,7 @@ def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -
         if beside
         else "Coefficient of variation",
         "captioner",
-        *(SCORE_NAMES.get(name, name).replace(", ", ",\n") for name in agreement),
+        *(catalogue.label(name).replace(", ", ",\n") for name in agreement),
         meaning="",
     )
     rows = {name: found["coefficient_of_variation"] for name, found in agreement.items()}
@@ -351,7 +238,7 @@ def _defined(value: float, form: str) -> str:
 
 
 def plain_table(title: str, *columns: str, meaning: str) -> Table:
-    """A table that fits 80 columns where one with frames would fold its intervals; `meaning` stands below it."""
+    """A table that fits 80 columns where one with frames would fold its intervals; `meaning` is written below it."""
     return Table(
         *columns,
         title=title,
@@ -366,10 +253,6 @@ def plain_table(title: str, *columns: str, meaning: str) -> Table:
     )
 
 
-def _fixed(number: float, digits: int) -> str:
-    return f"{round(number, digits) + 0.0:.{digits}f}"  # adding 0 takes the sign off -0
-
-
-def _number(value: float) -> str:
-    """Three digits behind the point below 10, none from 1,000 on."""
-    return f"{value:,.{3 if value < 10 else 1 if value < 1000 else 0}f}"
+def _number(value: float, form: str | None) -> str:
+    """Without a form, three digits behind the point below 10, none from 1,000 on."""
+    return format(value, form or f",.{3 if value < 10 else 1 if value < 1000 else 0}f")

@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.report.terminal import DIRECTION_NAMES, ROWS, SMALL_DBAC, Row, verdict
+from captionbias.analysis.resampling import pair_name
+from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import DIRECTIONS, Score
+from captionbias.report.wording import SMALL_DBAC, verdict
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
 
 Cell = str | float | int | None
 
-SIDE_NAMES = {"m": "captioner", "d": "human captions", "h": "human captions"}
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
     "rouge_l": "ROUGE-L",
@@ -31,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of text and numbers; None where there is nothing. `meaning`: what its columns say."""
+    """A table of text and numbers; None where there is nothing. `meaning`: what its columns mean."""
 
     title: str
     columns: tuple[Column, ...]
@@ -39,13 +41,13 @@ class Grid(NamedTuple):
     meaning: str = ""
 
     def texts(self) -> Iterator[list[str]]:
-        """The rows as they are read."""
+        """The rows as text."""
         for row in self.rows:
             yield [shown(cell, column.form) for cell, column in zip(row, self.columns, strict=True)]
 
 
 def shown(cell: Cell, form: str) -> str:
-    """A cell as it is read.
+    """A cell as text.
 
     >>> shown(0.123456, ".3f"), shown(None, ".3f"), shown(-0.00001, ".3f"), shown("nic", "")
     ('0.123', '-', '0.000', 'nic')
@@ -64,65 +66,62 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
     `judged`: only the scores that can have a verdict, if there are any.
     """
     found = list(_scores_of(audit))
-    if judged and any(row.judged for _, _, row in found):
-        found = [one for one in found if one[2].judged]
+    if judged and any(score.judged for _, score in found):
+        found = [one for one in found if one[1].judged]
     rows: list[list[Cell]] = []
-    for captioner, metric, row in found:
-        comparison = audit.comparisons[metric]
-        result = comparison.results[captioner]
-        p = _number(comparison.p_values[captioner].get(row.key, math.nan))
+    for captioner, score in found:
+        measured = audit.measurement(score.metric, captioner)
+        p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
         rows.append(
             [
                 captioner,
-                _whole_label(row.key, row.label),
-                *_with_interval(result, row.key),
-                p if row.judged else None,
-                verdict(result, row.key) if row.judged else None,
+                score.label,
+                *(measured.estimates.get(score.key) or (None, None, None))[:3],
+                p if score.judged else None,
+                verdict(measured, score.key) if score.judged else None,
             ]
         )
     columns = ("captioner", "score", "value", "low", "high", "p", "verdict")
     forms = ("", "", ".3f", ".3f", ".3f", ".3f", "")
-    return Grid(
-        "Scores",
-        tuple(map(Column, columns, forms)),
-        rows,
-        _scores_meaning([row for _, _, row in found]),
-    )
+    return Grid("Scores", tuple(map(Column, columns, forms)), rows, _scores_meaning([score for _, score in found]))
 
 
-def _scores_of(audit: Audit) -> Iterator[tuple[str, str, Row]]:
-    """Of each captioner and metric the scores that it has, or that were asked for and are undefined."""
+def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
+    """For each captioner the scores that it has, or that were requested and are undefined."""
     for captioner in audit.captioners:
         for metric, comparison in audit.comparisons.items():
-            for row in ROWS[metric]:
-                if row.key in comparison.results[captioner] or row.key in comparison.scores:
-                    yield captioner, metric, row
+            for score in catalogue.scores_of(metric):
+                defined = score.key in comparison.measurements[captioner].estimates
+                if score.in_tables and (defined or score.key in comparison.scores):
+                    yield captioner, score
 
 
-def _scores_meaning(rows: Sequence[Row]) -> str:
-    """What the columns say of these scores."""
-    keys = {row.key for row in rows}
-    said = ["low, high: 95% interval over images and trials."]
-    if any(row.judged for row in rows):
-        said.append(
+def _scores_meaning(scores: Sequence[Score]) -> str:
+    """What the columns mean for these scores."""
+    keys = {score.key for score in scores}
+    parts = ["low, high: 95% interval over images and trials."]
+    if any(score.judged for score in scores):
+        parts.append(
             "p: how often chance alone would bring a score this far from 0. Above 0 the captioner makes its data's "
             "bias worse (amplifies), below 0 it softens it (mitigates)."
         )
     if any(key.endswith("_matched") for key in keys):
-        said.append(
+        parts.append(
             f"Matched DBAC nearer to 0 than {SMALL_DBAC:g} is no clear change whatever its interval: a faithful "
             "captioner reads as much."
         )
     if keys & {"dbac_a_to_t", "dbac_t_to_a"}:
-        said.append("DBAC as published also moves with how often captions name anything at all, so it gets no verdict.")
-    if any(key.startswith("omega") for key in keys):
-        said.append("Omega: how surely an attacker tells what the captions hide, each caption by its weight.")
-    if keys & {"lic_m", "lic_d"}:
-        said.append(
-            "LIC of the captioner or of human captions: how surely an attacker reads the attribute from captions whose "
-            "attribute words are masked."
+        parts.append(
+            "DBAC as published also moves with how often captions name anything at all, so it gets no verdict."
         )
-    return " ".join(said)
+    if any(key.startswith("omega") for key in keys):
+        parts.append("Omega: how confidently an attacker infers what the captions hide, each caption by its weight.")
+    if keys & {"lic_m", "lic_d"}:
+        parts.append(
+            "LIC of the captioner or of human captions: how confidently an attacker infers the attribute from captions "
+            "whose attribute words are masked."
+        )
+    return " ".join(parts)
 
 
 def differences(audit: Audit) -> Grid:
@@ -131,7 +130,7 @@ def differences(audit: Audit) -> Grid:
         [
             one.first,
             one.second,
-            score_name(one.score),
+            catalogue.label(one.score),
             one.difference,
             _number(one.ci_low),
             _number(one.ci_high),
@@ -147,19 +146,18 @@ def differences(audit: Audit) -> Grid:
         "Differences",
         tuple(map(Column, columns, forms)),
         rows,
-        "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within DBAC and within "
-        "LIC, for the number of differences.",
+        "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
+        "metric, for the number of differences.",
     )
 
 
 def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
     """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
-    found = audit.result("dbac", captioner)["details"]["sources"].get(direction, [])
-    both = any("amplification" in row for row in found)
-    side = "" if both else next((side for side in "mh" if found and f"omega_{side}" in found[0]), "m")
-    parts = ("amplification_matched", "amplification") if both else (f"omega_{side}",)
-    sorted_by = next((part for part in parts if any(part in row for row in found)), parts[0])
-    largest = sorted(found, key=lambda row: -abs(row.get(sorted_by, 0.0)))[:top]
+    found = audit.details("dbac", captioner)["sources"].get(direction, [])
+    part = main_part(found)
+    both = part.startswith("amplification")
+    parts = ("amplification_matched", "amplification") if both else (part,)
+    largest = sorted(found, key=lambda row: -abs(row.get(part, 0.0)))[:top]
     rows: list[list[Cell]] = []
     for row in largest:
         rows.append(
@@ -170,11 +168,11 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     names = {"amplification_matched": "adds, matched", "amplification": "adds, as published"}
     of_parts = [name for part in parts for name in (names.get(part, "omega"), "low", "high")]
     return Grid(
-        f"What {DIRECTION_NAMES[direction]} is made of",
+        f"What {DIRECTIONS[direction]} is made of",
         (
             Column("pair"),
             Column("captioner names it", ".1%"),
-            Column("people name it", ".1%"),
+            Column("humans name it", ".1%"),
             *(Column(name, "+.4f") for name in of_parts),
             Column("test captions, captioner", ",.1f"),
         ),
@@ -183,10 +181,16 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     )
 
 
+def main_part(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The key of what rows of the sources contribute: to the score, matched if it is, or to the omega of one side."""
+    keys = ("amplification_matched", "amplification", "omega_m", "omega_h")
+    return next((key for key in keys if any(key in row for row in rows)), "amplification")
+
+
 def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
-    """`both`: captioner and people, whose difference is the score; one alone has its omega."""
+    """`both`: captioner and humans, whose difference is the score; one alone has its omega."""
     score = "the score" if both else "omega"
-    adds = "what that adds to the score" if both else "the part of omega, how surely an attacker tells, that it makes"
+    adds = "what that adds to the score" if both else "its part of omega, the certainty of an attacker"
     whole = f"All rows together make {score}."
     if shown_rows < all_rows:
         whole = f"These are the {shown_rows:,} largest of {all_rows:,} rows, which together make {score}."
@@ -194,16 +198,6 @@ def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
         "How often, of the captions of images that show the first, the second is named; "
         f"{adds}, with its 95% interval; and the captioner's test captions with both in a trial. {whole}"
     )
-
-
-def pair_name(row: Mapping[str, Any]) -> str:
-    """A row of the sources by what shapes what.
-
-    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
-    'knife → woman'
-    """
-    attribute, task = row["attribute"] or "nobody named", row["task"] or "no task"
-    return f"{attribute} → {task}" if row["direction"] == "a_to_t" else f"{task} → {attribute}"
 
 
 def words(audit: Audit, captioner: str) -> Grid:
@@ -218,8 +212,8 @@ def words(audit: Audit, captioner: str) -> Grid:
         "Words that give the attribute away",
         (Column("attribute"), Column("word"), Column("adds", "+.2f"), Column("times", ",d")),
         rows,
-        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it stands in "
-        "the captions that the attacker had not learnt from.",
+        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it is in "
+        "the captions that the attacker was not trained on.",
     )
 
 
@@ -230,31 +224,31 @@ def quality(audit: Audit) -> Grid:
         "Caption quality",
         (Column("captioner"), *(Column(QUALITY_NAMES[name], ".3f") for name in names)),
         [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
-        "How much the captions say what people say; the higher the better.",
+        "How close the captions are to human captions; the higher the better.",
     )
 
 
 def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
     """Which human words became which of the captioner's."""
-    report = audit.result("dbac", captioner)["details"].get(direction, {}).get("alignment")
+    report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
     pairs = report["pairs"] if report else []
     rows: list[list[Cell]] = [[pair[part] for part in ("word", "replacement", "distance", "tokens")] for pair in pairs]
-    meaning = "What people say is put into the words that the captioner uses before the two are compared."
+    meaning = "Human captions are put into the captioner's words before the two are compared."
     if report:
         replaced = report["replaced_contextual"] + report["replaced_unknown"]
         meaning += f" {replaced:,} of {report['tokens']:,} human words were replaced"
         share = report["share_contextual"]
         meaning += "." if share is None else f", {share:.0%} of them by another word and the rest by <unk>."
     return Grid(
-        f"What alignment replaced, {DIRECTION_NAMES[direction]}",
-        (Column("people's word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
+        f"What alignment replaced, {DIRECTIONS[direction]}",
+        (Column("human word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
         rows,
         meaning,
     )
 
 
 def meteors(audit: Audit) -> Grid:
-    """How much of what people said either way of alignment keeps."""
+    """How much of the human captions each way of alignment keeps."""
     name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
     rows: list[list[Cell]] = [
         [name, found["contextual"], found["constant"]] for name, found in audit.alignments.items()
@@ -264,42 +258,41 @@ def meteors(audit: Audit) -> Grid:
         (Column("captioner"), Column("contextual (DBAC)", ".4f"), Column("constant (LIC)", ".4f")),
         rows,
         "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
-        "the two are told apart by word forms alone.",
+        "the two differ by word forms alone.",
     )
 
 
 def leaks(audit: Audit) -> Grid:
-    """Test captions that also stand in the training split, and the scores without them."""
+    """Test captions that are also in the training split, and the scores without them."""
     rows: list[list[Cell]] = [
         [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
     ]
-    columns = ("captioner", "score", "seen, captioner", "seen, people", "value", "on unseen captions")
+    columns = ("captioner", "score", "seen, captioner", "seen, human", "value", "on unseen captions")
     return Grid(
         "Captions that were seen in training",
         tuple(map(Column, columns, ("", "", ".0%", ".0%", ".3f", ".3f"))),
         rows,
-        "Captioners repeat themselves: the share of test captions that stand word for word in the split that the "
-        "attacker learnt from, and the score without them.",
+        "Captioners repeat themselves: the share of test captions that are word for word in the training "
+        "split of the attacker, and the score without them.",
     )
 
 
 def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
     if "lic" in audit.comparisons:
-        result = audit.result("lic", captioner)
-        unseen = result["details"].get("unseen") or {}
-        key = "lic" if "lic" in result else next(key for key in ("lic_m", "lic_d") if key in result)
-        seen = [_share(result.get(f"seen_{side}")) for side in "md"]
-        yield [_whole_label(key, "LIC x 100"), *seen, result[key], unseen.get(key)]
+        measured, details = audit.measurement("lic", captioner), audit.details("lic", captioner)
+        key = next(key for key in ("lic", "lic_m", "lic_d") if key in measured.estimates)
+        seen = [_share(measured.facts.get(f"seen_{side}")) for side in "md"]
+        yield [catalogue.label(key), *seen, measured.estimates[key].value, details["unseen"].get(key)]
     if "dbac" in audit.comparisons:
-        result = audit.result("dbac", captioner)
-        for direction in DIRECTION_NAMES:
-            if direction not in result["details"]:
-                continue
-            details = result["details"][direction]
+        measured, details = audit.measurement("dbac", captioner), audit.details("dbac", captioner)
+        for direction in measured.plans:
             matched = f"dbac_{direction}_matched"
-            whole, part = (matched, "dbac_matched") if matched in result else (f"omega_m_{direction}", "omega_m")
-            seen = [_share(details["seen"].get(side)) for side in "mh"]
-            yield [score_name(whole), *seen, result.get(whole), (details.get("unseen") or {}).get(part)]
+            whole, part = (matched, "dbac_matched")
+            if matched not in measured.estimates:
+                whole, part = (f"omega_m_{direction}", "omega_m")
+            seen = [_share(details[direction]["seen"].get(side)) for side in "mh"]
+            found = measured.estimates.get(whole)
+            yield [catalogue.label(whole), *seen, found and found.value, details[direction]["unseen"].get(part)]
 
 
 def certainty(audit: Audit) -> Grid:
@@ -311,7 +304,7 @@ def certainty(audit: Audit) -> Grid:
                 rows.append(
                     [
                         captioner,
-                        score_name(score),
+                        catalogue.label(score),
                         _number(parts.standard_error),
                         _number(parts.share_of_trials),
                         audit.needed[metric][captioner].get(score),
@@ -328,34 +321,9 @@ def certainty(audit: Audit) -> Grid:
         ),
         rows,
         f"Due to trials: the part of the variance that more trials would lessen; the rest is of the {audit.images:,} "
-        "images. At least: other images to learn from are not counted. No number of images with one trial or no "
-        "bootstrap, which cannot tell, and where images alone cannot halve the interval.",
+        "images. At least: the choice of training images is not counted. No number of images with one trial or no "
+        "bootstrap, which do not show it, and where images alone cannot halve the interval.",
     )
-
-
-def _with_interval(result: Mapping[str, Any], key: str) -> Sequence[Cell]:
-    return [result.get(key), result.get(f"{key}_ci_low"), result.get(f"{key}_ci_high")]
-
-
-def score_name(key: str) -> str:
-    """What a key of a result is called where it stands alone.
-
-    >>> score_name("dbac_a_to_t_matched"), score_name("lic_m")
-    ('DBAC A to T, matched', 'LIC x 100, captioner')
-    """
-    labels = {row.key: row.label.strip() for metric in ("lic", "dbac") for row in ROWS[metric]}
-    return _whole_label(key, labels.get(key, key))
-
-
-def _whole_label(key: str, label: str) -> str:
-    """Some labels of `ROWS` hang on the one above."""
-    alone = {
-        "lic_m": "LIC x 100, captioner",
-        "lic_d": "LIC x 100, human captions",
-        "dbac_a_to_t": "DBAC A to T, as published",
-        "dbac_t_to_a": "DBAC T to A, as published",
-    }
-    return alone.get(key, label.strip())
 
 
 def _number(value: float) -> float | None:

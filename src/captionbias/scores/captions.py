@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from captionbias.text.tokens import Flags
-
-Floats = npt.NDArray[np.float64]
+from captionbias.arrays import Flags, Floats
 
 
 def leakage(log_probability: Floats, correct: Flags) -> Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from captionbias.statistics.intervals import Floats
+from captionbias.arrays import Floats
 
 
 def association(together: Floats, attributes: Floats, tasks: Floats, images: Floats) -> Floats:

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.scores.captions import Floats
-from captionbias.text.tokens import Flags, Integers
+from captionbias.arrays import Flags, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

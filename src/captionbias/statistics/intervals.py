@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from captionbias.arrays import Floats
 
 LEVEL = 0.95
 _NUMBERS_AT_ONCE = 2_000_000
@@ -70,7 +69,7 @@ def resamples(images: int, trials: int, replicates: int, seed: int) -> Iterator[
 
 
 def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
-    """The middle 95% of the replicates, moved so that their mean stands on the estimate, and kept inside `bounds`.
+    """The middle 95% of the replicates, moved so that their mean is the estimate, and kept inside `bounds`.
 
     Resampling repeats images, so rare sets look more frequent in a replicate than they are: a shift that both sides of
     a comparison share with no meaning. Moving the replicates back takes it out and keeps their spread.
@@ -105,7 +104,7 @@ def coefficient_of_variation(scores: Floats) -> Floats:
 
 
 def conflict_score(scores: Floats) -> float:
-    """On what share of captioners two attackers disagree who amplifies (scores above 0); the mean over pairs.
+    """On what share of captioners two attackers disagree about amplification (scores above 0); the mean over pairs.
 
     Source: ImageCaptioner2, "Conflict score" and "Ranking consistency", for two attackers.
 

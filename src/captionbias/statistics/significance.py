@@ -1,4 +1,4 @@
-"""How sure a score is and why: the parts of its variance, p-values, Holm's correction, and how many images it takes.
+"""How certain a score is and why: the parts of its variance, p-values, Holm's correction, and how many images it takes.
 
 A score is a mean over trials. Each trial draws a split of the images, trains an attacker on one part and scores the
 captions of the other. So the mean could have come out otherwise for two reasons: other trials, or other images.
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.statistics.intervals import Floats
+from captionbias.arrays import Floats
 
 Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: intervals are of 95%
 
 
 @dataclass(frozen=True)
 class VarianceParts:
-    """Where the variance of a score comes from, in squared units of the score; nan where it cannot be told.
+    """Where the variance of a score comes from, in squared units of the score; nan where it is unknown.
 
     `trials`: how many were measured; 0 where the score is undefined in all of them.
 
@@ -98,9 +98,9 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
     fixed = float(drawn.mean(axis=0).var(ddof=1))
     if trials == 1:
         return VarianceParts(trials, trial, nan, nan, nan, fixed, bootstrap)
-    own = float(drawn.var(axis=1, ddof=1).mean())
-    shared = max(0.0, (fixed - own / trials) / (1 - 1 / trials))
-    split = max(0.0, own - shared)
+    single = float(drawn.var(axis=1, ddof=1).mean())
+    shared = max(0.0, (fixed - single / trials) / (1 - 1 / trials))
+    split = max(0.0, single - shared)
     return VarianceParts(trials, trial, split, max(0.0, trial - split), shared, fixed, bootstrap)
 
 
@@ -108,7 +108,7 @@ def p_value(estimate: float, replicates: Floats) -> float:
     """The two-sided p-value against 0, by the replicates and the construction of `statistics.bootstrap_interval`.
 
     The smallest share that can be left out of that interval, half on each side, so that it excludes 0. So p is below
-    0.05 exactly when the 95% interval excludes 0 (given 40 replicates or more). `B` replicates cannot tell p-values
+    0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more). `B` replicates cannot tell p-values
     below `2 / (1 + B)`, one replicate in each direction more than there are, so it is never less.
 
     Args:
@@ -126,14 +126,14 @@ def p_value(estimate: float, replicates: Floats) -> float:
     drawn = np.sort(replicates[~np.isnan(replicates)])
     if len(drawn) < 2 or math.isnan(estimate):
         return float("nan")
-    zero = drawn.mean() - estimate  # where 0 stands among the replicates before they are moved onto the estimate
+    zero = drawn.mean() - estimate  # where 0 is among the replicates before they are moved onto the estimate
     below = _level(drawn, int(np.searchsorted(drawn, zero, side="right")), zero)
     above = 1 - _level(drawn, int(np.searchsorted(drawn, zero, side="left")), zero)
     return float(min(1.0, max(2 * min(below, above), least_p_value(len(drawn)))))
 
 
 def _level(drawn: Floats, before: int, value: float) -> float:
-    """At which level the quantile, linear between replicates, has this value; `before` of them stand before it."""
+    """At which level the quantile, linear between replicates, has this value; `before` of them are before it."""
     if before in (0, len(drawn)):
         return float(before > 0)
     left, right = drawn[before - 1], drawn[before]
@@ -155,18 +155,18 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     The smallest is multiplied by their number, the next by one less, and so on; none comes below a smaller one's.
 
     Args:
-        p_values: shape `(tests,)`; nan is no test and stays nan.
+        p_values: shape `(tests,)`; nan stays nan and does not count.
 
     Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
 
     >>> holm([0.01, 0.04, 0.03, 0.005]).round(3).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
-    given = np.asarray(p_values, np.float64)
-    known = np.flatnonzero(~np.isnan(given))
-    order = known[np.argsort(given[known], kind="stable")]
-    corrected = given.copy()
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(order), 0, -1)))
+    values = np.asarray(p_values, np.float64)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    corrected = values.copy()
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)))
     return corrected
 
 

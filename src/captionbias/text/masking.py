@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from captionbias.arrays import Flags, Integers
 from captionbias.text.lexicon import Lexicon
-from captionbias.text.tokens import Flags, Integers, Tokens, tokenizer
+from captionbias.text.tokens import Tokens, tokenizer
 
 NO_LABEL = -1
 

@@ -9,15 +9,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import regex
 
-Ids = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from captionbias.arrays import Array, Flags, Ids, Integers
 
 UNKNOWN = "<unk>"
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
@@ -81,7 +78,7 @@ class Tokens:
         """The caption that each token stands in."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def select(self, rows: npt.NDArray[Any]) -> Tokens:
+    def select(self, rows: Array) -> Tokens:
         """The captions `rows` (numbers or flags), in that order."""
         chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
         lengths = self.lengths[chosen]
@@ -89,10 +86,37 @@ class Tokens:
         positions = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return replace(self, ids=self.ids[positions], offsets=offsets)
 
+    def positions(self, rows: Integers) -> Ids:
+        """Where the tokens of the captions `rows` are in `ids`, caption after caption."""
+        return replace(self, ids=np.arange(len(self.ids), dtype=np.int32)).select(rows).ids
+
     def between(self, start: int, end: int) -> Tokens:
         """The captions from `start` up to `end`; the word numbers are not copied."""
         first, last = self.offsets[start], self.offsets[end]
         return replace(self, ids=self.ids[first:last], offsets=self.offsets[start : end + 1] - first)
+
+    def used(self) -> Tokens:
+        """The same captions over the words that occur in them, numbered in the same order."""
+        present = self.present()
+        numbers = (np.cumsum(present) - 1).astype(np.int32)
+        words = tuple(itertools.compress(self.words, present.tolist()))
+        return replace(self, ids=numbers[self.ids], words=words)
+
+    @classmethod
+    def joined(cls, tables: Sequence[Tokens]) -> Tokens:
+        """The captions of all tables, one table after the other, over one vocabulary.
+
+        Words keep their numbers in the first table; the new words of a later one follow in their order. So tables that
+        `tokenize` made give exactly what it makes of all their captions at once.
+        """
+        numbers: dict[str, int] = {}
+        for word in itertools.chain.from_iterable(table.words for table in tables):
+            numbers.setdefault(word, len(numbers))
+        ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+        for table in tables:
+            ids.append(np.array([numbers[word] for word in table.words], np.int32)[table.ids])
+            lengths.append(table.lengths)
+        return cls(np.concatenate(ids), np.cumsum(np.concatenate(lengths)), tuple(numbers))
 
     def present(self) -> Flags:
         """Which words occur at all: flags of shape `(len(words),)`."""

@@ -1,4 +1,4 @@
-"""Bias while a captioner is trained: in a `Trainer`, in a `Seq2SeqTrainer`, in a loop of your own."""
+"""Bias while a captioner is trained: in a `Trainer`, in a `Seq2SeqTrainer`, in a custom loop."""
 
 from __future__ import annotations
 

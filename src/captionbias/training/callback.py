@@ -10,11 +10,11 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from captionbias.attackers.ranks import on_rank_0
 from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource
 from captionbias.training.captioning import caption_images, check_images
-from captionbias.training.main_process import on_main_process
-from captionbias.training.scores import SCORES, measure_against
+from captionbias.training.scores import TrainingBias
 
 
 class BiasCallback(TrainerCallback):
@@ -72,7 +72,7 @@ class BiasCallback(TrainerCallback):
     ) -> None:
         _check_whole(trainer)
         check_images(images)
-        count, self._measure = measure_against(
+        self.bias = TrainingBias.prepared(
             references,
             attributes,
             tasks=tasks,
@@ -84,16 +84,15 @@ class BiasCallback(TrainerCallback):
             task_lexicon=task_lexicon,
             cache=cache,
         )
-        if not callable(images) and len(images) != count:
+        if not callable(images) and len(images) != len(self.bias.people):
             raise ValueError(
-                f"images has length {len(images):,} and references has length {count:,}: "
+                f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "
                 "entry i of each belongs to image i, so give as many of one as of the other"
             )
         self.trainer = trainer
         self.every = whole_number("every", every, least=1)
         self.evaluations = 0
         self.prefix = prefix
-        self.names = ["empty_captions", *(score for name in metrics for score in SCORES[name])]
         self._caption = partial(
             caption_images,
             processor=trainer.processing_class if processor is None else processor,
@@ -112,13 +111,13 @@ class BiasCallback(TrainerCallback):
         self.evaluations += 1
         if self.evaluations % self.every == 0:
             captions = self._caption(self.trainer.model)
-            found = on_main_process(partial(self._measure, captions))
+            found = on_rank_0(partial(self.bias.measure, captions))
             scores = {f"{self.prefix}_{name}": value for name, value in found.items()}
             metrics.update(scores)
             self.trainer.log(scores)
         # The Trainer ends a training whose metric_for_best_model is missing. No number is better than nan, nor worse.
         best = f"eval_{str(args.metric_for_best_model).removeprefix('eval_')}"
-        if best in {f"{self.prefix}_{name}" for name in self.names}:
+        if best in {f"{self.prefix}_{name}" for name in self.bias.names}:
             metrics.setdefault(best, math.nan)
 
 

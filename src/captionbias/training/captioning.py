@@ -51,14 +51,14 @@ def caption_images(
         max_new_tokens: longest caption, in tokens.
         num_beams: beams of the search.
         generation: more arguments for `generate`, such as `{"do_sample": True}`; greedy search without.
-        seed: of captions that are drawn; each batch has a seed of its own.
+        seed: of captions that are drawn; each batch has a separate seed.
         distributed: False when one process captions alone.
 
     Returns:
         One caption for each image, in their order, without surrounding blanks; some may be empty.
 
     Raises:
-        ValueError: `images` is no column and no function, or nothing can turn tokens into text.
+        ValueError: `images` is neither a column nor a function, or nothing can turn tokens into text.
     """
     import torch
     from accelerate import PartialState
@@ -107,7 +107,7 @@ def _own_batches(
 
 
 def check_images(images: Any) -> None:
-    """Raise a ValueError if these can be no images of `caption_images`."""
+    """Raise a ValueError if these cannot be images of `caption_images`."""
     if not callable(images) and not is_column(images):
         raise ValueError(
             f"images is of type {type(images).__name__}: give a list of images, a column such as dataset['image'], "

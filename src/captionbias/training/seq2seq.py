@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.attackers.ranks import on_rank_0
 from captionbias.text import LexiconSource
-from captionbias.training.main_process import on_main_process
-from captionbias.training.scores import measure_against
+from captionbias.training.scores import TrainingBias
 
 
 def bias_metrics(
@@ -51,7 +51,7 @@ def bias_metrics(
     """
     if not hasattr(tokenizer, "batch_decode"):
         raise ValueError(f"tokenizer: {type(tokenizer).__name__} has no batch_decode; give the captioner's tokenizer")
-    count, measure = measure_against(
+    bias = TrainingBias.prepared(
         references,
         attributes,
         tasks=tasks,
@@ -64,6 +64,8 @@ def bias_metrics(
         cache=cache,
     )
 
+    count = len(bias.people)
+
     def compute(predicted: Any) -> dict[str, float]:
         tokens = generated_tokens(predicted.predictions)
         if len(tokens) > count and _repeats(predicted.label_ids, count):
@@ -74,7 +76,7 @@ def bias_metrics(
                 "eval_dataset, one list an image and in its order"
             )
         captions = [text.strip() for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return on_main_process(partial(measure, captions))
+        return on_rank_0(partial(bias.measure, captions))
 
     return compute
 
@@ -104,7 +106,7 @@ def generated_tokens(predictions: Any) -> list[list[int]]:
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
         raise ValueError(
             f"predictions are of shape {table.shape} and type {table.dtype}, not generated tokens: the most likely "
-            "words after those of a human caption are no caption of the model's own. Use a Seq2SeqTrainer with "
+            "words after those of a human caption are not a caption of the model. Use a Seq2SeqTrainer with "
             "predict_with_generate=True, or BiasCallback with any Trainer"
         )
     return [row[row >= 0].tolist() for row in table]

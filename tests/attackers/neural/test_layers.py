@@ -8,18 +8,14 @@ import math
 import pytest
 import torch
 from scipy.stats import kstest, norm
-from torch import nn
+from torch import Tensor, nn
 
 from captionbias.attackers.batches import FIRST_WORD_ROW, PADDING_ROW, UNKNOWN_ROW
-from captionbias.attackers.neural.layers import MLP, Embedding, Linear, uniform
+from captionbias.attackers.neural.layers import MLP, BatchNorm, Embedding, NormalizedMLP, uniform
 
 
 def generators(*seeds: int) -> list[torch.Generator]:
     return [torch.Generator().manual_seed(seed) for seed in seeds]
-
-
-def parts(module: nn.Module, trial: int) -> list[torch.Tensor]:
-    return [value[trial] for value in module.parameters()]
 
 
 def drawn_alike(found: torch.Tensor, wanted: torch.Tensor) -> bool:
@@ -35,25 +31,7 @@ def test_uniform_reaches_its_bound_and_never_passes_it():
     assert found.abs().max() <= 1 / math.sqrt(25)
 
 
-def test_linear_starts_as_torch_s_own():
-    own, theirs = Linear(generators(3, 4), 30, 2000), nn.Linear(30, 2000)
-    for trial in range(2):
-        assert drawn_alike(own.weight[trial], theirs.weight)
-        assert drawn_alike(own.bias[trial], theirs.bias)
-    assert own.weight.abs().max().item() == pytest.approx(theirs.weight.abs().max().item(), rel=1e-3)
-    assert not torch.equal(own.weight[0], own.weight[1])
-
-
-def test_linear_is_torch_s_own_in_each_trial():
-    layer, values = Linear(generators(0, 1, 2), 5, 4), torch.randn(3, 7, 5)
-    found = layer(values)
-    for trial in range(3):
-        wanted = nn.functional.linear(values[trial], layer.weight[trial].T, layer.bias[trial, 0])
-        assert torch.allclose(found[trial], wanted, atol=1e-6)
-    assert layer(values.bfloat16()).dtype == torch.bfloat16
-
-
-@pytest.mark.parametrize("widths", [(5, 2), (5, 6, 2), (5, 6, 4, 2)])
+@pytest.mark.parametrize("widths", [(5, 2), (5, 6, 4, 2)])
 def test_an_mlp_is_linear_layers_with_rectifiers_between_them(widths):
     head, values = MLP(generators(0, 1), widths), torch.randn(2, 7, 5)
     found = head(values)
@@ -64,6 +42,7 @@ def test_an_mlp_is_linear_layers_with_rectifiers_between_them(widths):
             theirs.load_state_dict({"weight": own.weight[trial].T, "bias": own.bias[trial, 0]})
         steps = [step for layer in linear for step in (nn.ReLU(), layer)][1:]
         assert torch.allclose(found[trial], nn.Sequential(*steps)(values[trial]), atol=1e-6)
+    assert head(values.bfloat16()).dtype == torch.bfloat16
 
 
 def test_words_start_as_torch_s_own_and_padding_and_unknown_at_zero():
@@ -98,16 +77,87 @@ def test_a_table_stays_in_32_bits_and_gives_what_the_training_computes_in():
     assert torch.equal(embedding(numbers)[0], embedding.weight.bfloat16())
 
 
-@pytest.mark.parametrize("layer", [lambda g: Linear(g, 5, 4), lambda g: MLP(g, (5, 6, 2))], ids=["linear", "MLP"])
-def test_a_trial_starts_in_a_stack_as_it_starts_alone(layer):
-    stack = layer(generators(7, 8, 9))
-    for trial, seed in enumerate((7, 8, 9)):
-        for found, wanted in zip(parts(stack, trial), parts(layer(generators(seed)), 0), strict=True):
-            assert torch.equal(found, wanted)
-
-
-def test_a_trial_s_words_start_in_a_stack_as_they_start_alone():
-    rows = [4, 7, 5]
+def test_a_trial_starts_in_a_stack_as_it_starts_alone():
+    stack, rows = MLP(generators(7, 8, 9), (5, 6, 2)), [4, 7, 5]
     tables = Embedding(generators(7, 8, 9), rows, 3, torch.float32).weight.split(rows)
-    for table, count, seed in zip(tables, rows, (7, 8, 9), strict=True):
-        assert torch.equal(table, Embedding(generators(seed), [count], 3, torch.float32).weight)
+    for trial, (seed, count) in enumerate(zip((7, 8, 9), rows, strict=True)):
+        alone = MLP(generators(seed), (5, 6, 2)).parameters()
+        assert all(torch.equal(value[trial], own[0]) for value, own in zip(stack.parameters(), alone, strict=True))
+        assert torch.equal(tables[trial], Embedding(generators(seed), [count], 3, torch.float32).weight)
+
+
+# --- LIC's head on BERT ---
+
+
+def filled(values: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+    """Batches of several trials, filled up with large rows to `rows`, and which rows are real."""
+    trials, real, width = values.shape
+    flags = torch.arange(rows) < real
+    return torch.cat((values, torch.full((trials, rows - real, width), 1e3)), 1), flags.expand(trials, -1)
+
+
+def test_normalisation_is_torch_s_in_training_and_after_with_filled_rows():
+    ours, theirs = BatchNorm(3, 4), [nn.BatchNorm1d(4) for _ in range(3)]
+    with torch.no_grad():
+        ours.weight.normal_()
+        ours.bias.normal_()
+        for number, one in enumerate(theirs):
+            one.weight.copy_(ours.weight[number, 0])
+            one.bias.copy_(ours.bias[number, 0])
+    for real in (8, 3, 2, 5):
+        values = torch.randn(3, real, 4) * 3 + 1
+        found = ours(*filled(values, 8))[:, :real]
+        torch.testing.assert_close(
+            found, torch.stack([one(own) for one, own in zip(theirs, values, strict=True)]), atol=1e-6, rtol=1e-5
+        )
+    torch.testing.assert_close(ours.mean[:, 0], torch.stack([one.running_mean for one in theirs]), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        ours.variance[:, 0], torch.stack([one.running_var for one in theirs]), atol=1e-6, rtol=1e-6
+    )
+    ours.eval()
+    values = torch.randn(3, 6, 4)
+    wanted = torch.stack([one.eval()(own) for one, own in zip(theirs, values, strict=True)])
+    torch.testing.assert_close(ours(*filled(values, 8))[:, :6], wanted, atol=1e-6, rtol=1e-5)
+
+
+def test_a_step_of_one_caption_gives_numbers():
+    """Where torch's own raises: the last step of an epoch may be one."""
+    norm = BatchNorm(1, 4)
+    assert norm(*filled(torch.randn(1, 1, 4), 1)).isfinite().all()
+    assert norm.variance.isfinite().all()
+
+
+def torch_head(ours: NormalizedMLP, trial: int) -> nn.Sequential:
+    width, hidden, outputs = ours.hidden.weight.shape[1], ours.hidden.weight.shape[2], ours.output.weight.shape[2]
+    layers = (
+        nn.BatchNorm1d(width),
+        nn.Linear(width, hidden),
+        nn.BatchNorm1d(hidden),
+        nn.LeakyReLU(),
+        nn.Linear(hidden, outputs),
+    )
+    with torch.no_grad():
+        for theirs, own in ((layers[1], ours.hidden), (layers[4], ours.output)):
+            theirs.weight.copy_(own.weight[trial].T)
+            theirs.bias.copy_(own.bias[trial, 0])
+    return nn.Sequential(*layers)
+
+
+def test_the_head_is_that_of_torch_s_layers_and_learns_as_they_do():
+    ours = NormalizedMLP([torch.Generator().manual_seed(seed) for seed in (1, 2)], (6, 5, 3))
+    theirs = [torch_head(ours, trial) for trial in range(2)]
+    learner = torch.optim.SGD(ours.parameters(), 0.1)
+    learners = [torch.optim.SGD(one.parameters(), 0.1) for one in theirs]
+    for real in (7, 4, 7):
+        values = torch.randn(2, real, 6)
+        found = ours(*filled(values, 7))[:, :real]
+        wanted = torch.stack([one(own) for one, own in zip(theirs, values, strict=True)])
+        torch.testing.assert_close(found, wanted, atol=1e-6, rtol=1e-5)
+        (found.square().sum() + wanted.square().sum()).backward()
+        for optimizer in (learner, *learners):
+            optimizer.step()
+            optimizer.zero_grad()
+    ours.eval()
+    values = torch.randn(2, 5, 6)
+    wanted = torch.stack([one.eval()(own) for one, own in zip(theirs, values, strict=True)])
+    torch.testing.assert_close(ours(*filled(values, 7))[:, :5], wanted, atol=1e-6, rtol=1e-5)

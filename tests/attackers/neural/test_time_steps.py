@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers.neural.time_steps import Mirror, Steps, mirrored, pick
+from captionbias.attackers.neural.time_steps import Mirror, Steps, mirrored
 
 CPU = torch.device("cpu")
 
@@ -60,6 +60,8 @@ def test_places_are_those_of_a_plain_restatement(lengths):
     times = [time for _, time in plain.pairs]
     assert steps.counts == [times.count(time) for time in range(lengths.max())]
     assert steps.row.tolist() == [row for row, _ in plain.pairs]
+    # What a recurrence relies on when it cuts the state down to the captions that go on.
+    assert all(rows.tolist() == list(range(len(rows))) for rows in steps.row.split(steps.counts))
     assert steps.time.tolist() == times
     assert steps.previous.tolist() == [plain.place[row, time - 1] for row, time in plain.pairs if time]
     assert steps.last.tolist() == [
@@ -68,23 +70,6 @@ def test_places_are_those_of_a_plain_restatement(lengths):
     assert steps.mirror.tolist() == [
         [plain.mirror(trial, number) for number in range(len(plain.pairs))] for trial in range(len(lengths))
     ]
-
-
-@settings(deadline=None)
-@given(lengths=lengths_of_stacks())
-def test_a_trial_alone_has_no_padding(lengths):
-    for own in lengths:
-        assert sum(steps_of(own[None]).counts) == own.sum()
-
-
-@settings(deadline=None)
-@given(lengths=lengths_of_stacks())
-def test_the_captions_of_a_step_are_the_first_so_many_of_the_step_before(lengths):
-    # What a recurrence relies on when it cuts the state down to the captions that go on.
-    steps = steps_of(lengths)
-    assert all(after <= before for before, after in zip(steps.counts, steps.counts[1:], strict=False))
-    for time, rows in enumerate(steps.row.split(steps.counts)):
-        assert rows.tolist() == list(range(steps.counts[time]))
 
 
 @settings(deadline=None)
@@ -108,15 +93,3 @@ def test_the_gradient_goes_back_the_way_the_values_came(lengths):
     steps = steps_of(lengths)
     values = torch.randn(*steps.mirror.shape, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda given: Mirror.apply(given, steps.mirror), values)
-
-
-@settings(deadline=None)
-@given(trials=st.integers(1, 3), places=st.integers(1, 6), chosen=st.integers(0, 9), seed=st.integers(0, 99))
-def test_pick_takes_each_trial_s_own_places(trials, places, chosen, seed):
-    generator = torch.Generator().manual_seed(seed)
-    values = torch.randn(trials, places, 3, generator=generator)
-    numbers = torch.randint(places, (trials, chosen), generator=generator)
-    found = pick(values, numbers)
-    assert found.shape == (trials, chosen, 3)
-    for trial in range(trials):
-        assert torch.equal(found[trial], values[trial, numbers[trial]])

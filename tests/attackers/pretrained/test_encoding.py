@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,9 +82,8 @@ def test_masked_and_unknown_words_are_the_encoder_s_own_tokens(tiny_bert, read):
     assert seen == [["[CLS]", "w1", "[MASK]", "w2", "[SEP]"], ["[CLS]", "w3", "[UNK]", "[SEP]"]]
 
 
-@pytest.mark.parametrize(("gone", "mask", "unknown"), [("mask", "[UNK]", "[UNK]"), ("both", "", "")])
-def test_an_encoder_without_such_tokens_takes_what_it_has(tmp_path, gone, mask, unknown):
-    """Tokenizers that know words alone, as those of models that write on know no mask."""
+def word_level(folder: Path, **special: object) -> None:
+    """A tokenizer that knows words alone, as those of models that write on, which have no mask."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace
@@ -90,28 +91,20 @@ def test_an_encoder_without_such_tokens_takes_what_it_has(tmp_path, gone, mask, 
 
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "[PAD]": 1, "w1": 2}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
-    special = {"pad_token": "[PAD]"} | ({} if gone == "both" else {"unk_token": "[UNK]"})
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(tmp_path)
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", "vocab_size": 3, "n_embd": 8}))
-    (tmp_path / "model.safetensors").touch()
-    assert special_tokens(find_model(str(tmp_path))) == (mask, unknown)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", **special).save_pretrained(folder)
 
 
-def test_an_encoder_without_a_mask_token_encodes(tmp_path):
-    """A GPT-2, which has no first token to speak of either."""
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Whitespace
-    from transformers import GPT2Config, GPT2Model, PreTrainedTokenizerFast
+@pytest.mark.parametrize(("special", "found"), [({"unk_token": "[UNK]"}, ("[UNK]", "[UNK]")), ({}, ("", ""))])
+def test_an_encoder_without_a_mask_or_unknown_token_takes_what_it_has(tmp_path, special, found):
+    """And encodes: here a GPT-2, which has no first token to speak of either."""
+    from transformers import GPT2Config, GPT2Model
 
-    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "[PAD]": 1, "w1": 2}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokens = {"unk_token": "[UNK]", "pad_token": "[PAD]", "model_max_length": 16}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens).save_pretrained(tmp_path)
+    word_level(tmp_path, model_max_length=16, **special)
     GPT2Model(GPT2Config(vocab_size=3, n_embd=8, n_head=2, n_layer=1, n_positions=16)).save_pretrained(tmp_path)
-    found = encoded(["w1 [UNK] w1", "w1", "w1 " * 50], tmp_path)
-    assert found.shape == (3, 8)
-    assert len(np.unique(found, axis=0)) == 3
+    assert special_tokens(find_model(str(tmp_path))) == found
+    embeddings = encoded(["w1 [UNK] w1", "w1", "w1 " * 50], tmp_path)
+    assert embeddings.shape == (3, 8)
+    assert len(np.unique(embeddings, axis=0)) == 3
 
 
 def test_texts_longer_than_the_encoder_takes_are_cut_off_where_it_ends(tiny_bert, read):
@@ -164,15 +157,13 @@ def test_a_sentence_encoder_gives_what_its_makers_meant(minilm):
     assert same > other + 0.3
 
 
-@pytest.mark.parametrize("which", ["tiny", "minilm"])
-def test_neither_order_nor_company_changes_what_is_kept(request, tiny_bert, which):
+def test_neither_order_nor_company_changes_what_is_kept(minilm):
     """In 32 bits a sum's order moves less than what 16 bits tell apart: at most one step, and seldom that."""
-    folder = tiny_bert if which == "tiny" else request.getfixturevalue("minilm")
-    texts = drawn(1, 40)
-    together = encoded(texts, folder)
+    texts = drawn(1, 20)
+    together = encoded(texts, minilm)
     others = [
-        encoded(texts[::-1], folder)[::-1],
-        np.concatenate([encoded(texts[:7], folder), encoded(texts[7:], folder)]),
+        encoded(texts[::-1], minilm)[::-1],
+        np.concatenate([encoded(texts[:7], minilm), encoded(texts[7:], minilm)]),
     ]
     for other in others:
         apart = steps_apart(together, np.ascontiguousarray(other))
@@ -189,13 +180,10 @@ def test_bf16_is_another_precision_of_the_same(tiny_bert):
 
 
 def test_weights_kept_in_16_bits_compute_in_32(folder):
-    from safetensors.torch import load_file, save_file
-
-    weights = {name: value.half() for name, value in load_file(folder / "model.safetensors").items()}
     texts = drawn(3, 40)
-    save_file({name: value.float() for name, value in weights.items()}, folder / "model.safetensors", {"format": "pt"})
+    rewrite(folder, lambda weights: {name: value.half().float() for name, value in weights.items()})
     wanted = encoded(texts, folder)
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    rewrite(folder, lambda weights: {name: value.half() for name, value in weights.items()})
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"dtype": "float16"}))
     assert encoded(texts, folder).tolist() == wanted.tolist()
@@ -204,47 +192,46 @@ def test_weights_kept_in_16_bits_compute_in_32(folder):
 # --- what is refused ---
 
 
-def rename(folder: Path, prefix: str) -> None:
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """The weights of a folder, changed."""
     from safetensors.torch import load_file, save_file
 
-    weights = load_file(folder / "model.safetensors")
-    save_file({prefix + name: value for name, value in weights.items()}, folder / "model.safetensors", {"format": "pt"})
+    save_file(change(load_file(folder / "model.safetensors")), folder / "model.safetensors", {"format": "pt"})
+
+
+def renamed(prefix: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda weights: {prefix + name: value for name, value in weights.items()}
 
 
 @pytest.mark.parametrize("pooling", ["cls", None])
 def test_weights_that_would_be_drawn_anew_are_refused(folder, pooling):
-    rename(folder, "of_mine.")
+    rewrite(folder, renamed("of_mine."))
     with pytest.raises(
         ValueError, match=r"encoder 'mine-\w+' cannot be read from .*mine \(the weights lack .* and \d+ others\)"
     ):
         encoded(["w1"], folder, pooling)
 
 
-def test_weights_under_a_model_for_a_task_are_the_model_s(folder):
+@pytest.mark.parametrize(
+    "change",
+    [
+        renamed("bert."),  # of a model for a task
+        lambda weights: {name: value for name, value in weights.items() if "pooler" not in name},  # nothing uses it
+    ],
+)
+def test_weights_that_are_all_there_under_other_names_or_but_for_the_pooler_are_read(folder, change):
     wanted = encoded(["w1 w2"], folder)
-    rename(folder, "bert.")
+    rewrite(folder, change)
     assert encoded(["w1 w2"], folder).tolist() == wanted.tolist()
 
 
-def test_a_pooler_that_nothing_uses_may_be_missing(folder):
-    from safetensors.torch import load_file, save_file
-
-    wanted = encoded(["w1 w2"], folder)
-    weights = {name: value for name, value in load_file(folder / "model.safetensors").items() if "pooler" not in name}
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    assert encoded(["w1 w2"], folder).tolist() == wanted.tolist()
-
-
-def test_damaged_weights_are_refused(folder):
+def test_damaged_files_are_refused(folder):
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
     with pytest.raises(
         ValueError, match=r"cannot be read from .*mine \(.+\): save it there again with save_pretrained"
     ):
         encoded(["w1"], folder)
-
-
-def test_a_damaged_tokenizer_is_refused(folder):
     (folder / "tokenizer.json").write_text("{")
     with pytest.raises(ValueError, match="cannot be read from"):
         special_tokens(find_model(str(folder)))
@@ -252,11 +239,11 @@ def test_a_damaged_tokenizer_is_refused(folder):
 
 @pytest.mark.parametrize("value", [float("nan"), 1e6])
 def test_embeddings_that_are_no_numbers_are_refused(folder, value):
-    from safetensors.torch import load_file, save_file
+    def spoilt(weights: dict[str, Any]) -> dict[str, Any]:
+        weights["encoder.layer.1.output.LayerNorm.bias"][3] = value
+        return weights
 
-    weights = load_file(folder / "model.safetensors")
-    weights["encoder.layer.1.output.LayerNorm.bias"][3] = value
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    rewrite(folder, spoilt)
     with pytest.raises(ValueError, match=r"encoder 'mine-\w+': the embedding of 'w1' is not finite in 16 bits"):
         encoded(["w1"], folder)
 
@@ -264,21 +251,29 @@ def test_embeddings_that_are_no_numbers_are_refused(folder, value):
 # --- side effects ---
 
 
-def test_nothing_is_printed_and_what_prints_elsewhere_goes_on(folder, capfd):
+@pytest.mark.parametrize("given", [None, "true"])
+def test_nothing_is_printed_and_threads_bars_and_the_environment_are_as_they_were(folder, capfd, monkeypatch, given):
     from huggingface_hub.utils import are_progress_bars_disabled
-    from safetensors.torch import load_file, save_file
     from transformers.utils import logging
 
-    weights = load_file(folder / "model.safetensors") | {"cls.predictions.bias": torch.zeros(3)}
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    verbosity = logging.get_verbosity()
+    monkeypatch.delenv("TOKENIZERS_PARALLELISM", raising=False)
+    if given:
+        monkeypatch.setenv("TOKENIZERS_PARALLELISM", given)
+    rewrite(folder, lambda weights: weights | {"cls.predictions.bias": torch.zeros(3)})
+    verbosity, threads = logging.get_verbosity(), torch.get_num_threads()
     logging.enable_progress_bar()
-    encoded(["w1"], folder)
-    special_tokens(find_model(str(folder)))
+    torch.set_num_threads(1)
+    try:
+        encoded(["w1"], folder)
+        special_tokens(find_model(str(folder)))
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(threads)
     assert capfd.readouterr() == ("", "")
     assert logging.is_progress_bar_enabled()
     assert not are_progress_bars_disabled()
     assert logging.get_verbosity() == verbosity
+    assert os.environ.get("TOKENIZERS_PARALLELISM") == given
 
 
 def test_bars_that_the_user_switched_off_stay_off(folder):
@@ -292,22 +287,3 @@ def test_bars_that_the_user_switched_off_stay_off(folder):
         assert not logging.is_progress_bar_enabled()
     finally:
         logging.enable_progress_bar()
-
-
-def test_torch_has_the_threads_it_had(tiny_bert):
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        encoded(["w1"], tiny_bert)
-        assert torch.get_num_threads() == 1
-    finally:
-        torch.set_num_threads(threads)
-
-
-@pytest.mark.parametrize("given", [None, "true"])
-def test_the_environment_is_as_it_was(tiny_bert, monkeypatch, given):
-    monkeypatch.delenv("TOKENIZERS_PARALLELISM", raising=False)
-    if given:
-        monkeypatch.setenv("TOKENIZERS_PARALLELISM", given)
-    encoded(["w1"], tiny_bert)
-    assert os.environ.get("TOKENIZERS_PARALLELISM") == given

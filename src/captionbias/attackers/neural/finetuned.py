@@ -8,10 +8,9 @@ that would couple the processes step by step, and fix the precision of one that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,17 +19,24 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.checkpoint import checkpoint as computed_twice
 
+from captionbias.arrays import Floats, Integers
 from captionbias.attackers import batches
-from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.cache import trial_key
+from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
-from captionbias.attackers.neural.frozen import NormalizedMLP
+from captionbias.attackers.neural.layers import NormalizedMLP
 from captionbias.attackers.pretrained.distinct_texts import as_texts
-from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers, reading, special_tokens
+from captionbias.attackers.pretrained.encoding import (
+    all_cores,
+    no_threads_of_tokenizers,
+    reading,
+    special_tokens,
+    whole_characters,
+)
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned
-from captionbias.text.tokens import Integers
+from captionbias.attackers.stored_trials import trial_key
+from captionbias.io.store import Store
 
 # With padding. A step of 64 captions is one part as long as none of them is longer than 64 tokens.
 TOKENS_AT_ONCE = 4096
@@ -38,19 +44,19 @@ TOKENS_AT_ONCE = 4096
 Result = TypeVar("Result")
 
 
-def train(
+def fit(
     trials: Sequence[Trial],
     recipe: FineTuned,
     model: Model,
     precision: str,
     device: torch.device,
-    folder: Path | None,
+    store: Store | None,
     identity: str,
-) -> list[TrialScores]:
+) -> list[FittedEncoder]:
     """Train an encoder and its head for each trial, and score it on the trial's test captions.
 
-    With a `folder`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
-    `identity`: the attacker's, by which a cache and a checkpoint know it.
+    With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
+    `identity`: the attacker's, by which its trials and checkpoints are known in the store.
 
     What a trial gives depends on that trial alone, but for the last bits of sums (another number of cores adds up in
     another order, and a GPU in none that is fixed) and for the words that dropout hides once memory was short.
@@ -60,35 +66,48 @@ def train(
         ValueError: the model cannot be loaded, or its weights are not all there.
         RuntimeError: there is too little memory for one caption.
     """
-    keys = [trial_key(trial, identity, reads_words=True) for trial in trials]
     texts = as_texts(trials, *special_tokens(model))
+    fitted = []
     with all_cores():
         captions = _tokenized(texts.distinct, model)
-        return [
-            _train(trial, captions, recipe, model, precision, device, Checkpoint(folder, key))
-            for trial, key in zip(texts.trials, keys, strict=True)
-        ]
-
-
-def _train(
-    trial: Trial,
-    captions: Captions,
-    recipe: FineTuned,
-    model: Model,
-    precision: str,
-    device: torch.device,
-    checkpoint: Checkpoint,
-) -> TrialScores:
-    with own_random_numbers(trial.seed, device):
-        classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
-        _fit(classifier, trial, captions, recipe, checkpoint)
-    logits = _predict(classifier, trial, captions)
-    checkpoint.remove()
-    return scores_from(trial, logits)
+        for trial, numbered in zip(trials, texts.trials, strict=True):
+            checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
+            with own_random_numbers(trial.seed, device):
+                classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
+                _fit(classifier, numbered, captions, recipe, checkpoint)
+            scores = scores_from(numbered, _predict(classifier, numbered, captions))
+            checkpoint.remove()
+            classifier.zero_grad()
+            fitted.append(FittedEncoder(trial, scores, numbered, classifier, captions))
+    return fitted
 
 
 @dataclass(frozen=True, eq=False)
-class Captions:
+class FittedEncoder(Fitted):
+    """A trained encoder with its head. `numbered`: the trial with each caption as one word, the number of its text."""
+
+    numbered: Trial
+    classifier: Classifier
+    captions: TokenizedTexts
+
+    def scores(self, rows: Integers) -> TrialScores:
+        return scores_from(*self._answer(rows))
+
+    def logits(self, rows: Integers) -> Floats:
+        trial, logits = self._answer(rows)
+        if trial.examples.multilabel:
+            return logits.numpy()
+        two = trial.examples.outputs == 2
+        return (logits[:, 1:] - logits[:, :1] if two else logits - logits.mean(1, keepdim=True)).numpy()
+
+    def _answer(self, rows: Integers) -> tuple[Trial, Tensor]:
+        trial = replace(self.numbered, test=rows)
+        with all_cores():
+            return trial, _predict(self.classifier, trial, self.captions)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizedTexts:
     """Distinct captions as token numbers, and how many tokens each has."""
 
     tokens: list[Tensor]
@@ -111,7 +130,7 @@ class Captions:
 Part = tuple[Tensor, Tensor]
 
 
-def _tokenized(texts: list[str], model: Model) -> Captions:
+def _tokenized(texts: list[str], model: Model) -> TokenizedTexts:
     """As the encoder's own tokenizer has them, cut off where the encoder ends."""
     from transformers import AutoConfig, AutoTokenizer
 
@@ -119,11 +138,10 @@ def _tokenized(texts: list[str], model: Model) -> Captions:
         tokenizer = AutoTokenizer.from_pretrained(model.folder)
         positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
-    whole = [text.encode("utf-8", "replace").decode() for text in texts]  # half a character is no text to a tokenizer
     with no_threads_of_tokenizers():
-        numbers = tokenizer(whole, truncation=True, return_attention_mask=False)["input_ids"]
+        numbers = tokenizer(whole_characters(texts), truncation=True, return_attention_mask=False)["input_ids"]
     lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
-    return Captions([torch.tensor(one) for one in numbers], lengths, tokenizer.pad_token_id or 0)
+    return TokenizedTexts([torch.tensor(one) for one in numbers], lengths, tokenizer.pad_token_id or 0)
 
 
 def _encoder(model: Model) -> nn.Module:
@@ -163,7 +181,9 @@ class Classifier(nn.Module):
         return logits
 
 
-def _fit(classifier: Classifier, trial: Trial, captions: Captions, recipe: FineTuned, checkpoint: Checkpoint) -> None:
+def _fit(
+    classifier: Classifier, trial: Trial, captions: TokenizedTexts, recipe: FineTuned, checkpoint: Checkpoint
+) -> None:
     optimizer = _optimizer(classifier, recipe)
     memory = Memory(TOKENS_AT_ONCE)
     classifier.train()
@@ -179,7 +199,7 @@ def _fit(classifier: Classifier, trial: Trial, captions: Captions, recipe: FineT
 def _backward(
     classifier: Classifier,
     trial: Trial,
-    captions: Captions,
+    captions: TokenizedTexts,
     rows: Integers,
     seed: int,
     statistics: list[Tensor],
@@ -194,7 +214,7 @@ def _backward(
     loss_of([trial], logits, rows[None]).backward()  # type: ignore[no-untyped-call]
 
 
-def _steps(trial: Trial, captions: Captions, recipe: FineTuned) -> Iterator[Integers]:
+def _steps(trial: Trial, captions: TokenizedTexts, recipe: FineTuned) -> Iterator[Integers]:
     """The rows of every step, the longest caption first."""
     for number in range(recipe.schedule.epochs):
         for rows in batches.epoch(trial, recipe.schedule, number, np.random.default_rng([trial.seed, 2, number])):
@@ -220,7 +240,7 @@ def _optimizer(classifier: Classifier, recipe: FineTuned) -> torch.optim.Optimiz
 
 
 @torch.no_grad()
-def _predict(classifier: Classifier, trial: Trial, captions: Captions) -> Tensor:
+def _predict(classifier: Classifier, trial: Trial, captions: TokenizedTexts) -> Tensor:
     """Logits of the test captions `(captions, outputs)`, in 64 bits; those of equal captions are equal."""
     numbers, places = np.unique(_numbers(trial, trial.test), return_inverse=True)
     order = np.argsort(-captions.lengths[numbers], kind="stable")

@@ -1,9 +1,14 @@
-"""The training loop of every neural attacker: `S` trials of one shape in one model, `S` = 1 on a CPU."""
+"""The training loop of every neural attacker: `S` trials of one shape in one model, `S` = 1 on a CPU; what it fits.
+
+A model is a module with `forward(tokens, lengths, drop)`, which gives logits `(S, B, outputs)` of token numbers
+`(S, B, longest)`, the longest caption of each trial first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
@@ -11,15 +16,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.arrays import Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.batches import Numbers
 from captionbias.attackers.neural.dropout import Drop, Dropout, Keep
+from captionbias.attackers.reader import Reader
 from captionbias.attackers.recipes import Schedule
-from captionbias.text.tokens import Integers
 
 MOST_DROPOUTS = 8
 TEST_BATCH = 512
+CHECKED = 64
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 Forward = Callable[[Integers, Drop], Tensor]
@@ -39,7 +45,7 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
-    """Torch's random numbers are a trial's own meanwhile, and go on afterwards as if nothing had been drawn."""
+    """Torch's random numbers are a trial's own in here, and go on afterwards as if nothing had been drawn."""
     with _one_at_a_time, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
@@ -50,31 +56,52 @@ def outputs(trial: Trial) -> int:
     return 1 if trial.examples.outputs == 2 and not trial.examples.multilabel else trial.examples.outputs
 
 
+def base_rates(trial: Trial) -> Tensor:
+    """The output as if captions said nothing: with 80 rare tasks most of the training would go into getting there."""
+    known = trial.examples.targets[trial.train]
+    if trial.examples.multilabel:
+        share = known.mean(axis=0)
+    else:
+        share = np.bincount(known, minlength=trial.examples.outputs)[-outputs(trial) :] / len(known)
+    share = np.clip(share, 0.5 / len(known), 1 - 0.5 / len(known))
+    against_rest = trial.examples.multilabel or outputs(trial) == 1
+    return torch.as_tensor(np.log(share / (1 - share)) if against_rest else np.log(share))[None]
+
+
 def fit_and_score(
     trials: Sequence[Trial],
-    words: Sequence[Numbers],
+    words: Sequence[Ids],
     model: nn.Module,
     schedule: Schedule,
     dropout: float,
     device: torch.device,
 ) -> list[TrialScores]:
-    """Train `model(tokens, lengths, drop)`, which gives logits `(S, B, outputs)`, and score each trial's test captions.
-
-    `words`: the embedding row of each word, one table a trial.
-    """
+    """Train a model and score each trial's test captions; `words`: one table a trial with each word's embedding row."""
     model.to(device)
+    model.train()
+    _fit(trials, _forward(trials, words, model), list(model.parameters()), schedule, dropout, device)
+    model.zero_grad()  # gradients would travel and be kept with the model
+    model.requires_grad_(False)
+    return score_tests(trials, words, model)
+
+
+def score_tests(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module) -> list[TrialScores]:
+    """The scores that a trained model gives each trial's test captions."""
+    model.eval()
+    with torch.no_grad():
+        found = _predict(trials, _forward(trials, words, model))
+    return [scores_from(trial, logits) for trial, logits in zip(trials, found, strict=True)]
+
+
+def _forward(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module) -> Forward:
+    device = next(model.parameters()).device
 
     def forward(rows: Integers, drop: Drop) -> Tensor:
         tokens, lengths = batches.pad(trials, words, rows)
         logits: Tensor = model(torch.as_tensor(tokens, device=device), lengths, drop)
         return logits
 
-    model.train()
-    _fit(trials, forward, list(model.parameters()), schedule, dropout, device)
-    model.eval()
-    with torch.no_grad():
-        found = _predict(trials, forward)
-    return [scores_from(trial, logits) for trial, logits in zip(trials, found, strict=True)]
+    return forward
 
 
 def _fit(
@@ -141,3 +168,48 @@ def scores_from(trial: Trial, logits: Tensor) -> TrialScores:
     # A single output is the second class's, against 0 for the first.
     both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
     return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
+
+
+class WordNetwork(nn.Module):
+    """A model that can be given embeddings in the place of words."""
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """The embeddings `(captions, length, width)` of token numbers `(captions, length)`, in 32 bits."""
+        raise NotImplementedError
+
+    def read(self, embedded: Tensor) -> Tensor:
+        """Logits `(captions, outputs)` of captions of equal length that are given as embeddings, in 32 bits."""
+        raise NotImplementedError
+
+    def check(self, tokens: Tensor) -> None:
+        """Raise ValueError if it answers otherwise to the embeddings of these tokens than to the tokens."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNetwork(Reader):
+    """A network of one trial; `words`: the embedding row of each word. No training moves padding's embedding from 0."""
+
+    words: Ids
+    network: WordNetwork
+
+    def scores(self, rows: Integers) -> TrialScores:
+        with one_thread():
+            return score_tests([replace(self.trial, test=rows)], [self.words], self.network)[0]
+
+    def embedded(self, rows: Integers) -> Tensor:
+        return self.network.embed(self._tokens(rows))
+
+    def start(self, rows: Integers) -> Tensor:
+        """Captions of padding alone."""
+        return self.network.embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
+
+    def read(self, embedded: Tensor) -> Tensor:
+        return self.centred(self.network.read(embedded))
+
+    def check(self) -> None:
+        lengths = self.pieces(self.trial.test)
+        self.network.check(self._tokens(self.trial.test[lengths == np.bincount(lengths).argmax()][:CHECKED]))
+
+    def _tokens(self, rows: Integers) -> Tensor:
+        tokens, _ = batches.pad([self.trial], [self.words], rows[None])
+        return torch.as_tensor(tokens[0], device=next(self.network.parameters()).device)

@@ -1,71 +1,90 @@
-"""Heads on the embeddings of a frozen encoder; `S` of them in one."""
+"""Heads on the embeddings of a frozen encoder, `S` of them in one; and, to be explained, on the encoder itself.
+
+Integrals start from the caption with the mask token in the place of every word, between the same marks of beginning and
+end. The encoder was trained to read that token as a word that it does not know, where padding is what its attention
+never looked at; and words that were masked for the attacker are this token already, so they rightly get nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural.dropout import Drop
-from captionbias.attackers.neural.fitting import fit_and_score, one_thread, outputs
-from captionbias.attackers.neural.layers import MLP, Generators, Linear
-from captionbias.attackers.neural.training import base_rates
-from captionbias.attackers.pretrained.distinct_texts import Texts, as_texts
-from captionbias.attackers.pretrained.embeddings import EmbeddingStore
-from captionbias.attackers.pretrained.encoding import encoder, special_tokens
+from captionbias.attackers.neural.fitting import base_rates, fit_and_score, one_thread, outputs, score_tests
+from captionbias.attackers.neural.layers import MLP, NormalizedMLP, parts
+from captionbias.attackers.pretrained.distinct_texts import as_texts
+from captionbias.attackers.pretrained.embeddings import embed
+from captionbias.attackers.pretrained.encoding import (
+    encoder,
+    load_encoder,
+    no_threads_of_tokenizers,
+    special_tokens,
+    whole_characters,
+)
 from captionbias.attackers.pretrained.models import Model
+from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
 from captionbias.attackers.recipes import Frozen
-from captionbias.text.tokens import Integers
+from captionbias.io.store import Store
+from captionbias.text.tokens import Tokens
 
-MOMENTUM, EPSILON = 0.1, 1e-5  # torch's own
+CHECKED = 8
+# Of an embedding's length: what bf16 and the order of sums leave is less, another way of reading captions is more.
+CLOSE = 0.1
 
 
-def train(
-    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, folder: Path | None
-) -> list[TrialScores]:
+def fit(
+    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, store: Store | None
+) -> list[FittedHead]:
     """Train the heads of trials of one `batches.shape` together, and score each on its test captions.
 
-    Each distinct caption is encoded once; with a `folder` for embeddings, once for good.
+    Each distinct caption is encoded once; with a `store`, once for good.
+
+    Raises:
+        ValueError: the encoder cannot be loaded.
     """
-    texts, table = embedded(trials, recipe, model, precision, device, folder)
-    return fit_heads(texts.trials, table, recipe, device)[1]
-
-
-def embedded(
-    trials: Sequence[Trial], recipe: Frozen, model: Model, precision: str, device: torch.device, folder: Path | None
-) -> tuple[Texts, Tensor]:
-    """The captions of trials as texts, and a table with the embedding of text `i` in row `FIRST_WORD_ROW + i`."""
     mask, unknown = special_tokens(model)
     texts = as_texts(trials, mask, unknown)
-    store = EmbeddingStore(folder, f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}")
-    embeddings = store.embed(texts.distinct, encoder(model, recipe.pooling, precision, device))
-    return texts, torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
-
-
-def fit_heads(
-    trials: Sequence[Trial], table: Tensor, recipe: Frozen, device: torch.device
-) -> tuple[OnTable, list[TrialScores]]:
-    """Train the heads of trials whose captions are numbers of texts, all in one network, which is returned as well."""
-    numbers = np.arange(FIRST_WORD_ROW, len(table), dtype=np.int32)
+    identity = f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}"
+    embeddings = embed(texts.distinct, encoder(model, recipe.pooling, precision, device), store, identity)
+    table = torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
     with one_thread():
-        generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
-        widths = (table.shape[1], *recipe.head, outputs(trials[0]))
-        head = NormalizedMLP(generators, widths) if recipe.normalized else MLP(generators, widths)
-        if recipe.base_rates and isinstance(head, MLP):
-            with torch.no_grad():
-                head.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
-        network, words = OnTable(table, head), [numbers] * len(trials)
-        return network, fit_and_score(trials, words, network, recipe.schedule, 0.0, device)
+        stack = _untrained(texts.trials, table, recipe)
+        scores = fit_and_score(texts.trials, _rows(table, trials), stack, recipe.schedule, 0.0, device)
+        networks = parts(
+            stack, len(trials), lambda trial: _untrained([texts.trials[trial]], stack.table, recipe).to(device)
+        )
+    whole = WholeEncoder(texts.distinct, model, recipe.pooling, device)
+    return [FittedHead(*of_trial, whole) for of_trial in zip(trials, scores, texts.trials, networks, strict=True)]
+
+
+def _untrained(trials: Sequence[Trial], table: Tensor, recipe: Frozen) -> OnTable:
+    generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
+    widths = (table.shape[1], *recipe.head, outputs(trials[0]))
+    head = NormalizedMLP(generators, widths) if recipe.normalized else MLP(generators, widths)
+    if recipe.base_rates and isinstance(head, MLP):
+        with torch.no_grad():
+            head.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
+    return OnTable(table, head)
+
+
+def _rows(table: Tensor, trials: Sequence[Trial]) -> list[Any]:
+    """The row of each text in a table of embeddings, the same for each trial."""
+    return [np.arange(FIRST_WORD_ROW, len(table), dtype=np.int32)] * len(trials)
 
 
 class OnTable(nn.Module):
-    """A head on the embeddings of captions, each of which is one number."""
+    """A head on a table with the embedding of text `i` in row `FIRST_WORD_ROW + i`; a caption is one such number."""
 
     def __init__(self, table: Tensor, head: nn.Module) -> None:
         super().__init__()
@@ -76,51 +95,131 @@ class OnTable(nn.Module):
     def forward(self, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
         """Logits `(S, B, outputs)` of `tokens` `(S, B, 1)`."""
         numbers = tokens[:, :, 0]
-        features = functional.embedding(numbers, self.table).float()
-        logits: Tensor = self.head(features, numbers != UNKNOWN_ROW) if self.normalized else self.head(features)
+        return self.answer(functional.embedding(numbers, self.table).float(), numbers != UNKNOWN_ROW)
+
+    def answer(self, features: Tensor, real: Tensor) -> Tensor:
+        """Logits of embeddings `(S, B, width)`, of which those that are not `real` `(S, B)` are filling."""
+        logits: Tensor = self.head(features, real) if isinstance(self.head, NormalizedMLP) else self.head(features)
         return logits
 
-    @property
-    def normalized(self) -> bool:
-        return isinstance(self.head, NormalizedMLP)
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Distinct texts as an encoder's word pieces.
+
+    `ids`: their numbers in its vocabulary. `words`: in their place, the position of each one's word in its caption, or
+    `NO_WORD`. `blank`: the number of the token that says nothing.
+    """
+
+    ids: Tokens
+    words: Tokens
+    blank: int
 
 
-class NormalizedMLP(nn.Module):
-    """Each hidden layer normalised before and after, then a leaky rectifier; `LIC`'s head on BERT."""
+@dataclass(frozen=True, eq=False)
+class WholeEncoder:
+    """The encoder of a run and the texts that it has read, loaded and cut into pieces when they are first asked for."""
 
-    def __init__(self, generators: Generators, widths: Sequence[int]) -> None:
-        super().__init__()
-        width, hidden, outputs = widths
-        trials = len(generators)
-        self.before, self.hidden = BatchNorm(trials, width), Linear(generators, width, hidden)
-        self.after, self.output = BatchNorm(trials, hidden), Linear(generators, hidden, outputs)
+    texts: Sequence[str]
+    model: Model
+    pooling: str | None
+    device: torch.device
 
-    def forward(self, values: Tensor, real: Tensor) -> Tensor:
-        """`(S, B, width)` to `(S, B, outputs)`; rows that are not `real` `(S, B)` are filling."""
-        values = self.after(self.hidden(self.before(values, real)), real)
-        result: Tensor = self.output(functional.leaky_relu(values))
-        return result
+    @cached_property
+    def encoder(self) -> Any:
+        """A `SentenceTransformer`."""
+        return load_encoder(self.model, self.pooling, self.device).eval().requires_grad_(False)
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """As the encoder's own tokenizer has them, cut off where the encoder ends."""
+        tokenizer = self.encoder.tokenizer
+        blanks = (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.pad_token_id)
+        blank = next((number for number in blanks if number is not None), None)
+        if blank is None or not tokenizer.is_fast:
+            lacking = "a token for nothing" if blank is None else "the places of its tokens in a text"
+            raise self.refusal(f"its tokenizer does not give {lacking}")
+        whole = whole_characters(self.texts)
+        with no_threads_of_tokenizers():
+            cut = tokenizer(whole, truncation=True, max_length=self.encoder.max_seq_length, return_offsets_mapping=True)
+        lengths = np.fromiter(map(len, cut["input_ids"]), np.int64, len(whole))
+        # Words are joined by blanks: the number of blanks before a piece's last character is the number of its word.
+        words = [
+            [text.count(" ", 0, end - 1) if end > start else NO_WORD for start, end in places]
+            for text, places in zip(whole, cut["offset_mapping"], strict=True)
+        ]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        ids = Tokens(np.concatenate(cut["input_ids"]).astype(np.int32), offsets, ())
+        return Pieces(ids, replace(ids, ids=np.concatenate(words).astype(np.int32)), blank)
+
+    def embed(self, ids: Integers) -> Tensor:
+        """The embeddings `(captions, pieces, width)` of word pieces `(captions, pieces)`."""
+        embedding = self.encoder[0].auto_model.get_input_embeddings()
+        embedded: Tensor = embedding(torch.as_tensor(ids, device=self.device))
+        return embedded
+
+    def features(self, embedded: Tensor) -> Tensor:
+        """The encoder's embeddings of captions `(captions, width)` from those of their word pieces."""
+        real = torch.ones(embedded.shape[:2], dtype=torch.int64, device=embedded.device)
+        found = self.encoder({"inputs_embeds": embedded, "attention_mask": real, "modality": "text"})
+        features: Tensor = found["sentence_embedding"].float()
+        return features
+
+    def refusal(self, reason: str) -> ValueError:
+        return ValueError(f"encoder {self.model.name!r} cannot be explained ({reason}); choose all-MiniLM-L6-v2, say")
 
 
-class BatchNorm(nn.Module):
-    """Batch normalisation of each trial's own rows (Ioffe and Szegedy 2015), as torch computes it."""
+@dataclass(frozen=True, eq=False)
+class FittedHead(Reader):
+    """A head of one trial on an encoder; `numbered`: the trial with each caption as one word, its text's number."""
 
-    def __init__(self, trials: int, width: int) -> None:
-        super().__init__()
-        self.weight, self.bias = nn.Parameter(torch.ones(trials, 1, width)), nn.Parameter(torch.zeros(trials, 1, width))
-        self.mean: Tensor
-        self.variance: Tensor
-        self.register_buffer("mean", torch.zeros(trials, 1, width))
-        self.register_buffer("variance", torch.ones(trials, 1, width))
+    numbered: Trial
+    network: OnTable
+    whole: WholeEncoder
 
-    def forward(self, values: Tensor, real: Tensor) -> Tensor:
-        mean, variance = self.mean, self.variance
-        if self.training:
-            weight = real[..., None].to(values.dtype)
-            count = weight.sum(1, keepdim=True)
-            mean = (values * weight).sum(1, keepdim=True) / count
-            variance = ((values - mean).square() * weight).sum(1, keepdim=True) / count
+    paths_at_once: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
+    roughness: ClassVar[int] = 2  # with MiniLM, 16 steps are enough for nine captions in ten, 8 for less than half
+
+    def scores(self, rows: Integers) -> TrialScores:
+        with one_thread():
+            trials = [replace(self.numbered, test=rows)]
+            return score_tests(trials, _rows(self.network.table, trials), self.network)[0]
+
+    def pieces(self, rows: Integers) -> Integers:
+        return self.whole.pieces.ids.lengths[self._texts(rows)]
+
+    def word_of_piece(self, rows: Integers) -> Integers:
+        return self._chosen(self.whole.pieces.words, rows)
+
+    def embedded(self, rows: Integers) -> Tensor:
+        return self.whole.embed(self._chosen(self.whole.pieces.ids, rows))
+
+    def start(self, rows: Integers) -> Tensor:
+        """The captions with the mask token for each word piece, or what the encoder has in its place."""
+        ids = self._chosen(self.whole.pieces.ids, rows)
+        return self.whole.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.whole.pieces.blank))
+
+    def read(self, embedded: Tensor) -> Tensor:
+        features = self.whole.features(embedded)[None]
+        real = torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
+        return self.centred(self.network.answer(features, real)[0])
+
+    def check(self) -> None:
+        """Some encoders put words of their own before a caption, or know it by more than its words' embeddings."""
+        test = self.trial.test
+        rows = test[of_equal_length(self.pieces(test), CHECKED)[0]]
+        wanted = self.network.table[torch.as_tensor(self._texts(rows) + FIRST_WORD_ROW)].float()
+        try:
             with torch.no_grad():
-                self.mean.lerp_(mean, MOMENTUM)
-                self.variance.lerp_(variance * count / (count - 1).clamp(min=1), MOMENTUM)
-        return (values - mean) * (variance + EPSILON).rsqrt() * self.weight + self.bias
+                found = self.whole.features(self.embedded(rows))
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise self.whole.refusal("it takes no embeddings of words") from error
+        if bool(((found - wanted).norm(dim=1) > CLOSE * wanted.norm(dim=1)).any()):
+            raise self.whole.refusal("it answers otherwise to the embeddings of words than to words")
+
+    def _texts(self, rows: Integers) -> Integers:
+        """The numbers of these captions' texts."""
+        return self.numbered.examples.tokens.ids[rows].astype(np.int64)
+
+    def _chosen(self, pieces: Tokens, rows: Integers) -> Integers:
+        return pieces.select(self._texts(rows)).ids.reshape(len(rows), -1).astype(np.int64)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from captionbias.attackers.batches import FIRST_WORD_ROW
 
 Generators = Sequence[torch.Generator]
+Module = TypeVar("Module", bound=nn.Module)
+Embed = Callable[[Tensor], Tensor]  # numbers `(...)` to embeddings `(..., width)`
+MOMENTUM, EPSILON = 0.1, 1e-5  # of torch's own batch normalisation
 
 
 def uniform(generators: Generators, shape: Sequence[int], fan_in: int) -> nn.Parameter:
@@ -32,12 +37,12 @@ class Embedding(nn.Module):
         starts = torch.tensor([0, *itertools.accumulate(rows)][:-1])
         self.starts: Tensor
         self.register_buffer("starts", starts, persistent=False)
-        self.precision = precision
+        self.rows, self.precision = rows, precision
 
     def forward(self, rows: Tensor) -> Tensor:
         """`(S, ...)` numbers of each trial's own table as `(S, ..., width)` in the precision of the training."""
         own = rows + self.starts.view(-1, *[1] * (rows.dim() - 1))
-        return nn.functional.embedding(own, self.weight).to(self.precision)
+        return functional.embedding(own, self.weight).to(self.precision)
 
 
 class Linear(nn.Module):
@@ -71,3 +76,60 @@ class MLP(nn.Module):
         bias = self.layers[-1].bias
         assert isinstance(bias, Tensor)
         return bias
+
+
+class BatchNorm(nn.Module):
+    """Batch normalisation of each trial's own rows (Ioffe and Szegedy 2015), as torch computes it."""
+
+    def __init__(self, trials: int, width: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(trials, 1, width)), nn.Parameter(torch.zeros(trials, 1, width))
+        self.mean: Tensor
+        self.variance: Tensor
+        self.register_buffer("mean", torch.zeros(trials, 1, width))
+        self.register_buffer("variance", torch.ones(trials, 1, width))
+
+    def forward(self, values: Tensor, real: Tensor) -> Tensor:
+        """`(S, B, width)`, of which rows that are not `real` `(S, B)` are filling."""
+        mean, variance = self.mean, self.variance
+        if self.training:
+            weight = real[..., None].to(values.dtype)
+            count = weight.sum(1, keepdim=True)
+            mean = (values * weight).sum(1, keepdim=True) / count
+            variance = ((values - mean).square() * weight).sum(1, keepdim=True) / count
+            with torch.no_grad():
+                self.mean.lerp_(mean, MOMENTUM)
+                self.variance.lerp_(variance * count / (count - 1).clamp(min=1), MOMENTUM)
+        return (values - mean) * (variance + EPSILON).rsqrt() * self.weight + self.bias
+
+
+class NormalizedMLP(nn.Module):
+    """A hidden layer normalised before and after, then a leaky rectifier; LIC's head on BERT."""
+
+    def __init__(self, generators: Generators, widths: Sequence[int]) -> None:
+        super().__init__()
+        width, hidden, outputs = widths
+        trials = len(generators)
+        self.before, self.hidden = BatchNorm(trials, width), Linear(generators, width, hidden)
+        self.after, self.output = BatchNorm(trials, hidden), Linear(generators, hidden, outputs)
+
+    def forward(self, values: Tensor, real: Tensor) -> Tensor:
+        """`(S, B, width)` to `(S, B, outputs)`; rows that are not `real` `(S, B)` are filling."""
+        values = self.after(self.hidden(self.before(values, real)), real)
+        result: Tensor = self.output(functional.leaky_relu(values))
+        return result
+
+
+def parts(stack: Module, count: int, make: Callable[[int], Module]) -> list[Module]:
+    """Each trial's part of a trained stack, in a module that `make(trial)` makes; a stack of one is its own part."""
+    if count == 1:
+        return [stack]
+    state, made = stack.state_dict(), [make(trial) for trial in range(count)]
+    for trial, part in enumerate(made):
+        values = {name: value[trial : trial + 1] for name, value in state.items()}
+        for name, layer in stack.named_modules():
+            if isinstance(layer, Embedding):
+                values[f"{name}.weight"] = torch.split(layer.weight, list(layer.rows))[trial]
+        part.load_state_dict(values)
+        part.requires_grad_(False).eval()
+    return made

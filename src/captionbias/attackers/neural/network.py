@@ -1,25 +1,36 @@
-"""A whole attacker: embedding, encoder, head; `S` of them in one."""
+"""The attackers of `recipes`: embedding, encoder, head; `S` of them in one network."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
 
-from captionbias.attackers.neural.bag import BagEncoder
-from captionbias.attackers.neural.dropout import Drop
-from captionbias.attackers.neural.layers import MLP, Embedding, Generators
-from captionbias.attackers.neural.recurrent import RecurrentEncoder
-from captionbias.attackers.neural.transformer import TransformerEncoder
+from captionbias.arrays import Integers
+from captionbias.attackers import batches
+from captionbias.attackers.base import Trial
+from captionbias.attackers.neural.dropout import Drop, Keep
+from captionbias.attackers.neural.encoders import BagEncoder, RecurrentEncoder, TransformerEncoder
+from captionbias.attackers.neural.fitting import (
+    PRECISIONS,
+    FittedNetwork,
+    WordNetwork,
+    base_rates,
+    fit_and_score,
+    one_thread,
+    outputs,
+)
+from captionbias.attackers.neural.layers import MLP, Embed, Embedding, Generators, parts
 from captionbias.attackers.recipes import Bag, Recipe, Recurrent, Transformer
-from captionbias.text.tokens import Integers
 
 ENCODERS: dict[type, Any] = {Recurrent: RecurrentEncoder, Transformer: TransformerEncoder, Bag: BagEncoder}
 
 
-class Network(nn.Module):
+class Network(WordNetwork):
     """`rows`: the rows of each trial's embedding table."""
 
     def __init__(
@@ -32,7 +43,21 @@ class Network(nn.Module):
 
     def forward(self, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
         """Logits `(S, B, outputs)` of `tokens` `(S, B, longest)`, each trial's longest caption first."""
-        features = self.encoder(self.embedding, tokens, lengths, drop)
+        return self._logits(self.embedding, tokens, lengths, drop)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        return functional.embedding(tokens, self.embedding.weight)
+
+    def read(self, embedded: Tensor) -> Tensor:
+        """The encoder looks each token up in an embedding; here the token's number is its place in `embedded`."""
+        captions, length, width = embedded.shape
+        places = torch.arange(captions * length, device=embedded.device).view(1, captions, length)
+        table = embedded.reshape(-1, width)
+        lengths = np.full((1, captions), length)
+        return self._logits(lambda tokens: functional.embedding(tokens, table), places, lengths, Keep())[0]
+
+    def _logits(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+        features = self.encoder(embedding, tokens, lengths, drop)
         logits: Tensor = self.head(drop(features, torch.arange(features.shape[1], device=features.device)))
         return logits.float()
 
@@ -40,3 +65,30 @@ class Network(nn.Module):
     def output_bias(self) -> Tensor:
         """`(S, 1, outputs)`."""
         return self.head.output_bias
+
+
+def fit(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch.device) -> list[FittedNetwork]:
+    """Train trials of one `batches.shape` together, and score each on its test captions.
+
+    What a trial gives does not depend on the others, but for the last bits of sums.
+    """
+    words, rows = zip(*map(batches.vocabulary, trials), strict=True)
+    with one_thread():
+        stack = _untrained(trials, recipe, rows, precision)
+        scores = fit_and_score(trials, words, stack, recipe.schedule, recipe.dropout, device)
+
+        def alone(trial: int) -> Network:
+            return _untrained([trials[trial]], recipe, [rows[trial]], precision).to(device)
+
+        networks = parts(stack, len(trials), alone)
+    return [FittedNetwork(*of_trial) for of_trial in zip(trials, scores, words, networks, strict=True)]
+
+
+def _untrained(trials: Sequence[Trial], recipe: Recipe, rows: Sequence[int], precision: str) -> Network:
+    """The network that these trials' training starts from."""
+    generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
+    network = Network(generators, recipe, rows, outputs(trials[0]), PRECISIONS[precision])
+    if recipe.base_rates:
+        with torch.no_grad():
+            network.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
+    return network

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from captionbias.text.tokens import Integers
+from captionbias.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -52,13 +52,14 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
     def encode(texts: list[str]) -> Embeddings:
         import torch
 
-        whole = [text.encode("utf-8", "replace").decode() for text in texts]  # half a character is no text to a model
         with (
             all_cores(),
             no_threads_of_tokenizers(),
             torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
         ):
-            found = load().encode(whole, batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False)
+            found = load().encode(
+                whole_characters(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
+            )
         with np.errstate(over="ignore"):
             embeddings = np.asarray(found, np.float16)
         if not np.isfinite(embeddings).all():
@@ -70,6 +71,11 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
         return embeddings
 
     return encode
+
+
+def whole_characters(texts: Sequence[str]) -> list[str]:
+    """Tokenizers refuse half a character, which broken captions may have."""
+    return [text.encode("utf-8", "replace").decode() for text in texts]
 
 
 @contextmanager

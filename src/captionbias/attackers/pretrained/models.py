@@ -45,8 +45,8 @@ def find_model(name: str, argument: str = "encoder") -> Model:
         ValueError: the folder holds no model, or there is none of that name here and none can be fetched.
     """
     folder = _path(name)
-    given = folder.is_dir()
-    folder = folder.resolve() if given else _fetched(name, argument)
+    local = folder.is_dir()
+    folder = folder.resolve() if local else _fetched(name, argument)
     if lacking := _lacking(folder):
         raise ValueError(
             f"{argument} {name!r}: {folder} lacks {lacking}; save the whole model and its tokenizer in a folder with "
@@ -54,7 +54,7 @@ def find_model(name: str, argument: str = "encoder") -> Model:
         )
     digest = _digest(folder, _state(folder))
     identity = " ".join([digest, *(f"{library} {version(library)}" for library in LIBRARIES)])
-    return Model(f"{folder.name}-{digest[:8]}" if given else name, folder, identity)
+    return Model(f"{folder.name}-{digest[:8]}" if local else name, folder, identity)
 
 
 def is_model(name: str) -> bool:
@@ -73,9 +73,9 @@ def _fetched(name: str, argument: str) -> Path:
         return Path(snapshot_download(KNOWN.get(name, name), allow_patterns=FILES))
     except Exception as error:  # the Hub's client raises of its own, of requests' and of the system's kinds
         raise ValueError(
-            f"{argument} {name!r} is no folder here ({_path(name).absolute()}), not among downloaded "
-            f"models ({constants.HF_HUB_CACHE}) and cannot be downloaded ({first_line(error)}): download it where "
-            f"there is a network, and give the path of its folder as {argument}="
+            f"{argument} {name!r} is neither a folder here ({_path(name).absolute()}) nor among downloaded models "
+            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}): download it where there is a "
+            f"network, and give the path of its folder as {argument}="
         ) from error
 
 

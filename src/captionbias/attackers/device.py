@@ -1,0 +1,47 @@
+"""The device that Accelerate gives to this process."""
+
+from __future__ import annotations
+
+import atexit
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+def device() -> torch.device:
+    """The device that Accelerate gives to this process.
+
+    Under a launcher with GPUs, Accelerate starts the process group if the script has not: call it on every rank.
+
+    Example:
+        >>> device().type in {"cpu", "cuda", "mps", "xpu"}
+        True
+    """
+    import torch
+    from accelerate import PartialState
+    from accelerate.utils import parse_flag_from_env
+
+    # Accelerator obeys this flag, PartialState does not. Accelerator is not used, because it fixes the precision of
+    # one that the script makes later. No process group is needed on a CPU, and gloo's fails on many networks.
+    if parse_flag_from_env("ACCELERATE_USE_CPU"):
+        return torch.device("cpu")
+    started_before = _group_is_started()
+    chosen: torch.device = PartialState().device
+    if _group_is_started() and not started_before:
+        atexit.register(_end_group)
+    return chosen
+
+
+def _group_is_started() -> bool:
+    from torch import distributed
+
+    return distributed.is_available() and distributed.is_initialized()
+
+
+def _end_group() -> None:
+    """NCCL warns about a group that is left to the end of the process; the script may have ended it by then."""
+    if _group_is_started():
+        from torch import distributed
+
+        distributed.destroy_process_group()

@@ -1,0 +1,85 @@
+"""Finished trials in the store: none is trained twice, and a run that was killed goes on where it stopped."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.io.store import Arrays, Store
+
+# Part of every key: raise it when scores are written, or keys are made, in another way. Older entries then stay unread
+# until they make room.
+FORMAT = 1
+_digests: WeakKeyDictionary[Examples, str] = WeakKeyDictionary()
+
+
+def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
+    """Everything that determines a trial's scores, as 64 hexadecimal digits (SHA-256).
+
+    `attacker` names the rest: the encoder and its settings, the precision, the kind of device, the versions of the
+    libraries. The trial's name is left out, and words that occur in no caption of its examples change nothing; so does
+    the spelling of the others, unless the attacker `reads_words`.
+
+    Example:
+        >>> from captionbias.text import tokenize
+        >>> examples = Examples(tokenize(["a man", "a dog", "a man"]), np.array([0, 1, 0]), 2)
+        >>> trial = Trial("human 0", examples, np.array([0, 1]), np.array([2]), seed=0)
+        >>> trial_key(trial, "bow") == trial_key(trial, "lstm")
+        False
+    """
+    if trial.examples not in _digests:
+        _digests[trial.examples] = _examples_digest(trial.examples)
+    parts = (str(FORMAT), attacker, _digests[trial.examples], trial.train, trial.test, str(int(trial.seed)))
+    return _digest(*parts, *([_spelling(trial.examples)] if reads_words else []))
+
+
+def load_scores(store: Store, key: str, captions: int) -> TrialScores | None:
+    """The scores kept under `key`, of `captions` test captions; None, perhaps with a warning, when there are none."""
+
+    def read(arrays: Arrays) -> TrialScores:
+        scores = TrialScores(arrays["log_probability"], arrays["correct"])
+        if not (
+            scores.log_probability.dtype == np.float64
+            and scores.correct.dtype == np.bool_
+            and scores.log_probability.shape == scores.correct.shape == (captions,)
+            and not np.isnan(scores.log_probability).any()
+        ):
+            raise ValueError(f"not the scores of {captions} captions")
+        return scores
+
+    return store.load("trial", key, read)
+
+
+def save_scores(store: Store, key: str, scores: TrialScores) -> None:
+    """Keep a trial's scores, unless its training came to nothing (NaN)."""
+    if not np.isnan(scores.log_probability).any():
+        store.save("trial", key, {"log_probability": scores.log_probability, "correct": scores.correct})
+
+
+def _examples_digest(examples: Examples) -> str:
+    tokens = examples.tokens
+    dense = np.cumsum(tokens.present()) - 1
+    targets = examples.targets.astype(bool) if examples.multilabel else examples.targets
+    return _digest(dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
+
+
+def _spelling(examples: Examples) -> str:
+    present = examples.tokens.present()
+    return repr((examples.mask, [word for word, here in zip(examples.tokens.words, present, strict=True) if here]))
+
+
+def _digest(*parts: str | npt.NDArray[Any]) -> str:
+    digest = sha256()
+    for part in parts:
+        if isinstance(part, str):
+            content = memoryview(part.encode())
+        else:
+            content = np.ascontiguousarray(part, np.bool_ if part.dtype == bool else "<i8").data
+        digest.update(content.nbytes.to_bytes(8, "little"))  # or the end of one part could be the start of the next
+        digest.update(content)
+    return digest.hexdigest()

@@ -1,0 +1,104 @@
+"""Labels of images and people: annotated gender and skin tone (Zhao, Wang and Russakovsky 2021), age from captions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from captionbias.captions.tables import table_from_file
+from captionbias.captions.values import is_missing
+from captionbias.datasets.json_records import check_known, check_unique, image_id, short
+from captionbias.text import load_lexicon
+
+GENDERS = ("Female", "Male", "Both", "Unsure")
+SKINS = ("Light", "Dark", "Both", "Unsure")
+COMPARED = {"gender": ("female", "male"), "race": ("light", "dark"), "age": ("young", "old")}
+_WORD = re.compile(r"\w+", re.ASCII)
+
+
+def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
+    """The images with a human caption and one of the two labels that are compared, in lower case.
+
+    Why the others are left out is counted in `left_out`.
+    """
+    for row in rows:
+        label = (row["attribute"] or "").lower()
+        if label not in COMPARED[attribute]:
+            left_out[f"labelled {label}" if label else f"without a label of {attribute}"] += 1
+        elif not row["references"]:
+            left_out["without a human caption"] += 1
+        else:
+            yield {**row, "attribute": label}
+
+
+def read_labels(
+    path: Path, fields: Mapping[str, Sequence[str]], known: Collection[int] | None = None
+) -> dict[str, dict[int, str | None]]:
+    """The label of each id, for each of the `fields` of a CSV file.
+
+    Args:
+        path: a CSV file with the column `id` and those of `fields`.
+        fields: for each column the labels that it may have. Cells may be empty.
+        known: ids that there may be; any where None.
+
+    Raises:
+        ValueError: as `table_from_file`; an id that is not a whole number, occurs twice or is unknown; an unknown
+            label.
+    """
+    table = table_from_file(path)
+    ids = []
+    for row, value in enumerate(table.column("id")):
+        if fault := image_id(value):
+            raise ValueError(f"{path.name}: id[{row}] {fault}")
+        ids.append(int(value))
+        if known is not None:
+            check_known(path.name, row, "id", ids[row], known)
+    check_unique(path.name, "id", ids)
+    return {
+        field: dict(zip(ids, spelled(table.column(field), choices, f"{path.name}: {field}"), strict=True))
+        for field, choices in fields.items()
+    }
+
+
+def spelled(values: Sequence[Any], choices: Sequence[str], where: str) -> list[str | None]:
+    """Labels as `choices` spell them, None where there is none.
+
+    Example:
+        >>> spelled(["male", float("nan"), "", "Both"], GENDERS, "bb_gender")
+        ['Male', None, None, 'Both']
+        >>> spelled(["Male", "man"], GENDERS, "bb_gender")
+        Traceback (most recent call last):
+        ValueError: bb_gender[1] must be Female, Male, Both, Unsure or empty, not 'man': correct that row
+    """
+    known: dict[str, str | None] = {label.lower(): label for label in choices} | {"": None, "nan": None, "none": None}
+    keys = ["" if is_missing(value) else str(value).strip().lower() for value in values]
+    for row, key in enumerate(keys):
+        if key not in known:
+            allowed = f"{', '.join(choices)} or empty"
+            raise ValueError(f"{where}[{row}] must be {allowed}, not {short(values[row])}: correct that row")
+    return [known[key] for key in keys]
+
+
+def age(captions: Iterable[str]) -> str | None:
+    """The age that the human captions of an image tell, after Türk et al. (2023).
+
+    `young` where any caption has a word of youth; else `old` where one names a man, a woman or another grown-up; else
+    None. Two adults with a child are thus young.
+
+    >>> age(["a boy and his father", "a man"]), age(["a man", "a dog"]), age(["a dog"])
+    ('young', 'old', None)
+    """
+    words = {word for caption in captions for word in _WORD.findall(caption.lower())}
+    young, old = _age_words()
+    return "young" if words & young else "old" if words & old else None
+
+
+@cache
+def _age_words() -> tuple[frozenset[str], frozenset[str]]:
+    lexicon = load_lexicon("age")
+    grown = {*lexicon.masked_only} - {"person", "people"}
+    return frozenset(lexicon.groups["young"]), frozenset({*lexicon.groups["old"], *grown})

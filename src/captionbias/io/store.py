@@ -1,0 +1,314 @@
+"""The one store of what is kept on disk: finished trials, embeddings of captions, trainings in progress.
+
+An entry is a file `KIND-KEY.npz` of named arrays, with its key and a checksum of each array. It appears whole or not at
+all, so a process may be killed at any moment; one that is lost or damaged later is never misread, and never unpickled.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+import reprlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from captionbias.io.files import written_whole
+from captionbias.warnings import CaptionBiasWarning
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+Found = TypeVar("Found")
+
+
+class Kind(NamedTuple):
+    """How entries of a kind make room.
+
+    `limited`: they count towards the limit, and go when it is exceeded. `seconds`: they go when they were not used for
+    so long. `until`: they go when there is an entry of that kind with the same key.
+    """
+
+    limited: bool = True
+    seconds: float = math.inf
+    until: str = ""
+
+
+# In the order in which they make room: embeddings are large and soon computed again. A training in progress is not
+# limited, for one alone can be larger than the limit; it ends with its trial, or after a week without a step.
+KINDS = {
+    "embeddings": Kind(),
+    "trial": Kind(),
+    "checkpoint": Kind(limited=False, seconds=7 * 24 * 3600, until="trial"),
+}
+NAME = rf"({'|'.join(KINDS)})-([0-9a-f]{{64}}|[0-9a-f]{{32}}-[0-9a-f]{{16}})\.(npz|lock)"
+FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
+PART_SECONDS = 3600  # a younger one may be growing
+GIGABYTE = 1_000_000_000
+# What a file system answers that has no locks, such as some of those that clusters share.
+NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
+_complained: set[Path] = set()
+
+
+class Entry(NamedTuple):
+    """A file of the store; `used`: when it was last used, in seconds since 1970; `size` in bytes."""
+
+    used: float
+    path: Path
+    size: int
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """Entries in `folder`, of at most `limit` bytes once `trim` was called; `open_store` makes one.
+
+    A key is 64 hexadecimal digits, or 32, a hyphen and 16. No method raises because of the disk: without a store scores
+    are the same, they only take longer.
+
+    Example:
+        >>> import tempfile
+        >>> key = "0" * 64
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(Path(folder), limit=GIGABYTE)
+        ...     with store.claim("trial", key):
+        ...         if store.load("trial", key, dict) is None:
+        ...             store.save("trial", key, {"correct": np.array([False, True])})
+        ...     store.load("trial", key, lambda arrays: arrays["correct"])
+        array([False,  True])
+    """
+
+    folder: Path
+    limit: int
+
+    def load(self, kind: str, key: str, read: Callable[[Arrays], Found | None]) -> Found | None:
+        """What `read` makes of an entry's arrays, which is now the last used; None when there is no such entry.
+
+        An entry that is damaged or another's, or of which `read` raises anything, is warned of and removed. One of
+        which `read` makes None does not count as used.
+        """
+        path = self._path(kind, key)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                if str(arrays["key"]) != key:
+                    raise ValueError(f"an entry of {arrays['key']}")
+                found = read(arrays)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except Exception as error:  # a damaged file makes its readers raise almost anything
+            reason = getattr(error, "strerror", None) or "it is damaged, or another's"
+            warnings.warn(
+                f"{path} cannot be used ({reason}): what it held is computed anew", CaptionBiasWarning, stacklevel=3
+            )
+            if not isinstance(error, OSError):
+                _remove(path)  # or whoever looks next would be warned as well
+            return None
+        if found is not None:
+            with suppress(OSError):  # a store that is only read from
+                os.utime(path)
+        return found
+
+    def save(self, kind: str, key: str, arrays: Arrays) -> None:
+        """Keep arrays under a key, in place of those that were. If that fails, warn once a process."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with written_whole(self._path(kind, key)) as part, part.open("wb") as file:
+                np.savez(file, **{**arrays, "key": np.array(key)})  # type: ignore[arg-type]
+        except OSError as error:
+            self._complain(error)
+
+    def remove(self, kind: str, key: str) -> None:
+        _remove(self._path(kind, key))
+
+    def keys(self, kind: str, start: str = "") -> list[str]:
+        """The keys of this kind that begin with `start`, in alphabetical order."""
+        return sorted(entry.key for entry in self.contents() if entry.kind == kind and entry.key.startswith(start))
+
+    @contextmanager
+    def claim(self, kind: str, key: str) -> Iterator[None]:
+        """While this is held, others that claim the entry, threads or processes, wait; they should then `load` first.
+
+        The claim of a killed process ends with it. Where there can be no lock there is no claim, and an entry may be
+        computed twice. Who holds several claims at once takes them in sorted order: two could wait for each other.
+        """
+        path = self._path(kind, key, "lock")
+        with ExitStack() as claimed:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                claimed.enter_context(_locked(path, timeout=-1))
+            except FileNotFoundError:
+                pass  # the folder was removed while this waited; `save` makes it anew
+            except OSError as error:
+                if error.errno in NO_LOCKS:
+                    _remove(path)  # made on the way, and nobody can hold it
+                else:
+                    self._complain(error)
+            yield
+
+    def held(self, kind: str, keys: Iterable[str]) -> int:
+        """How many of these entries somebody has claimed now."""
+        return sum(_is_held(self._path(kind, key, "lock")) for key in keys)
+
+    def contents(self) -> list[Entry]:
+        """Every entry, the longest unused first."""
+        return self._files("npz")
+
+    def trim(self) -> None:
+        """Remove entries until the rest is within the limit, by kind and then the longest unused first.
+
+        What is outdated goes as well, and what killed processes left.
+        """
+        entries, now = self.contents(), time.time()
+        names = {(entry.kind, entry.key) for entry in entries}
+        limited = [entry for kind in KINDS for entry in entries if entry.kind == kind and KINDS[kind].limited]
+        excess = sum(entry.size for entry in limited) - self.limit
+        for entry in limited:
+            if excess > 0 and _remove(entry.path):
+                excess -= entry.size
+        for entry in entries:
+            kind = KINDS[entry.kind]
+            if (kind.until, entry.key) in names or entry.used < now - kind.seconds:
+                _remove(entry.path)
+        self._sweep(now - PART_SECONDS)
+
+    def clear(self) -> list[Entry]:
+        """Remove every entry and what killed processes left, and nothing else; returns the removed entries."""
+        removed = [entry for entry in self.contents() if _remove(entry.path)]
+        self._sweep(math.inf)
+        return removed
+
+    def _path(self, kind: str, key: str, ending: str = "npz") -> Path:
+        return self.folder / f"{kind}-{key}.{ending}"
+
+    def _files(self, ending: str) -> list[Entry]:
+        """Files of our own making, the longest unused first. A link is not one of them, whatever its name."""
+        files = []
+        with suppress(OSError), os.scandir(self.folder) as found:
+            for file in found:
+                ours = file.name.endswith(ending) and FILE.fullmatch(file.name)
+                if ours and file.is_file(follow_symlinks=False):
+                    with suppress(FileNotFoundError):  # another process removed it just now
+                        status = file.stat(follow_symlinks=False)
+                        kind, key = ours[1] or "", ours[2] or ""
+                        files.append(Entry(status.st_mtime, Path(file.path), status.st_size, kind, key))
+        return sorted(files)
+
+    def _sweep(self, since: float) -> None:
+        """Remove what killed processes left: locks that nobody holds, parts that have not grown since then."""
+        for lock in self._files("lock"):
+            _is_held(lock.path)
+        for part in self._files("part"):
+            if part.used < since:
+                _remove(part.path)
+
+    def _complain(self, error: OSError) -> None:
+        """Once a process, for thousands of trials would all say the same."""
+        if self.folder not in _complained:
+            _complained.add(self.folder)
+            warnings.warn(
+                f"finished work cannot be kept in {self.folder} ({error.strerror or error}): the scores are right, but "
+                "the next run computes them again. Free space there or make it writable, or name another folder with "
+                "cache= or in CAPTIONBIAS_CACHE",
+                CaptionBiasWarning,
+                stacklevel=4,
+            )
+
+
+def open_store(cache: bool | str | Path) -> Store | None:
+    """The store in a folder: the usual one for True, none for False. Nothing is written before an entry is.
+
+    The usual folder is `$CAPTIONBIAS_CACHE`, else `$XDG_CACHE_HOME/captionbias`, else `~/.cache/captionbias`.
+    `$CAPTIONBIAS_CACHE_GB` limits the size: 1 (10^9 bytes) by default, enough for some 70,000 trials of 1,500 captions.
+
+    Raises:
+        ValueError: `cache` or `$CAPTIONBIAS_CACHE_GB` is none of these.
+
+    Example:
+        >>> open_store(False) is None
+        True
+        >>> open_store("/data/trials").folder.name
+        'trials'
+        >>> open_store(3)
+        Traceback (most recent call last):
+        ValueError: cache is 3: give True (the usual folder), False (keep no trials) or the path of a folder
+    """
+    if cache is False:
+        return None
+    size = os.environ.get("CAPTIONBIAS_CACHE_GB") or "1"
+    try:
+        limit = int(float(size) * GIGABYTE)
+    except (ValueError, OverflowError):
+        limit = -1
+    if limit < 0:
+        raise ValueError(f"CAPTIONBIAS_CACHE_GB is {size!r}: set it to a number of gigabytes, such as 0.5, or unset it")
+    folder = _usual_folder() if cache is True else cache
+    if cache is not True and (not isinstance(cache, (str, Path)) or not str(cache).strip() or "\0" in str(cache)):
+        raise ValueError(
+            f"cache is {reprlib.repr(cache)}: "
+            "give True (the usual folder), False (keep no trials) or the path of a folder"
+        )
+    # An absolute path, for worker processes may have another working folder.
+    return Store(Path(os.path.abspath(os.path.expanduser(folder))), limit) if folder else None
+
+
+def _usual_folder() -> str | None:
+    if named := os.environ.get("CAPTIONBIAS_CACHE"):
+        return named
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # one that is relative does not count, by the XDG specification
+        base = os.path.expanduser("~/.cache")
+    if os.path.isabs(base):
+        return os.path.join(base, "captionbias")
+    warnings.warn(
+        "this user has no home folder, so finished work is not kept: the scores are right, but the next run computes "
+        "them again. Set CAPTIONBIAS_CACHE to a folder",
+        CaptionBiasWarning,
+        stacklevel=3,
+    )
+    return None
+
+
+def _remove(path: Path) -> bool:
+    """Whether the file is gone, whoever removed it."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _locked(path: Path, timeout: float) -> Iterator[None]:
+    from filelock import FileLock
+
+    # Only a lock of the operating system ends with its process. The soft kind would outlive a kill.
+    with FileLock(path, timeout=timeout, fallback_to_soft=False):
+        try:
+            yield
+        finally:
+            # Removed while held, so that locks do not pile up. Whoever opened this file before gets its lock next, sees
+            # that it has lost its name, and asks again by name: nobody holds a lock that newcomers cannot see.
+            _remove(path)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody holds this lock now; the file that a killed process left is removed."""
+    from filelock import Timeout
+
+    try:
+        if os.path.exists(path):  # asking for the lock would make it
+            with _locked(path, timeout=0):
+                pass
+    except Timeout:
+        return True
+    except OSError:
+        pass
+    return False

@@ -1,0 +1,118 @@
+"""What attackers say of test captions, summed by image, so that a bootstrap draws sums instead of captions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.base import Trial, TrialScores
+from captionbias.metrics.inputs import note
+
+Quality = Callable[[Floats, Flags], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class AttackScores:
+    """One side's scores by trial and unit: matrices of shape `(trials x columns, units)`.
+
+    A unit is an image, or a group of them. `sums`: of each score. `counts`: scored captions.
+    """
+
+    sums: dict[str, Any]
+    counts: Any
+    columns: int
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[Sequence[Trial]],
+        answers: Mapping[Trial, TrialScores],
+        qualities: Mapping[str, Quality],
+        units: Integers,
+        kept: Mapping[Trial, Flags] | None = None,
+    ) -> AttackScores:
+        """Score captions by each of the `qualities`.
+
+        Args:
+            columns: trials of each column of captions, one a seed.
+            units: of each row of a trial's captions, `(rows,)`.
+            kept: which test captions of a trial count; all when None.
+        """
+        from scipy.sparse import csr_array
+
+        trials = [trial for of_one_seed in zip(*columns, strict=True) for trial in of_one_seed]
+        flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
+        rows = np.concatenate([np.full(of_trial.sum(), number) for number, of_trial in enumerate(flags)])
+        unit = np.concatenate([units[trial.test[of_trial]] for trial, of_trial in zip(trials, flags, strict=True)])
+        shape = len(trials), int(units.max()) + 1
+
+        def matrix(values: Floats) -> Any:
+            return csr_array((values, (rows, unit)), shape=shape)
+
+        return cls(
+            {
+                name: matrix(
+                    np.concatenate(
+                        [
+                            quality(answers[trial].log_probability, answers[trial].correct)[of_trial]
+                            for trial, of_trial in zip(trials, flags, strict=True)
+                        ]
+                    )
+                )
+                for name, quality in qualities.items()
+            },
+            matrix(np.ones(len(rows))),
+            len(columns),
+        )
+
+    def means(self, name: str, multiplicity: Floats) -> Floats:
+        """The mean over captions and columns in each trial and replicate: shape `(trials, replicates)`.
+
+        nan where a column has no caption. `multiplicity`: how often each unit counts, `(units, replicates)`.
+        """
+        with np.errstate(invalid="ignore"):
+            per_training = (self.sums[name] @ multiplicity) / (self.counts @ multiplicity)
+        return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
+
+    def estimates(self) -> dict[str, Floats]:
+        """Each score's mean over captions and columns in each trial: shape `(trials,)`."""
+        ones = np.ones((self.counts.shape[1], 1))
+        return {name: self.means(name, ones)[:, 0] for name in self.sums}
+
+    def scored(self) -> Floats:
+        """How many captions each trial was scored on, all columns together: shape `(trials,)`."""
+        per_training = np.asarray(self.counts.sum(axis=1), np.float64)
+        return np.asarray(per_training.reshape(-1, self.columns).sum(axis=1))
+
+
+def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
+    """Of each trial, which test captions are also, word for word, in its training split: shape `(test captions,)`.
+
+    Examples that several trials share are numbered once.
+    """
+    numbers = {
+        examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)
+        for examples in {trial.examples for trial in trials}
+    }
+    seen = {}
+    for trial in trials:
+        number = numbers[trial.examples]
+        trained = np.zeros(len(number), bool)
+        trained[number[trial.train]] = True
+        seen[trial] = trained[number[trial.test]]
+    return seen
+
+
+def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
+    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score."""
+    if lacking.any():
+        rest = "have no value" if lacking.all() else "are those of the other trials"
+        note(
+            notes,
+            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions of an attacker are also in its "
+            f"training split; the details' scores of unseen captions {rest}",
+        )

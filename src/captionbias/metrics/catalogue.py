@@ -1,0 +1,478 @@
+"""Every score and every metric, described once: whatever prints, plots, explains or publishes a score asks here.
+
+To add a score is to write its formula and one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+INFINITY = float("inf")
+SIGNED, PERCENT, SIGNED_PERCENT = (-1.0, 1.0), (0.0, 100.0), (-100.0, 100.0)
+SHARE, POSITIVE = (0.0, 1.0), (0.0, INFINITY)
+DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
+QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
+SIDES = {"m": "captioner", "h": "human captions"}
+
+
+@dataclass(frozen=True)
+class Score:
+    """A quantity of a metric's result that has an interval.
+
+    Attributes:
+        key: in the flat result.
+        metric: whose it is.
+        label: what it is called on its own.
+        digits: after the decimal point.
+        bounds: its range.
+        meaning: one sentence, or a few.
+        row: what it is called in a table, below the score that it belongs to; the label when None.
+        direction: `a_to_t` or `t_to_a`, of scores that have one.
+        sense: `amplification` (above 0 is worse than people, below 0 better), `size` (0 is best) or None (neither).
+        judged: whether its interval gives a verdict; other amplifications also move with how often captions name
+            anything at all.
+        headline: among the metric's main scores: compared, logged and plotted by default.
+        alone: compared instead where there are no human captions.
+        more, less: what a score above and below 0 says of a captioner; `{attribute}` and `{tasks}` are filled in.
+        task: its id in the Hub's evaluation results, of scores of a captioner.
+        human: it describes human captions alone.
+        in_tables, on_cards: where it is listed.
+    """
+
+    key: str
+    metric: str
+    label: str
+    digits: int
+    bounds: tuple[float, float]
+    meaning: str = ""
+    row: str | None = None
+    direction: str | None = None
+    sense: str | None = None
+    judged: bool = False
+    headline: bool = False
+    alone: bool = False
+    more: str = ""
+    less: str = ""
+    task: str | None = None
+    human: bool = False
+    in_tables: bool = True
+    on_cards: bool = True
+
+
+@dataclass(frozen=True)
+class MetricEntry:
+    """A metric: its title, the question it asks, whether it trains attackers, and what the common presets `fast` and
+    `papers` are called in it."""
+
+    name: str
+    title: str
+    question: str
+    trained: bool = False
+    presets: tuple[tuple[str, str], ...] = ()
+
+    def preset(self, common: str) -> str | None:
+        """What the preset is called in this metric; None if it has none.
+
+        >>> METRICS["lic"].preset("papers")
+        'lic-2022'
+        """
+        return dict(self.presets).get(common)
+
+
+METRICS = {
+    entry.name: entry
+    for entry in (
+        MetricEntry(
+            "dbac",
+            "DBAC",
+            "does the attribute shape the tasks named (A to T), do the tasks shape the attribute named (T to A)?",
+            True,
+            (("fast", "fast"), ("papers", "dbac-2026")),
+        ),
+        MetricEntry(
+            "lic",
+            "LIC",
+            "can the attribute be read from captions that do not name it?",
+            True,
+            (("fast", "fast"), ("papers", "lic-2022")),
+        ),
+        MetricEntry(
+            "directional_ba",
+            "Directional BA",
+            "do captions name together what goes together, more often than people do?",
+        ),
+        MetricEntry(
+            "multi_directional_ba",
+            "Multi-attribute BA",
+            "directional BA over combinations of tasks, in either sense.",
+        ),
+        MetricEntry("ba_mals", "BA (MALS)", "do captions strengthen each task's lean to its likelier attribute value?"),
+        MetricEntry(
+            "dpa",
+            "DPA",
+            "do captions let tasks be guessed from attributes (A to T), or attributes from tasks (T to A)?",
+            True,
+        ),
+        MetricEntry(
+            "label_leakage",
+            "Label leakage",
+            "is the attribute guessed better from the tasks that captions name?",
+            True,
+        ),
+        MetricEntry(
+            "gender_error",
+            "Gender ratio and error",
+            "how often do captions name either gender, and the wrong one?",
+        ),
+    )
+}
+
+
+def _dbac(direction: str, shaping: str, more: str, less: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"dbac_{direction}_matched",
+        "dbac",
+        f"DBAC {name}, matched",
+        3,
+        SIGNED,
+        f"Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 less (mitigates). "
+        "Closer to 0 than 0.01 it says nothing.",
+        direction=direction,
+        sense="amplification",
+        judged=True,
+        headline=True,
+        more=more,
+        less=less,
+        task=f"dbac_{direction}_matched",
+    )
+    yield Score(
+        f"dbac_{direction}",
+        "dbac",
+        f"DBAC {name}, as published",
+        3,
+        SIGNED,
+        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
+        "all: judge by the matched one.",
+        row="  as published",
+        direction=direction,
+        sense="amplification",
+        headline=True,
+        task=f"dbac_{direction}",
+    )
+    yield Score(
+        f"dbac_{direction}_prior",
+        "dbac",
+        f"DBAC {name}, its weights alone",
+        3,
+        SIGNED,
+        "The published score with a perfect attacker.",
+        direction=direction,
+        sense="amplification",
+        in_tables=False,
+        on_cards=False,
+    )
+
+
+def _omega(direction: str, attacked: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    meaning = (
+        f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
+        "association is stronger; it has no neutral value of its own."
+    )
+    for side, who in SIDES.items():
+        key = f"omega_{side}_{direction}"
+        yield Score(
+            key,
+            "dbac",
+            f"omega {name}, {who}",
+            3,
+            POSITIVE,
+            meaning,
+            direction=direction,
+            alone=side == "m",
+            human=side == "h",
+        )
+        yield Score(
+            f"{key}_matched",
+            "dbac",
+            f"omega {name}, {who}, matched",
+            3,
+            POSITIVE,
+            meaning,
+            direction=direction,
+            human=side == "h",
+            in_tables=False,
+            on_cards=False,
+        )
+
+
+def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    side = f"Of 100: {what} from captions whose attribute words are masked. With k labels chance is {chance}."
+    main = key == "lic"
+    yield Score(
+        key,
+        "lic",
+        f"{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away more than people's (amplifies), below 0 less "
+        "(mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=main,
+        more="gives the person's {attribute} away by its other words, more than people do" if main else "",
+        less="gives the person's {attribute} away by its other words less than people do" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            "lic",
+            f"{name} x 100, {who}",
+            1,
+            PERCENT,
+            side,
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
+def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"directional_ba_{direction}",
+        "directional_ba",
+        f"directional BA {name}",
+        4,
+        SIGNED,
+        f"Above 0 captions name the {named} that go with {given} more often for it than the data do "
+        f"(amplifies), below 0 less. It also moves with how often captions name {anything} at all.",
+        direction=direction,
+        sense="amplification",
+        headline=True,
+        task=f"directional_ba_{direction}",
+    )
+    yield Score(
+        f"directional_ba_h_{direction}",
+        "directional_ba",
+        f"directional BA {name}, human captions",
+        4,
+        SIGNED,
+        f"Against the labels of the images. Above 0 people name the {named} that go with {given} more often for it "
+        "than it is there, below 0 less often. It also moves with how often they name anything at all.",
+        direction=direction,
+        sense="amplification",
+        human=True,
+    )
+
+
+def _multi_directional_ba(direction: str, meaning: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"multi_directional_ba_{direction}",
+        "multi_directional_ba",
+        f"multi-attribute BA {name}",
+        4,
+        SHARE,
+        f"0 is best: how far captions move {meaning}. It has no sign.",
+        direction=direction,
+        sense="size",
+        headline=True,
+        task=f"multi_directional_ba_{direction}",
+    )
+    yield Score(
+        f"multi_directional_ba_{direction}_variance",
+        "multi_directional_ba",
+        f"multi-attribute BA {name}, variance",
+        5,
+        SHARE,
+        "How unequally they do.",
+        row="  variance",
+        direction=direction,
+        sense="size",
+        on_cards=False,
+    )
+
+
+def _dpa(direction: str, more: str, shown: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"dpa_{direction}",
+        "dpa",
+        f"DPA {name}",
+        3,
+        SIGNED,
+        f"Above 0 {more} (amplifies), below 0 harder (mitigates).",
+        direction=direction,
+        sense="amplification",
+        judged=True,
+        headline=True,
+        more=f"names what makes {shown} easier to guess than in the data",
+        less=f"names what makes {shown} harder to guess than in the data",
+        task=f"dpa_{direction}",
+    )
+    for side, who in (("m", "predicted labels"), ("d", "labels of the images")):
+        yield Score(
+            f"predictability_{side}_{direction}",
+            "dpa",
+            f"predictability {name}, {who}",
+            3,
+            POSITIVE,
+            "How well an attacker guesses one from the other.",
+            direction=direction,
+            in_tables=False,
+            on_cards=False,
+        )
+
+
+def _others() -> Iterable[Score]:
+    yield Score(
+        "ba_mals",
+        "ba_mals",
+        "BA (MALS)",
+        4,
+        SIGNED,
+        "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they weaken "
+        "it (mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=True,
+        more="strengthens the lean of {tasks} to their likelier {attribute}",
+        less="weakens the lean of {tasks} to their likelier {attribute}",
+        task="ba_mals",
+    )
+    yield from _dpa(
+        "a_to_t",
+        "the tasks that captions name are easier to guess from the attribute than those shown",
+        "the {tasks} named",
+    )
+    yield from _dpa(
+        "t_to_a",
+        "the attribute that captions name is easier to guess from the tasks than the true one",
+        "the {attribute} named",
+    )
+    yield Score(
+        "label_leakage",
+        "label_leakage",
+        "leakage of task labels x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 less "
+        "(mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=True,
+        more="names {tasks} that give the person's {attribute} away more than those shown",
+        less="names {tasks} that give the person's {attribute} away less than those shown",
+        task="label_leakage",
+    )
+    for suffix, who in (("m", "captioner"), ("d", "images")):
+        yield Score(
+            f"label_leakage_{suffix}",
+            "label_leakage",
+            f"leakage of task labels x 100, {who}",
+            1,
+            PERCENT,
+            "Percent of test images whose attribute is guessed right from their tasks.",
+            row=f"  {who}",
+            on_cards=False,
+        )
+    yield Score(
+        "ratio",
+        "gender_error",
+        "captions: second label to first",
+        2,
+        POSITIVE,
+        "Captions that name the second label for each that names the first; the signature says which they are. At 1 "
+        "they are as many.",
+        headline=True,
+        task="gender_ratio",
+    )
+    yield Score(
+        "error",
+        "gender_error",
+        "captions with the wrong label, %",
+        1,
+        PERCENT,
+        "0 is best: captions of all that name the other label than the image has. It has no sign.",
+        row="  with the wrong label, %",
+        sense="size",
+        headline=True,
+        task="gender_error",
+    )
+
+
+# LIC, DBAC and directional BA measure human captions alone. What DPA and label leakage say of the data is of labels
+# that were made wrong as often as the captioner's are, and the others are comparisons.
+_ALL = (
+    *_dbac(
+        "a_to_t",
+        "the attribute shapes the named tasks more",
+        "lets the person's {attribute} shape which {tasks} it names, more than people do",
+        "lets the person's {attribute} shape which {tasks} it names less than people do",
+    ),
+    *_dbac(
+        "t_to_a",
+        "the tasks shape the named attribute more",
+        "lets the {tasks} in an image shape which {attribute} it names, more than people do",
+        "lets the {tasks} in an image shape which {attribute} it names less than people do",
+    ),
+    *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
+    *_omega("t_to_a", "the tasks from captions whose task words are masked"),
+    *_lic(
+        "lic",
+        "LIC",
+        "how often, and how surely, an attacker reads the attribute",
+        "100 / k², and up to 100 / k for an attacker that is sure of itself",
+    ),
+    *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
+    *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
+    *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
+    *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
+    *_multi_directional_ba("a_to_t", "combinations of tasks for an attribute value"),
+    *_multi_directional_ba("t_to_a", "attribute values for a combination of tasks"),
+    *_others(),
+)
+SCORES = {score.key: score for score in _ALL}
+TASKS = {score.task: score for score in _ALL if score.task}
+
+
+def scores_of(metric: str) -> list[Score]:
+    """A metric's scores, in the order of its tables."""
+    return [score for score in _ALL if score.metric == metric]
+
+
+def headlines(metric: str) -> list[str]:
+    """The keys that are compared, logged and plotted when none are named; published before matched.
+
+    >>> headlines("lic"), headlines("dbac")[:2]
+    (['lic'], ['dbac_a_to_t', 'dbac_a_to_t_matched'])
+    """
+    return sorted(score.key for score in scores_of(metric) if score.headline)
+
+
+def headlines_alone(metric: str) -> list[str]:
+    """The same where there are no human captions to measure amplification against."""
+    return [score.key for score in scores_of(metric) if score.alone]
+
+
+def label(key: str) -> str:
+    """What a score is called on its own.
+
+    >>> label("dbac_a_to_t_matched"), label("lic_d")
+    ('DBAC A to T, matched', 'LIC x 100, human captions')
+    """
+    return SCORES[key].label
+
+
+def bounds(key: str) -> tuple[float, float]:
+    """A score's range.
+
+    >>> bounds("lic")
+    (-100.0, 100.0)
+    """
+    return SCORES[key].bounds

@@ -1,0 +1,170 @@
+"""Keys that differ when anything that determines a trial's scores does, and scores that are right or trained anew."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.attackers import stored_trials
+from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.stored_trials import load_scores, save_scores, trial_key
+from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import GIGABYTE, Store
+from captionbias.text.tokens import Tokens
+
+SEARCH = settings(deadline=None, max_examples=60)
+
+
+@st.composite
+def contents(draw):
+    """What determines a trial, of few enough values that two drawn ones may be equal but for one part."""
+    captions = draw(st.lists(st.lists(st.integers(0, 2), max_size=2), min_size=2, max_size=3))
+    n, outputs, multilabel = len(captions), draw(st.integers(1, 2)), draw(st.booleans())
+    target = st.lists(st.booleans(), min_size=outputs, max_size=outputs) if multilabel else st.integers(0, 1)
+    rows = st.lists(st.integers(0, n - 1), max_size=2)
+    return {
+        "captions": captions,
+        "targets": draw(st.lists(target, min_size=n, max_size=n)),
+        "outputs": outputs,
+        "train": draw(rows),
+        "test": draw(rows),
+        "seed": draw(st.integers(0, 2)),
+        "attacker": draw(st.sampled_from(["bow", "bow|v2"])),
+    }
+
+
+def trial_of(content, spelling="w", numbers=(0, 1, 2), words=3, dtype=np.int32) -> Trial:
+    """`numbers`: those of the three words among `words` in all."""
+    captions, targets = content["captions"], np.array(content["targets"])
+    ids = np.array([numbers[word] for caption in captions for word in caption], dtype)
+    offsets = np.concatenate(([0], np.cumsum(list(map(len, captions)))))
+    tokens = Tokens(ids, offsets.astype(np.int64), tuple(f"{spelling}{word}" for word in range(words)))
+    examples = Examples(tokens, targets if targets.dtype == bool else targets.astype(dtype), content["outputs"])
+    rows = (np.array(content[part], dtype) for part in ("train", "test"))
+    return Trial("a name", examples, *rows, content["seed"])
+
+
+def key_for(content, **how) -> str:
+    return trial_key(trial_of(content, **how), content["attacker"])
+
+
+def meaning(content):
+    """The same, words numbered by their rank among those that occur."""
+    occurring = sorted({word for caption in content["captions"] for word in caption})
+    return {**content, "captions": [[occurring.index(word) for word in caption] for caption in content["captions"]]}
+
+
+@SEARCH
+@given(
+    one=contents(), other=contents(), part=st.sampled_from(["captions", "targets", "outputs", "train", "test", "seed"])
+)
+def test_keys_are_equal_when_and_only_when_everything_is(one, other, part):
+    for changed in (other, {**one, part: other[part]}, {**one, "attacker": other["attacker"]}):
+        assert (key_for(one) == key_for(changed)) == (meaning(one) == meaning(changed))
+
+
+@SEARCH
+@given(content=contents(), numbers=st.sets(st.integers(0, 30), min_size=3, max_size=3), spelling=st.text(max_size=3))
+def test_neither_spelling_nor_words_that_do_not_occur_nor_types_nor_the_name_change_a_key(content, numbers, spelling):
+    key = key_for(content)
+    assert key_for(content, spelling=spelling) == key
+    assert key_for(content, numbers=sorted(numbers), words=31) == key
+    assert key_for(content, dtype=np.int64) == key
+    assert trial_key(replace(trial_of(content), name="another"), content["attacker"]) == key
+
+
+CONTENT = {
+    "captions": [[0, 1], [2], [1, 1]],
+    "targets": [0, 1, 0],
+    "outputs": 2,
+    "train": [0, 1],
+    "test": [2],
+    "seed": 0,
+    "attacker": "bow",
+}
+KEY = key_for(CONTENT)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"captions": [[0], [1, 2], [1, 1]]},  # the same words, the captions end elsewhere
+        {"captions": [[2, 1], [0], [1, 1]]},  # the same but for the order of the words' numbers
+        {"captions": [[0, 1], [2], [1, 1], []]},
+        {"targets": [[False], [True], [False]]},  # flags, and not classes
+        {"train": [1, 0]},
+        {"train": [0], "test": [1, 2]},
+        {"seed": 2**70},
+    ],
+)
+def test_each_part_and_where_it_ends_changes_the_key(changed):
+    assert key_for(CONTENT | changed) != KEY
+
+
+def test_the_shape_of_targets_changes_the_key():
+    tall, wide = ({**CONTENT, "targets": flags} for flags in ([[True, False]] * 3, [[True, False, True]] * 2))
+    assert key_for(tall) != key_for(wide)
+
+
+def test_a_key_is_the_same_in_every_process_and_version_of_one_format(monkeypatch):
+    # If this fails, kept trials are lost to their users: raise FORMAT and write the new key here.
+    assert KEY == "d45b099a14142fefdfda3e92219597fefcf5c2b4bb09e271a044658228ca2421"
+    monkeypatch.setattr(stored_trials, "FORMAT", stored_trials.FORMAT + 1)
+    assert key_for(CONTENT) != KEY
+
+
+def test_examples_are_digested_once_and_not_kept_alive():
+    trial = trial_of(CONTENT)
+    assert trial_key(trial, "bow") == KEY
+    trial.examples.tokens.ids[:] = 0
+    assert trial_key(trial, "bow") == KEY, "read again"
+    examples = weakref.ref(trial.examples)
+    del trial
+    gc.collect()
+    assert examples() is None
+
+
+# --- scores ---
+
+SCORES = TrialScores(np.log([0.25, 0.75, 1.0]), np.array([False, True, True]))
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path, GIGABYTE)
+
+
+def test_scores_come_back_bit_for_bit(store):
+    save_scores(store, KEY, SCORES)
+    found = load_scores(store, KEY, 3)
+    assert found.log_probability.tobytes() == SCORES.log_probability.tobytes()
+    assert found.correct.tolist() == SCORES.correct.tolist()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"log_probability": SCORES.log_probability.astype(np.float32)},
+        {"correct": SCORES.correct.astype(np.int64)},
+        {"log_probability": np.array([-1, np.nan, -1])},
+        {"correct": SCORES.correct[:2]},
+        {"log_probability": SCORES.log_probability[:, None]},
+        {"log_probability": SCORES.log_probability[:2], "correct": SCORES.correct[:2]},  # of another number of captions
+    ],
+)
+def test_what_cannot_be_the_trial_s_scores_is_damaged(store, changed):
+    store.save("trial", KEY, vars(SCORES) | changed)
+    with pytest.warns(CaptionBiasWarning, match="is computed anew"):
+        assert load_scores(store, KEY, 3) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_that_are_not_numbers_are_not_kept(store):
+    save_scores(store, KEY, replace(SCORES, log_probability=np.array([-1, np.nan, -1])))
+    assert load_scores(store, KEY, 3) is None

@@ -1,0 +1,87 @@
+"""Captions are split into words once, and exactly as if both sides were split together."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.captions import check_captions, words
+from captionbias.text import Lexicon, find_mentions, tokenize
+
+# Few letters, so that sides share words; the last letter is no blank, which would be an empty caption.
+CAPTION = st.text(alphabet="abc. ", max_size=6).map(lambda text: f"{text}a")
+SIDE = st.lists(CAPTION, min_size=2, max_size=5)
+LABELS = ["male", "female", "male", "female", "male"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(predictions=SIDE, data=st.data(), tokenizer=st.sampled_from(["words", "whitespace"]))
+def test_both_sides_are_one_table(predictions, data, tokenizer):
+    images = len(predictions)
+    texts = st.lists(CAPTION, min_size=1, max_size=3)
+    references = data.draw(st.lists(texts, min_size=images, max_size=images))
+    human = check_captions(references=references, attributes=LABELS[:images])
+    flat = [caption for of_image in references for caption in of_image]
+    for captions, model in ((human, []), (human.with_predictions(predictions), predictions)):
+        both, expected = captions.words(tokenizer), tokenize([*model, *flat], tokenizer)
+        assert both.tokens.words == expected.words
+        assert np.array_equal(both.tokens.ids, expected.ids)
+        assert np.array_equal(both.tokens.offsets, expected.offsets)
+        assert both.model.texts() == expected.texts()[: len(model)]
+        assert both.human.texts() == expected.texts()[len(model) :]
+        assert both.human_image.tolist() == [image for image, row in enumerate(references) for _ in row]
+
+
+def test_every_caption_is_split_once(monkeypatch):
+    split = []
+
+    def counted(captions, name):
+        split.extend(captions)
+        return tokenize(captions, name)
+
+    monkeypatch.setattr(words, "tokenize", counted)
+    nic = check_captions(predictions=["a man", "a girl"], references=[["he"], ["she"]], attributes=["m", "f"])
+    sat = nic.with_predictions(["a guy", "a woman"])
+    assert sat.words() is sat.words()
+    assert nic.words().human_image is sat.words().human_image
+    assert sorted(split) == sorted(["a man", "a girl", "a guy", "a woman", "he", "she"])
+
+
+def test_words_are_no_part_of_what_captions_are():
+    captions = check_captions(predictions=["a man", "a girl"], attributes=["m", "f"])
+    before = repr(captions), len(pickle.dumps(captions)), hash(captions)
+    captions.words()
+    assert (repr(captions), len(pickle.dumps(captions)), hash(captions)) == before
+    assert pickle.loads(pickle.dumps(captions)) == captions
+
+
+def test_masking_keeps_the_sides_apart():
+    captions = check_captions(predictions=["a man", "a dog"], references=[["men"], ["a man"]], attributes=["m", "f"])
+    both = captions.words()
+    masked = both.mask(find_mentions(both.tokens, Lexicon("mine", "<x>", {"m": ("man",)})), "<x>")
+    assert masked.model.texts() == ["a <x>", "a dog"]
+    assert masked.human.texts() == ["men", "a <x>"]
+
+
+def test_an_unknown_tokenizer_is_refused():
+    captions = check_captions(predictions=["a man", "a girl"], attributes=["m", "f"])
+    with pytest.raises(ValueError, match="tokenizer 'nltk' is unknown"):
+        captions.words("nltk")
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        (["a man"], "predictions has length 1 and attributes has length 2"),
+        (["a man", " "], r"predictions\[1\] \(image 9\) is empty"),
+        ("a man", "predictions is a string"),
+    ],
+)
+def test_new_predictions_are_checked(predictions, message):
+    people = check_captions(references=[["he"], ["she"]], attributes=["m", "f"], image_ids=[7, 9])
+    with pytest.raises(ValueError, match=message):
+        people.with_predictions(predictions)

@@ -1,0 +1,204 @@
+"""What each word adds: exact shares of convex attackers, integrals that add up of networks, refusals of the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from captionbias.attackers import convex
+from captionbias.attackers.base import Fitted
+from captionbias.captions import CaptionBiasWarning
+from captionbias.explain import contributions as module
+from captionbias.explain.contributions import TOLERANCE, contributions
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+
+class Gru(nn.Module):
+    learning_rate, batch, epochs = 0.02, 32, 6
+
+    def __init__(self, words, outputs):
+        super().__init__()
+        self.words = nn.Embedding(words, 8)
+        self.dropout = nn.Dropout(0.1)
+        self.layer = nn.GRU(8, 8, batch_first=True)
+        self.output = nn.Linear(8, outputs)
+
+    def forward(self, tokens, lengths):
+        states, _ = self.layer(self.dropout(self.words(tokens)))
+        real = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
+        return self.output((states * real[..., None]).sum(1) / lengths[:, None])
+
+
+class Looks(Gru):
+    """Reads words beside its embedding as well."""
+
+    def forward(self, tokens, lengths):
+        return super().forward(tokens, lengths) + tokens.float().mean(1, keepdim=True)
+
+
+class Twice(Gru):
+    def __init__(self, words, outputs):
+        super().__init__(words, outputs)
+        self.more = nn.Embedding(words, 8)
+
+
+class Turned(Gru):
+    """Looks words up in another order than theirs."""
+
+    def forward(self, tokens, lengths):
+        return self.output(self.words(tokens.T).sum(0))
+
+
+class Bag(nn.Module):
+    def __init__(self, words, outputs):
+        super().__init__()
+        self.words, self.output = nn.EmbeddingBag(words, 8), nn.Linear(8, outputs)
+
+    def forward(self, tokens, lengths):
+        return self.output(self.words(tokens))
+
+
+# --- convex attackers ---
+
+
+def test_a_pair_is_shared_by_its_two_words_and_a_repeated_word_by_its_places(fitted):
+    attacker = fitted("bow")
+    tokens = attacker.trial.examples.tokens
+    columns, _ = convex.ngrams_of_tokens(tokens)
+    expected = np.zeros((len(tokens.ids), 1))
+    for start, end in zip(tokens.offsets, tokens.offsets[1:], strict=False):
+        words, pairs = columns[start:end, 0].tolist(), columns[start : end - 1, 1].tolist()
+        for number, word in enumerate(words):
+            expected[start + number] += attacker.weights[word] / words.count(word)
+        for number, pair in enumerate(pairs):
+            expected[start + number : start + number + 2] += attacker.weights[pair] / pairs.count(pair) / 2
+    found = contributions(attacker, np.arange(len(tokens)))
+    np.testing.assert_allclose(found.values, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "kind", "classes"), [("bow", "classes", 2), ("linear", "classes", 3), ("bow", "tasks", 3)]
+)
+def test_the_shares_of_a_caption_add_up_to_its_logit_less_the_intercept(fitted, sums, encoder, kind, classes):
+    attacker = fitted(encoder, kind, classes)
+    rows = attacker.trial.test
+    found, wanted = contributions(attacker, rows), attacker.logits(rows) - attacker.bias
+    np.testing.assert_allclose(sums(found.values, attacker.trial, rows), wanted, atol=1e-10)
+    assert found.largest_delta < 1e-10
+    assert np.abs(wanted).max() > 0.5
+
+
+# --- networks ---
+
+
+def padding(attacker: Fitted, rows: np.ndarray) -> np.ndarray:
+    """The logits of padding of the lengths of these captions."""
+    with torch.no_grad():
+        return np.concatenate([attacker.read(attacker.start(rows[place : place + 1])) for place in range(len(rows))])
+
+
+@pytest.mark.parametrize(
+    ("encoder", "kind", "classes"),
+    [
+        ("lstm-lic", "classes", 2),
+        ("lstm-dbac", "classes", 3),
+        ("birnn", "tasks", 2),
+        ("transformer-1h", "classes", 2),
+        ("dense", "tasks", 2),
+        (Gru, "classes", 3),
+    ],
+)
+def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_padding(fitted, sums, encoder, kind, classes):
+    attacker = fitted(encoder, kind, classes)
+    rows = attacker.trial.test[-8:]
+    if encoder is not Gru:
+        attacker.network.head.layers[-1].weight.mul_(4)  # answers further apart than so short a training makes them
+    found = contributions(attacker, rows)
+    wanted = attacker.logits(rows) - padding(attacker, rows)
+    gaps = np.abs(sums(found.values, attacker.trial, rows) - wanted)[:-1]  # an empty caption has no values
+    assert np.all(gaps <= TOLERANCE * np.maximum(1, np.abs(wanted[:-1])) + 1e-4)
+    assert found.largest_delta == pytest.approx(gaps.max(), abs=1e-4)
+    assert np.abs(wanted).max() > 0.08
+    assert np.isfinite(found.values).all()
+    if kind == "classes" and classes == 3:  # what speaks for one speaks as much against the others
+        np.testing.assert_allclose(found.values.sum(axis=1), 0, atol=1e-5)
+
+
+def test_values_are_the_integral_of_the_gradient_on_the_way_from_padding(fitted):
+    attacker = fitted("lstm-lic")
+    row = attacker.trial.test[:1]
+    embedded = attacker.embedded(row)
+    way = torch.linspace(0, 1, 2001)[:-1] + 1 / 4000
+    points = (way[:, None, None] * embedded).requires_grad_()
+    (slopes,) = torch.autograd.grad(attacker.read(points).sum(), points)
+    expected = (slopes.mean(0) * embedded[0]).sum(1)
+    np.testing.assert_allclose(contributions(attacker, row).values[:, 0], expected.numpy(), atol=2e-3)
+
+
+@pytest.mark.parametrize("encoder", ["lstm-lic", "transformer-1h"])
+def test_padding_and_unknown_words_get_nothing_and_captions_do_not_depend_on_each_other(fitted, encoder):
+    attacker = fitted(encoder)
+    assert not attacker.start(attacker.trial.test[:1]).any()
+    rows = np.concatenate((attacker.trial.test[-9:], attacker.trial.test[:-6:-1]))  # some of them twice
+    tokens = attacker.trial.examples.tokens
+    together = contributions(attacker, rows).values
+    unknown = tokens.select(rows).ids == tokens.words.index("unknown")
+    assert not together[unknown].any()
+    assert (np.abs(together[~unknown]) > 0).mean() > 0.9
+    spans = tokens.select(rows).offsets
+    for place in (0, 3, 13):
+        alone = contributions(attacker, rows[place : place + 1]).values
+        np.testing.assert_allclose(together[spans[place] : spans[place + 1]], alone, atol=1e-6)
+
+
+def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
+    attacker = fitted("dense")
+    many = contributions(attacker, attacker.trial.test)
+    monkeypatch.setattr(module, "STEPS", 1)
+    raised = contributions(attacker, attacker.trial.test)
+    monkeypatch.setattr(module, "MOST_STEPS", 1)
+    with pytest.warns(CaptionBiasWarning, match=r"captions: after 1 steps .* largest difference is"):
+        one = contributions(attacker, attacker.trial.test)
+    assert raised.largest_delta < one.largest_delta
+    assert many.largest_delta < one.largest_delta
+
+
+def test_values_add_up_whatever_the_precision_of_the_training(fitted):
+    attacker = fitted("lstm-dbac", precision="bf16")
+    assert contributions(attacker, attacker.trial.test).largest_delta < 0.05
+
+
+def test_some_outputs_have_the_values_that_they_have_among_all(fitted):
+    for encoder, within in (("bow", 0), ("dense", 0.03)):  # fewer outputs, fewer steps
+        attacker = fitted(encoder, "tasks", 3)
+        rows = attacker.trial.test[:10]
+        every, some = contributions(attacker, rows), contributions(attacker, rows, np.array([2, 0]))
+        np.testing.assert_allclose(some.values, every.values[:, [2, 0]], rtol=within, atol=within)
+
+
+# --- what cannot be explained ---
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (Looks, "its answers depend on words in another way as well"),
+        (Twice, "it has 2"),
+        (Bag, "it has 0"),
+        (Turned, "it cannot read given embeddings|depend on words in another way"),
+    ],
+)
+def test_a_network_that_reads_words_otherwise_is_refused_but_scored(fitted, module, reason):
+    attacker = fitted(module)
+    assert np.isfinite(attacker.scores(attacker.trial.test).log_probability).all()
+    with pytest.raises(ValueError, match=rf"encoder {module.__name__} cannot be explained \(({reason}).*one torch\.nn"):
+        contributions(attacker, attacker.trial.test)
+
+
+def test_without_captum_networks_say_how_to_get_it(fitted, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    attacker = fitted("dense")
+    with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
+        contributions(attacker, attacker.trial.test)

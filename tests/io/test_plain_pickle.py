@@ -1,0 +1,98 @@
+"""Pickles: plain data comes out as it went in, and nothing else is carried out."""
+
+from __future__ import annotations
+
+import collections
+import io
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.io.plain_pickle import read_plain_pickle
+
+KEYS = st.text(max_size=4) | st.integers(-(2**70), 2**60) | st.booleans() | st.none() | st.tuples(st.text(max_size=2))
+PLAIN = st.recursive(
+    KEYS | st.floats(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(KEYS, inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | inner.map(lambda shared: [shared, shared])
+    ),
+    max_leaves=25,
+)
+
+
+def read(content: bytes) -> Any:
+    return read_plain_pickle(io.BytesIO(content))
+
+
+@settings(max_examples=60, deadline=None)
+@given(value=PLAIN, protocol=st.integers(0, pickle.HIGHEST_PROTOCOL), share=st.floats(0, 0.999))
+def test_plain_data_comes_out_as_it_went_in_and_a_cut_file_is_refused(value: Any, protocol: int, share: float) -> None:
+    content = pickle.dumps(value, protocol)
+    assert repr(read(content)) == repr(value)  # 1, 1.0 and True are equal
+    with pytest.raises(ValueError, match=r"not a whole pickle of plain data .*: fetch the file again"):
+        read(content[: int(len(content) * share)])
+
+
+class Call:
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        self.made = function, arguments
+
+    def __reduce__(self) -> Any:
+        return self.made
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_calls_are_refused_in_every_protocol(protocol: int, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    for value in (Call(os.mkdir, str(trap)), Call(os.system, f"touch {trap}"), Call(eval, f"open({str(trap)!r}, 'w')")):
+        with pytest.raises(ValueError, match=r"it names \w+\.\w+\), and no other is read, as it could run code"):
+            read(pickle.dumps([{"img_id": 1, "caption_list": value}], protocol))
+        assert not trap.exists()
+    pickle.loads(pickle.dumps(Call(os.mkdir, str(trap)), protocol))
+    assert trap.exists()  # the trap does work
+
+
+@pytest.mark.parametrize(
+    "instructions",
+    [
+        b"cos\nmkdir\n(VTRAP\ntR.",
+        b"(VTRAP\nios\nmkdir\n.",
+        b"(cos\nmkdir\nVTRAP\no.",
+        b"\x80\x02\x82\x01)R.",  # from the registry of extensions
+        b"Pelsewhere\n.",  # a persistent id
+        b"N)R.",
+        b"N)\x81.",
+    ],
+)
+def test_no_instruction_runs_code(instructions: bytes, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not a whole pickle of plain data"):
+        read(instructions.replace(b"TRAP", str(tmp_path / "trap").encode()))
+    assert not (tmp_path / "trap").exists()
+
+
+@pytest.mark.parametrize("value", [os.system, 1j, Path("a"), collections.OrderedDict(a=1), range(3), ...])
+def test_other_objects_are_refused_unless_admitted(value: Any) -> None:
+    with pytest.raises(ValueError, match="it names"):
+        read(pickle.dumps([value]))
+    content = pickle.dumps([collections.Counter("aab"), 2])
+    found = read_plain_pickle(io.BytesIO(content), {"collections.Counter": dict})
+    assert found == [{"a": 2, "b": 1}, 2]
+
+
+@pytest.mark.parametrize("content", [b"", b".", b"g5\n.", b"Va\n(Nae.", b"\xff\xff", b"PK\x03\x04", b'[{"img_id": 1}]'])
+def test_what_is_not_a_pickle_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match="not a whole pickle of plain data"):
+        read(content)
+
+
+def test_strings_of_python_2_are_read_as_utf_8() -> None:
+    assert read(b"(dp0\nS'pred'\np1\nS'a man'\np2\ns.") == {"pred": "a man"}
+    assert read(b"\x80\x02}U\x04predU\x05caf\xc3\xa9s.") == {"pred": "caf\u00e9"}

@@ -1,0 +1,618 @@
+"""The store: right arrays or none, whatever is killed, damaged, full, foreign or running at the same time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
+
+import captionbias
+from captionbias.io.store import GIGABYTE, Store, open_store
+from captionbias.warnings import CaptionBiasWarning
+
+SOURCE = str(Path(captionbias.__file__).parents[1])
+posix = pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
+
+
+def key_of(name: object) -> str:
+    return sha256(str(name).encode()).hexdigest()
+
+
+KEY, OTHER = key_of("one"), key_of("other")
+ARRAYS = {"score": np.log([0.25, 0.75, 1.0]), "correct": np.array([False, True, True])}
+
+
+def same(found, wanted) -> bool:
+    """Bit for bit."""
+    return found.keys() == {*wanted, "key"} and all(
+        (found[name].dtype, found[name].shape, found[name].tobytes()) == (array.dtype, array.shape, array.tobytes())
+        for name, array in wanted.items()
+    )
+
+
+def has(store: Store, key: str) -> bool:
+    """Whether an entry is there and whole."""
+    found = store.load("trial", key, dict)
+    assert found is None or same(found, ARRAYS)
+    return found is not None
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def files(*keys: str) -> list[str]:
+    return sorted(f"trial-{key}.npz" for key in keys)
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store", GIGABYTE)
+
+
+@pytest.fixture
+def written(store) -> Path:
+    """The file of a whole entry."""
+    store.save("trial", KEY, ARRAYS)
+    return store.folder / f"trial-{KEY}.npz"
+
+
+@pytest.fixture(autouse=True)
+def a_warning_must_be_expected():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CaptionBiasWarning)
+        yield
+
+
+# --- processes of their own ---
+
+PROLOGUE = """
+import os, signal, sys, tempfile, time, warnings
+import numpy as np
+from pathlib import Path
+from captionbias.io.store import Store
+warnings.simplefilter("error")
+folder, keys = Path(sys.argv[1]), sys.argv[2:]
+store = Store(folder, 10**9)
+arrays = {"score": np.log([0.25, 0.75, 1.0]), "correct": np.array([False, True, True])}
+large = {"score": np.full(200_000, -1.0), "correct": np.ones(200_000, bool)}
+print("ready", flush=True)
+"""
+
+
+@pytest.fixture
+def start():
+    """Starts Python code in a process, which prints that it is ready once everything is imported."""
+    started = []
+
+    def begin(code, folder, *keys, prefix=()) -> subprocess.Popen:
+        command = [*prefix, sys.executable, "-c", PROLOGUE + code, str(folder), *keys]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        environment = {**os.environ, "PYTHONPATH": SOURCE}
+        started.append(subprocess.Popen(command, **pipes, env=environment, text=True))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+def output(process: subprocess.Popen) -> list[str]:
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    return out.removeprefix("ready\n").splitlines()
+
+
+# --- entries ---
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    entry=st.dictionaries(st.text("abc 1.", min_size=1), arrays(scalar_dtypes(), array_shapes(min_side=0)), max_size=3)
+)
+def test_arrays_come_back_bit_for_bit(tmp_path_factory, entry):
+    store = Store(tmp_path_factory.mktemp("store"), GIGABYTE)
+    store.save("trial", KEY, entry)
+    assert same(store.load("trial", KEY, dict), entry)
+    assert same(pickle.loads(pickle.dumps(store)).load("trial", KEY, dict), entry)
+
+
+def test_the_last_save_counts_and_keys_and_kinds_are_told_apart(store):
+    assert store.load("trial", KEY, dict) is None
+    for kind, key in (("trial", KEY), ("trial", OTHER), ("embeddings", KEY), ("trial", KEY)):
+        store.save(kind, key, {"now": np.array(time.time_ns())})
+    first, second, third = (
+        int(store.load(kind, key, lambda found: found["now"]))
+        for kind, key in (("trial", OTHER), ("embeddings", KEY), ("trial", KEY))
+    )
+    assert first < second < third
+    assert names(store.folder) == sorted([*files(KEY, OTHER), f"embeddings-{KEY}.npz"]), "nothing is left beside them"
+    assert store.keys("trial") == sorted([KEY, OTHER])
+    assert store.keys("trial", KEY[:9]) == store.keys("embeddings") == [KEY]
+    store.remove("trial", KEY)
+    assert store.keys("trial") == [OTHER]
+
+
+def test_nothing_damaged_is_ever_read_as_something_else(store, written):
+    whole = written.read_bytes()
+    flipped = [whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :] for at in range(len(whole))]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        refused = []
+        for damaged in [whole[:length] for length in range(0, len(whole), 3)] + flipped:
+            written.write_bytes(damaged)
+            if not has(store, KEY):
+                refused.append(damaged)
+    assert [warning.category for warning in caught] == [CaptionBiasWarning] * len(refused)
+    start = whole.index(ARRAYS["score"].tobytes())
+    assert set(refused) >= set(flipped[start : start + ARRAYS["score"].nbytes])
+    assert sum(len(damaged) < len(whole) for damaged in refused) == len(range(0, len(whole), 3))
+
+
+class Bomb:
+    """Unpickling this writes a file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def foreign_arrays(path: Path, **changed: object) -> None:
+    with path.open("wb") as file:
+        np.savez(file, **{"key": np.array(KEY), **ARRAYS, **changed})
+
+
+FOREIGN = {
+    "nothing": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("not scores"),
+    "a pickle": lambda path: path.write_bytes(pickle.dumps(Bomb(path.with_name("bomb")))),
+    "an array": lambda path: np.save(path.open("wb"), ARRAYS["score"]),
+    "a pickle in an array": lambda path: foreign_arrays(path, score=np.array([Bomb(path.with_name("bomb"))] * 3)),
+    "another key's": lambda path: foreign_arrays(path, key=np.array(OTHER)),
+    "without a key": lambda path: np.savez(path.open("wb"), **ARRAYS),
+    "without an array": lambda path: np.savez(path.open("wb"), key=np.array(KEY)),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_what_is_not_an_entry_is_named_once_and_replaced(store, written, what):
+    FOREIGN[what](written)
+    with pytest.warns(CaptionBiasWarning, match=r"cannot be used .* is computed anew") as caught:
+        assert store.load("trial", KEY, lambda found: {name: found[name] for name in ARRAYS}) is None
+    assert str(written) in str(caught[0].message)
+    assert names(store.folder) == [], "a pickle was read, or the next one is warned as well"
+    store.save("trial", KEY, ARRAYS)
+    assert has(store, KEY)
+
+
+def test_only_what_serves_counts_as_used(store, written, monkeypatch):
+    os.utime(written, (1000, 1000))
+    assert store.load("trial", KEY, lambda found: None) is None
+    assert written.stat().st_mtime == 1000
+    assert has(store, KEY)
+    assert written.stat().st_mtime > time.time() - 60
+
+    def read_only(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "utime", read_only)
+    assert has(store, KEY)
+
+
+# --- folders that cannot be written to ---
+
+
+def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        store = Store(folder, GIGABYTE)
+        reason = r"\(.*(exists|Not a directory).*\)"
+        with pytest.warns(
+            CaptionBiasWarning, match=f"kept in {folder} {reason}.* right.*Free space.*CAPTIONBIAS_CACHE"
+        ):
+            store.claim("trial", KEY).__enter__()  # before the first training
+        store.save("trial", OTHER, ARRAYS)
+        assert not has(store, KEY)
+        pickle.loads(pickle.dumps(store)).save("checkpoint", KEY, ARRAYS)
+        store.remove("trial", KEY)
+        store.trim()
+        assert (store.held("trial", [KEY]), store.contents(), store.clear()) == (0, [], [])
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_in_an_entry_s_place_is_left_alone(store):
+    (store.folder / f"trial-{KEY}.npz").mkdir(parents=True)
+    with pytest.warns(CaptionBiasWarning, match=f"trial-{KEY}.npz cannot be used"):
+        assert not has(store, KEY)
+    with pytest.warns(CaptionBiasWarning, match="cannot be kept"):
+        store.save("trial", KEY, ARRAYS)
+    assert names(store.folder) == files(KEY)
+
+
+# Permissions do not hold root back. A library that is imported on first use might be hidden from the other user.
+NO_ROOT = """
+with tempfile.TemporaryDirectory() as elsewhere, Store(Path(elsewhere), 0).claim("trial", keys[0]):
+    Store(Path(elsewhere), 0).save("trial", keys[0], arrays)
+    Store(Path(elsewhere), 0).load("trial", keys[0], dict)
+if os.geteuid() == 0:
+    os.seteuid(65534)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert store.load("trial", keys[0], lambda found: found["correct"]).tolist() == [False, True, True]
+    assert not caught, caught[0].message
+    assert store.load("trial", keys[1], dict) is None
+    with store.claim("trial", keys[2]):
+        store.save("trial", keys[2], arrays)
+    store.trim()
+    assert store.clear() == []
+print(*(warning.message for warning in caught), sep="\\n")
+"""
+
+
+@posix
+def test_a_folder_that_may_only_be_read_serves_its_entries(start):
+    folder = Path(tempfile.mkdtemp())  # not in tmp_path: nobody but its owner may enter that
+    try:
+        for key, mode in ((KEY, 0o444), (OTHER, 0)):
+            Store(folder, GIGABYTE).save("trial", key, ARRAYS)
+            os.utime(folder / f"trial-{key}.npz", (1000, 1000))
+            (folder / f"trial-{key}.npz").chmod(mode)
+        folder.chmod(0o555)
+        unreadable, unkept = output(start(NO_ROOT, folder, KEY, OTHER, key_of("third")))
+        assert f"trial-{OTHER}.npz cannot be used (Permission denied)" in unreadable
+        assert f"cannot be kept in {folder} (Permission denied)" in unkept
+        assert names(folder) == files(KEY, OTHER)
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+FULL = """
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for key in keys:
+        store.save("trial", key, {"score": np.full(3000, -1.0)})
+print(len(caught), caught[0].message)
+print(*(key for key in keys if store.load("trial", key, dict)))
+"""
+# The system itself stops the write after 20 kB, as a full disk would.
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+
+
+@posix
+@pytest.mark.parametrize("disk", [False, True])
+def test_a_full_disk_keeps_what_it_has_and_no_half_a_file(start, tmp_path, disk):
+    keys, prefix = [key_of(number) for number in range(8)], []
+    if disk:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "none", str(tmp_path)]
+        inside = ["unshare", "--map-root-user", "--mount"]
+        try:
+            subprocess.run([*inside, *mount], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("no small disk can be mounted here")
+        prefix = [*inside, "sh", "-c", f'{" ".join(mount)} && exec "$@"', "sh"]
+    code = ("" if disk else LIMITED) + FULL + "print(*sorted(path.name for path in folder.iterdir()))"
+    warned, kept, found = output(start(code, tmp_path / "store", *keys, prefix=prefix))
+    assert warned.startswith("1 finished work cannot be kept in ")
+    assert ("(No space left on device)" if disk else "(File too large)") in warned
+    assert found.split() == files(*kept.split())
+    assert len(kept.split()) in ((2, 3, 4) if disk else (0,))
+
+
+def test_a_folder_that_disappears_comes_back_even_while_somebody_waits(store):
+    found = []
+
+    def wait() -> None:
+        with store.claim("trial", KEY):  # a warning would be an error
+            found.append(has(store, KEY))
+            store.save("trial", KEY, ARRAYS)
+
+    waiting = threading.Thread(target=wait)
+    with store.claim("trial", KEY):
+        waiting.start()
+        time.sleep(0.1)
+        assert found == []
+        shutil.rmtree(store.folder)
+        assert not has(store, KEY)
+    waiting.join(timeout=20)
+    assert found == [False]
+    assert has(store, KEY)
+
+
+# --- claims ---
+
+CLAIM = """
+def log(what, key):
+    with open(folder.parent / "log", "a") as file:
+        file.write(f"{what} {key}\\n")
+
+sys.stdin.readline()
+for key in keys:
+    with store.claim("trial", key):
+        log("in", key)
+        if store.load("trial", key, dict) is None:
+            log("trained", key)
+            time.sleep(0.02)
+            if key != keys[0]:
+                store.save("trial", key, arrays)
+        log("out", key)
+"""
+
+
+def test_processes_that_claim_the_same_trials_take_turns_and_train_each_once(start, store):
+    keys = [key_of(number) for number in range(4)]
+    started = [start(CLAIM, store.folder, *keys) for _ in range(3)]
+    assert [process.stdout.readline() for process in started] == ["ready\n"] * 3
+    for process in started:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in started:
+        output(process)
+    log = (store.folder.parent / "log").read_text().splitlines()
+    for key in keys:
+        turns = [line.split()[0] for line in log if line.endswith(key)]
+        assert [turn for turn in turns if turn != "trained"] == ["in", "out"] * 3, "two held it at once"
+        # The first is never saved, as if its training failed.
+        assert turns.count("trained") == (3 if key == keys[0] else 1)
+    assert names(store.folder) == files(*keys[1:]), "locks pile up"
+
+
+def test_a_claim_is_given_back_when_a_training_fails(store):
+    with pytest.raises(OSError, match="of the training"), store.claim("trial", KEY):
+        raise OSError("of the training")
+    assert names(store.folder) == []
+    with store.claim("trial", KEY), store.claim("trial", OTHER):
+        pass
+
+
+HOLD = """
+with store.claim("trial", keys[0]):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_the_claim_of_a_killed_process_ends_with_it(start, store):
+    assert store.held("trial", [KEY]) == 0
+    assert not store.folder.exists(), "asking who holds what writes nothing"
+    holder, claimed = start(HOLD, store.folder, KEY), threading.Event()
+    assert (holder.stdout.readline(), holder.stdout.readline()) == ("ready\n", "held\n")
+
+    def wait() -> None:
+        with store.claim("trial", KEY):
+            claimed.set()
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    assert not claimed.wait(0.1)
+    store.trim()
+    store.clear()
+    assert store.held("trial", [KEY, OTHER]) == 1, "a claim that is held must stay"
+    holder.kill()
+    assert claimed.wait(20)
+    waiting.join(timeout=20)
+    for clean in (store.trim, store.clear, lambda: store.held("trial", [KEY])):
+        clean()
+        assert names(store.folder) == []
+        (store.folder / f"trial-{KEY}.lock").touch()  # as a killed process leaves it
+    assert store.held("trial", [KEY]) == 0
+
+
+@posix
+def test_a_file_system_without_locks_still_keeps_entries(store, monkeypatch):
+    import fcntl
+
+    def without(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", without)  # what such a file system answers
+    warnings.simplefilter("error")
+    for key in (KEY, OTHER):
+        with store.claim("trial", key):
+            # Nor a file that takes the place of a lock: it would outlive a process that is killed.
+            assert not list(store.folder.glob("*.lock"))
+            assert store.held("trial", [KEY, OTHER]) == 0
+            store.save("trial", key, ARRAYS)
+    assert has(store, KEY)
+    assert names(store.folder) == files(KEY, OTHER)
+    (store.folder / f"trial-{KEY}.lock").touch()  # of another machine, which has locks
+    assert store.held("trial", [KEY]) == 0
+
+
+# --- killed at any moment ---
+
+SAVE = """
+for key in keys:
+    store.save("trial", key, large)
+killed, seconds = 0, np.random.default_rng(0)
+while killed < 100 and len(list(folder.glob(".*.part"))) < 5:
+    child = os.fork()
+    if not child:
+        while True:
+            for key in keys:
+                store.save("trial", key, large)
+    time.sleep(seconds.uniform(0.002, 0.02))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    killed += 1
+    assert all(store.load("trial", key, dict) for key in keys)  # of a broken one it would warn: an error here
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
+def test_a_process_killed_while_it_saves_leaves_whole_entries_only(start, store):
+    output(start(SAVE, store.folder, *map(key_of, range(3))))
+    assert len(store.contents()) == 3
+    parts = [path for path in store.folder.iterdir() if path.suffix == ".part"]
+    assert len(parts) >= 5, "no kill came in the middle of a write"
+    store.trim()
+    assert set(parts) < set(store.folder.iterdir()), "these may still be growing"
+    for part in parts[1:]:
+        os.utime(part, (time.time() - 3700,) * 2)
+    store.trim()
+    assert len(names(store.folder)) == 4
+    assert len(store.clear()) == 3
+    assert names(store.folder) == []
+
+
+# --- size ---
+
+
+def aged(store: Store, count: int, kind: str = "trial") -> list[str]:
+    """Keys of entries of one size, the first used longest ago."""
+    keys = [key_of(number) for number in range(count)]
+    for age, key in enumerate(keys):
+        store.save(kind, key, ARRAYS)
+        os.utime(store.folder / f"{kind}-{key}.npz", (1000 + age, 1000 + age))
+    return keys
+
+
+def kept(store: Store, keys: list[str], kind: str = "trial") -> list[int]:
+    return [number for number, key in enumerate(keys) if (store.folder / f"{kind}-{key}.npz").exists()]
+
+
+def test_the_longest_unused_go_first_and_no_more_than_needed(store):
+    store.trim()
+    assert not store.folder.exists()
+    keys = aged(store, 6)
+    entries = store.contents()
+    assert [entry[3:] for entry in entries] == [("trial", key) for key in keys], "in the order of their use"
+    assert [entry.used for entry in entries] == list(range(1000, 1006))
+    size = entries[0].size
+    assert {entry.path.stat().st_size for entry in entries} == {size}
+    Store(store.folder, 6 * size).trim()
+    assert kept(store, keys) == [0, 1, 2, 3, 4, 5]
+    assert has(store, keys[1])  # now the last used
+    assert has(store, keys[3])
+    Store(store.folder, 4 * size - 1).trim()
+    assert kept(store, keys) == [1, 3, 5]
+    assert {entry.key for entry in store.clear()} == {keys[1], keys[3], keys[5]}
+    assert store.contents() == store.clear() == []
+
+
+def test_embeddings_make_room_before_trials(store):
+    trials, embeddings = aged(store, 2), aged(store, 3, "embeddings")
+    for key in embeddings:
+        os.utime(store.folder / f"embeddings-{key}.npz")
+    size = store.contents()[0].size
+    for limit, left in ((3, [0, 1]), (1, [1])):
+        Store(store.folder, limit * size).trim()
+        assert (kept(store, trials), len(store.keys("embeddings"))) == (left, max(0, limit - 2))
+
+
+def test_a_training_in_progress_counts_towards_no_limit_and_goes_when_it_is_finished_or_abandoned(store):
+    going, finished, abandoned = (key_of(name) for name in ("going", "finished", "abandoned"))
+    for key in (going, finished, abandoned):
+        store.save("checkpoint", key, {"weights": np.zeros(1000)})
+    os.utime(store.folder / f"checkpoint-{abandoned}.npz", (time.time() - 8 * 24 * 3600,) * 2)
+    store.save("trial", finished, ARRAYS)
+    Store(store.folder, 2000).trim()
+    assert names(store.folder) == sorted([f"checkpoint-{going}.npz", *files(finished)])
+    assert len(store.clear()) == 2
+
+
+def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
+    outside, inside, part = tmp_path / "outside", store.folder / "mine", f".captionbias-{'0' * 32}.part"
+    ours = [f"trial-{OTHER}.npz", f"trial-{OTHER}.lock", part.replace("0", "1")]
+    for folder in (outside, inside):
+        folder.mkdir(parents=True)
+    for name in ours:
+        (outside / name).write_text("theirs")
+        (inside / name).write_text("mine")
+        (store.folder / name).symlink_to(outside / name)
+    (store.folder / f"checkpoint-{key_of('folder')}.npz").mkdir()
+    (store.folder / "elsewhere").symlink_to(outside)
+    unlike = [f"{KEY}.npz", f"trial-{KEY}.npz.bak", f"my-trial-{KEY}.npz", f"trial-{KEY[:-1]}.npz", "trial-notes.npz"]
+    for name in [*unlike, f"trial-{KEY.upper()}.npz", f"trial-{KEY}.txt", "notes.txt", ".hidden", "a.part"]:
+        (store.folder / name).write_text("mine")
+    before = set(names(store.folder))
+    for clean in (Store(store.folder, 0).trim, store.clear):
+        store.save("trial", KEY, ARRAYS)
+        (store.folder / f"trial-{KEY}.lock").touch()
+        (store.folder / part).touch()
+        os.utime(store.folder / part, (1, 1))
+        clean()
+        assert set(names(store.folder)) == before
+    for folder, text in ((outside, "theirs"), (inside, "mine")):
+        assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, text)
+
+
+# --- which folder ---
+
+
+@pytest.fixture
+def bare(monkeypatch, tmp_path) -> Path:
+    """A home folder, and none of our variables."""
+    for name in ("CAPTIONBIAS_CACHE", "CAPTIONBIAS_CACHE_GB", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    return tmp_path
+
+
+def test_the_usual_folder_and_what_moves_it(bare, monkeypatch):
+    assert open_store(True) == Store(bare / ".cache" / "captionbias", GIGABYTE)
+    for name, value, folder in (
+        ("XDG_CACHE_HOME", "relative", bare / ".cache" / "captionbias"),
+        ("XDG_CACHE_HOME", str(bare / "xdg"), bare / "xdg" / "captionbias"),
+        ("CAPTIONBIAS_CACHE", "~/mine", bare / "mine"),
+        ("CAPTIONBIAS_CACHE", "", bare / "xdg" / "captionbias"),
+    ):
+        monkeypatch.setenv(name, value)
+        assert open_store(True).folder == folder
+    assert names(bare) == [], "nothing is made before an entry is saved"
+
+
+def test_a_folder_of_the_user(bare, monkeypatch):
+    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(bare / "another"))
+    monkeypatch.chdir(bare)
+    assert {open_store(folder).folder for folder in (bare / "mine", "~/mine", "mine")} == {bare / "mine"}
+    store = open_store("mine")
+    monkeypatch.chdir("/")
+    store.save("trial", KEY, ARRAYS)
+    assert names(bare) == ["mine"], "it moved with the working folder"
+    assert open_store(False) is None
+
+
+@pytest.mark.parametrize("value", [None, 1, 0, "", " ", "a\0b", b"folder", ["folder"], 0.5])
+def test_anything_else_is_refused(value):
+    with pytest.raises(ValueError, match=r"cache is .*: give True .* False .* or the path of a folder"):
+        open_store(value)
+
+
+@pytest.mark.parametrize(("value", "limit"), [("0.5", GIGABYTE // 2), ("20", 20 * GIGABYTE), ("0", 0), ("", GIGABYTE)])
+def test_the_limit_is_in_gigabytes(monkeypatch, value, limit):
+    monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
+    assert open_store(True).limit == open_store("mine").limit == limit
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "1e400", "1e305", "much", "1,5", "1 GB"])
+def test_a_limit_that_is_not_a_size_is_refused(monkeypatch, value):
+    monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
+    with pytest.raises(ValueError, match=f"CAPTIONBIAS_CACHE_GB is '{value}'.*gigabytes, such as 0.5"):
+        open_store(True)
+    assert open_store(False) is None
+
+
+def test_a_user_without_a_home_is_warned_and_goes_without(bare, monkeypatch):
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as it is for a user without a home
+    with pytest.warns(CaptionBiasWarning, match=r"no home folder.*Set CAPTIONBIAS_CACHE"):
+        assert open_store(True) is None

@@ -1,0 +1,327 @@
+"""Which pairs of an attribute value and a task carry a score: the parts are its parts, and planted pairs come first."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from captionbias.metrics import dbac
+from captionbias.metrics import dbac_sources as module
+from captionbias.metrics.dbac_direction import Answers, Direction
+from captionbias.metrics.dbac_sources import Sources, direction_sources
+from captionbias.metrics.measurement import bootstrap_samples
+from captionbias.scores import Side, number_sets
+from captionbias.scores import Tested as Answered
+from captionbias.synthetic import LEAN, TASKS, plant
+
+FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
+SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", "amplification", "amplification_matched")
+few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+
+
+def whole(result, quantity, direction):
+    """The entry of a result that the parts of a quantity sum to."""
+    name, matched = quantity.removesuffix("_matched"), "_matched" if quantity.endswith("_matched") else ""
+    return result[f"{name.replace('amplification', 'dbac')}_{direction}{matched}"]
+
+
+def answered(shown, named, tested, name="a_to_t", labels=("fm", ["knife", "fork"]), kind="confidence", bayes=True):
+    """Answers as a run leaves them. `shown`: a set of labels for each image. `named`: for each side a list of (image,
+    set of labels). `tested`: for each side and trial a list of (caption, quality). `labels`: of what is shown, named.
+    """
+    shown_labels, named_labels = (
+        tuple(names[: 1 + max((max(s, default=0) for s in sets), default=0)])
+        for names, sets in zip(labels, (shown, _all(named)), strict=True)
+    )
+    shown_flags, named_flags = _flags(shown, len(shown_labels)), _flags(_all(named), len(named_labels))
+    (shown_numbers,), (named_numbers,) = number_sets([shown_flags]), number_sets([named_flags])
+    ends = np.cumsum([len(captions) for captions in named.values()])[:-1]
+    captions = {
+        side: Side(np.array([image for image, _ in named[side]]), numbers)
+        for side, numbers in zip(named, np.split(named_numbers, ends), strict=True)
+    }
+    sets = [
+        f[np.unique(n, return_index=True)[1]] for f, n in ((shown_flags, shown_numbers), (named_flags, named_numbers))
+    ]
+    direction = Direction(
+        name, shown_numbers, tuple("fm"), shown_numbers, captions, sets[0], shown_labels, sets[1], named_labels
+    )
+    trials = {
+        side: [Answered(np.array([row for row, _ in t]), np.array([q for _, q in t])) for t in of_side]
+        for side, of_side in tested.items()
+    }
+    return Answers(direction, trials, kind, bayes)
+
+
+def _all(named):
+    return [labels for captions in named.values() for _, labels in captions]
+
+
+def _flags(sets, labels):
+    return np.array([[label in one for label in range(labels)] for one in sets], bool)
+
+
+def rows_of(answers, seed=0, bootstrap=0):
+    sources = Sources.of(answers)
+    bootstrap_samples(sources.quantities, len(answers.direction.shown), answers.trials, bootstrap, seed)
+    return sources.rows()
+
+
+def samples_of(answers, quantities, seed, bootstrap):
+    return bootstrap_samples(quantities, len(answers.direction.shown), answers.trials, bootstrap, seed)
+
+
+def table(rows):
+    return {(row["attribute"], row["task"]): row for row in rows}
+
+
+# One task, four images and one caption of each side; every caption is tested and every answer right.
+
+
+@pytest.fixture
+def four_images():
+    shown = [{0}, {0}, {1}, {1}]
+    named = {"m": [(0, {0}), (1, {0}), (2, set()), (3, set())], "h": [(0, {0}), (1, set()), (2, {0}), (3, set())]}
+    tested = {side: [[(row, 1.0) for row in range(4)]] for side in named}
+    return answered(shown, named, tested)
+
+
+def test_four_images_by_hand(four_images):
+    """All weights are (1/2) / (1/2). The captioner names a knife for both women, people for one of each."""
+    rows = table(rows_of(four_images))
+    expected = {
+        ("f", "knife"): (2 / 4, 1 / 4, 1 / 8, 1 / 3, 1.0, 0.5, 2, 1),
+        ("f", None): (0, 1 / 4, -1 / 8, -1, 0.0, 0.5, 0, 1),
+        ("m", "knife"): (0, 1 / 4, -1 / 8, -1, 0.0, 0.5, 0, 1),
+        ("m", None): (2 / 4, 1 / 4, 1 / 8, 1 / 3, 1.0, 0.5, 2, 1),
+    }
+    parts = ("omega_m", "omega_h", "amplification", "difference")
+    names = (*parts, "named_m", "named_h", "test_captions_m", "test_captions_h")
+    assert set(rows) == set(expected)
+    for pair, row in rows.items():
+        assert [row[name] for name in names] == pytest.approx(expected[pair])
+    for row in rows.values():
+        assert [row[f"{name}_matched"] for name in parts] == pytest.approx([row[name] for name in parts])
+
+
+def test_a_caption_with_several_labels_is_shared_equally():
+    """T to A: the image shows two tasks, its caption names two attribute values, and one of both has a quarter."""
+    named = {"m": [(0, {0, 1}), (1, {0})], "h": [(0, set()), (1, {0})]}
+    tested = {side: [[(0, 1.0)]] for side in named}
+    rows = table(rows_of(answered([{0, 1}, set()], named, tested, "t_to_a", (["cake", "dog"], "fm"))))
+    # The weight of every caption is (1/2) / (1/2): each set is named once a side and shown once.
+    assert {pair: row["omega_m"] for pair, row in rows.items() if row["omega_m"]} == pytest.approx(
+        dict.fromkeys(product(["f", "m"], ["cake", "dog"]), 0.25)
+    )
+    assert {pair: row["omega_h"] for pair, row in rows.items() if row["omega_h"]} == {
+        (None, "cake"): 0.5,
+        (None, "dog"): 0.5,
+    }
+
+
+@pytest.mark.parametrize("bayes", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_equals_the_definition_caption_by_caption(seed, bayes):
+    """Sets of four labels over sets of three, two human captions and one model caption an image, two trials."""
+    random = np.random.default_rng(seed)
+
+    def draw(labels):
+        return set(np.flatnonzero(random.random(labels) < 0.4).tolist())
+
+    shown = [draw(3) for _ in range(60)] + [{2}]
+    named = {"m": [(i, draw(4)) for i in range(60)], "h": [(i // 2, draw(4)) for i in range(120)] + [(60, {3})]}
+    tested = {
+        side: [[(row, random.random()) for row in range(len(named[side])) if random.random() < 0.5] for _ in range(2)]
+        for side in named
+    }
+    rows = rows_of(answered(shown, named, tested, "t_to_a", ("xyz", "abcd"), bayes=bayes))
+
+    of_image = Counter(map(frozenset, shown))
+    of_side = {side: Counter(frozenset(labels) for _, labels in captions) for side, captions in named.items()}
+    both = set(of_side["m"]) & set(of_side["h"])
+    omega = {key: defaultdict(lambda: np.zeros(2)) for key in product("mh", ("", "_matched"))}
+    for side, trial in product("mh", range(2)):
+        parts = {"": [], "_matched": []}
+        for caption, quality in tested[side][trial]:
+            image, k = named[side][caption][0], frozenset(named[side][caption][1])
+            per_shown = len(shown) / of_image[frozenset(shown[image])]
+            weight = of_side[side][k] / len(named[side]) * per_shown if bayes else 1.0
+            v = of_side["h"][k] / len(named["h"]) * len(named[side]) / of_side[side][k] * per_shown if k in both else 0
+            pairs = list(product(sorted(k) or [None], sorted(shown[image]) or [None]))
+            parts[""].append((pairs, quality * weight, 1.0))
+            parts["_matched"].append((pairs, quality * v, v))
+        for form, captions in parts.items():
+            for pairs, value, _ in captions:
+                for pair in pairs:
+                    omega[side, form][pair][trial] += value / len(pairs) / sum(count for *_, count in captions)
+    for form in ("", "_matched"):
+        totals = sum(sum(omega[side, form].values()) for side in "mh")
+        for pair in set(omega["m", form]) | set(omega["h", form]):
+            names = (None if pair[0] is None else "abcd"[pair[0]], None if pair[1] is None else "xyz"[pair[1]])
+            row, m, h = table(rows)[names], omega["m", form][pair], omega["h", form][pair]
+            assert row[f"omega_m{form}"] == pytest.approx(m.mean(), abs=1e-12)
+            assert row[f"omega_h{form}"] == pytest.approx(h.mean(), abs=1e-12)
+            assert row[f"amplification{form}"] == pytest.approx(((m - h) / totals).mean(), abs=1e-12)
+
+
+def test_without_one_side_the_parts_are_of_the_other_side_alone(four_images):
+    direction = replace(four_images.direction, captions={"h": four_images.direction.captions["h"]})
+    rows = rows_of(Answers(direction, {"h": four_images.tested["h"]}, "confidence", True), bootstrap=50)
+    assert [row["omega_h"] for row in rows] == [0.25] * 4
+    omega = {"omega_h", "omega_h_ci_low", "omega_h_ci_high"}
+    assert set(rows[0]) == {"direction", "attribute", "task", *omega, "named_h", "test_captions_h"}
+
+
+def test_an_inverse_cross_entropy_has_no_table_but_a_note(four_images):
+    answers, notes = replace(four_images, kind="inverse_cross_entropy"), []
+    assert direction_sources(answers, notes) is None
+    assert "inverse_cross_entropy is not a sum over captions" in notes[0]
+    with pytest.raises(ValueError, match="has no parts"):
+        answers.shares(np.arange(4))
+
+
+def test_the_interval_of_the_only_pair_is_that_of_the_score():
+    """The replicates are the same, so where one pair is all there is, so are the intervals."""
+    random = np.random.default_rng(0)
+    named = {"m": [(image, {0}) for image in range(40)], "h": [(image // 2, {0}) for image in range(80)]}
+    tested = {s: [[(row, random.random()) for row in range(0, len(c), 3)] for _ in range(4)] for s, c in named.items()}
+    answers = answered([{0}] * 40, named, tested)
+    (row,) = rows_of(answers, 7, 300)
+    score = samples_of(answers, lambda drawn, _: answers.quantities(drawn), 7, 300)
+    for form in ("", "_matched"):
+        estimate = score[f"dbac_a_to_t{form}"].estimate()
+        ends = [row[f"amplification{form}{end}"] for end in ("", "_ci_low", "_ci_high")]
+        assert ends == pytest.approx(estimate[:3], abs=1e-12)
+
+
+def test_reading_parts_leaves_the_replicates_of_the_score_as_they_are(four_images):
+    sources = Sources.of(four_images)
+    alone = samples_of(four_images, lambda drawn, _: four_images.quantities(drawn), 3, 20)
+    drawn = samples_of(four_images, sources.quantities, 3, 20)
+    for key, sample in alone.items():
+        assert np.array_equal(drawn[key].per_trial, sample.per_trial, equal_nan=True)
+        assert np.array_equal(drawn[key].replicates, sample.replicates, equal_nan=True)
+    parts = np.concatenate([block["amplification"] for block in sources.drawn], axis=1)
+    assert np.allclose(parts.sum(axis=0), alone["dbac_a_to_t"].replicates)
+
+
+def test_without_a_name_on_both_sides_the_published_parts_make_the_order():
+    """The captioner names knives alone and people forks alone, so no matched score is defined."""
+    named = {"m": [(image, {0}) for image in range(4)], "h": [(image, {1}) for image in range(4)]}
+    qualities = {"m": [0.2, 0.3, 0.8, 0.9], "h": [0.5, 0.4, 0.3, 0.3]}
+    tested = {side: [list(enumerate(of_side))] for side, of_side in qualities.items()}
+    rows = rows_of(answered([{0}, {0}, {1}, {1}], named, tested), bootstrap=20)
+    assert not any("amplification_matched" in row for row in rows)
+    assert [(row["attribute"], row["task"]) for row in rows] == [
+        *(("m", "knife"), ("f", "fork")),
+        *(("m", "fork"), ("f", "knife")),
+    ]
+    assert all("amplification_ci_low" in row for row in rows)
+
+
+def test_the_pairs_with_the_largest_matched_parts_have_the_intervals(monkeypatch):
+    """Where tasks are seldom named, the largest published parts are others."""
+    monkeypatch.setattr(module, "MOST_INTERVALS", 5)
+    rows = measured(0, 1500, bootstrap=20, naming=0.5, a_to_t=0.5)["details"]["sources"]["a_to_t"]
+    matched, published = (
+        sorted(rows, key=lambda row: -abs(row[key]))[:5] for key in ("amplification_matched", "amplification")
+    )
+    ends = [f"amplification{form}_ci_{end}" for form in ("", "_matched") for end in ("low", "high")]
+    assert [row for row in rows if any(end in row for end in ends)] == matched != published
+    assert all(end in row for row in matched for end in ends)
+
+
+def test_pairs_beyond_the_largest_have_no_interval(four_images, monkeypatch):
+    monkeypatch.setattr(module, "MOST_INTERVALS", 1)
+    rows = rows_of(four_images, bootstrap=20)
+    assert ["amplification_ci_low" in row for row in rows] == [True, False, False, False]
+
+
+# Measured from captions.
+
+
+def lean(row):
+    """1 for a pair that the planted bias adds to, -1 for one that it takes from, 0 for one that it leaves alone."""
+    if row["attribute"] is None or row["task"] is None:
+        return 0
+    women = np.sign(LEAN[TASKS.index(row["task"])] - 0.5)
+    return women if row["attribute"] == "female" else -women
+
+
+def measured(seed, images=3000, bootstrap=0, **dials):
+    return dbac(**vars(plant(images, captions=2, seed=seed, **dials)), **FAST, bootstrap=bootstrap)
+
+
+@pytest.fixture(scope="module")
+def strong():
+    return measured(0, bootstrap=200, a_to_t=0.6, t_to_a=0.6)
+
+
+@few_images
+@pytest.mark.parametrize("options", [{}, {"quality": "accuracy"}, {"bayes": False}, {"seed": 3}])
+@pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
+def test_parts_sum_to_the_whole(direction, options):
+    """Captions that name several people and tasks or none, about images that show several tasks or none."""
+    planted = vars(plant(images=300, captions=2, a_to_t=0.4, t_to_a=0.4))
+    planted["predictions"] = [
+        f"{text} and a man" if i % 7 == 0 else text for i, text in enumerate(planted["predictions"])
+    ]
+    planted["references"] = [[f"{texts[0]} and a dog", *texts[1:]] for texts in planted["references"]]
+    planted["tasks"] = [[*tasks, "dog"] if i % 3 else [] for i, tasks in enumerate(planted["tasks"])]
+    result = dbac(**planted, **FAST | {"bootstrap": 0} | options, directions=[direction])
+    rows = result["details"]["sources"][direction]
+    assert {row["attribute"] for row in rows} >= {"female", "male"}
+    assert None in {row["task"] for row in rows}
+    for quantity in SUMS:
+        assert abs(sum(row[quantity] for row in rows) - whole(result, quantity, direction)) < 1e-12
+
+
+@few_images
+def test_details_go_into_a_file_and_say_why_a_table_is_empty():
+    planted = vars(plant(images=200, captions=1))
+    result = dbac(**planted, **FAST | {"bootstrap": 0}, quality="inverse_cross_entropy")
+    assert result["details"]["sources"] == {"a_to_t": [], "t_to_a": []}
+    assert sum("no table of sources" in note for note in result["details"]["warnings"]) == 2
+    assert json.loads(json.dumps(result["details"]))["sources"]["a_to_t"] == []
+
+
+@pytest.mark.parametrize("dial", [0.3, 0.6])
+@pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
+def test_planted_pairs_come_first(direction, dial):
+    """Of the five largest, 0.9 are planted and have the sign they were planted with; by chance 0.25 to 0.33 would."""
+    for key in ("amplification", "amplification_matched"):
+        right = []
+        for seed in range(3):
+            rows = measured(seed, **{direction: dial})["details"]["sources"][direction]
+            first = sorted(rows, key=lambda row: -abs(row[key]))[:5]
+            right += [lean(row) * row[key] > 0 for row in first]
+        assert np.mean(right) >= 0.9
+
+
+def test_the_largest_matched_parts_come_first(strong):
+    for rows in strong["details"]["sources"].values():
+        sizes = [abs(row["amplification_matched"]) for row in rows]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_intervals_of_planted_pairs_do_not_hold_0(strong):
+    for rows in strong["details"]["sources"].values():
+        for row in rows:
+            for part in ("amplification", "amplification_matched"):
+                assert row[f"{part}_ci_low"] <= row[part] <= row[f"{part}_ci_high"]
+        first = rows[:4]
+        assert all(row["amplification_matched_ci_low"] > 0 for row in first)
+        assert all(lean(row) == 1 for row in first)
+
+
+def test_intervals_of_a_faithful_captioner_hold_0():
+    rows = [row for d in measured(1, bootstrap=200)["details"]["sources"].values() for row in d]
+    for form in ("", "_matched"):
+        low, high = (np.array([row[f"amplification{form}_ci_{end}"] for row in rows]) for end in ("low", "high"))
+        assert np.mean((low <= 0) & (high >= 0)) >= 0.8
+        assert (low < high).all()
