@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-PATIENCE = 600  # seconds
+PATIENCE = 180  # seconds
 FOREVER = 3600  # seconds that a process sleeps which a test ends; nobody waits for it
