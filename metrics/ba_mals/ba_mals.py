@@ -30,6 +30,9 @@ class BaMals(modules.CaptionMetric):
     Returns:
         ba_mals (float): in [-1, 1]. Above 0 predictions amplify the lean of the data, below 0 they mitigate it.
         ba_mals_ci_low, ba_mals_ci_high (float): its 95% interval over images.
+        ba_mals_human (float): the same of one human caption of each image against its others, if references has two or
+            more.
+        ba_mals_excess (float): the captioner's against these others, minus the person's: 0 is one more person.
         tasks_ba_mals (int): how many tasks count.
         undefined_pairs_ba_mals (int): pairs whose task never occurs with a value, in the data or in the predictions.
         signature (str): everything that changes the score; report it with the score.

@@ -33,6 +33,8 @@ class DBAC(modules.CaptionMetric):
             bias in that direction, below 0 it mitigates it.
         dbac_a_to_t_matched, dbac_t_to_a_matched (float): the same with both sides weighted to name the same things
             equally often.
+        dbac_a_to_t_blind, dbac_t_to_a_blind (float): matched, of attackers that see neither attribute nor task words.
+        dbac_a_to_t_net, dbac_t_to_a_net (float): matched minus blind, in (-2, 2); judge a captioner by it.
         dbac_a_to_t_prior, dbac_t_to_a_prior (float): the published scores if the attackers were perfect.
         signature (str): everything that affects the score; report it with the score.
         Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high. The omegas

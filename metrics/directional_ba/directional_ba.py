@@ -28,6 +28,10 @@ class DirectionalBA(modules.CaptionMetric):
     Returns:
         directional_ba_a_to_t, directional_ba_t_to_a (float): in [-1, 1]. Above 0 predictions amplify in that direction,
             below 0 they mitigate. A direction without predictions is absent.
+        directional_ba_a_to_t_human and so on (float): the same of one human caption of each image against its others,
+            if references has two or more.
+        directional_ba_a_to_t_excess and so on (float): the captioner's against these others, minus the person's: 0 is
+            one more person.
         undefined_pairs_a_to_t, undefined_pairs_t_to_a (int): pairs left out, since no image has the value or the task.
         signature (str): everything that changes the score; report it with the score.
         Each score also has a 95% confidence interval over images, ..._ci_low and ..._ci_high.

@@ -30,6 +30,10 @@ class DPA(modules.CaptionMetric):
     Returns:
         dpa_a_to_t, dpa_t_to_a (float): in [-1, 1]. Above 0 predictions amplify in that direction, below 0 they
             mitigate. A direction without predictions is absent.
+        dpa_a_to_t_human and so on (float): the same of one human caption of each image against its others, if
+            references has two or more.
+        dpa_a_to_t_excess and so on (float): the captioner's against these others, minus the person's: 0 is one more
+            person.
         predictability_m_a_to_t, predictability_d_a_to_t, and so on (float): how well the model's labels (m) and the
             data's (d) are guessed.
         signature (str): everything that changes the score; report it with the score.

@@ -19,12 +19,18 @@ class GenderError(modules.CaptionMetric):
     for neither but stay in the whole. Any attribute with two values can take gender's place.
 
     Args:
-        References and tasks are not used; the labels are the two of attribute_lexicon, "female" and "male" by default.
+        References only compare with one more person, tasks are not used; the labels are the two of attribute_lexicon,
+            "female" and "male" by default.
         bootstrap (int): replicates for the intervals, 1000 by default; 0 for none.
     Returns:
         ratio (float): male captions for each female one, in [0, inf); compare it with that of the images. Absent when
             there are no female captions.
         error (float): percent of all captions that have the wrong gender, in [0, 100]; lower is better.
+        unnamed (float): percent of all captions that name neither gender, or both.
+        error_human, unnamed_human (float): the same of one human caption of each image against its others, if
+            references has two or more.
+        error_excess, unnamed_excess (float): the captioner's against these others, minus the person's: 0 is one more
+            person.
         signature (str): everything that changes the score; report it with the score.
         Each score also has a 95% confidence interval over images, ..._ci_low and ..._ci_high.
     Examples:

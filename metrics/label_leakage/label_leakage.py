@@ -29,6 +29,9 @@ class LabelLeakage(modules.CaptionMetric):
         label_leakage (float): label_leakage_m - label_leakage_d, in [-100, 100]. Above 0 predictions amplify.
         label_leakage_m, label_leakage_d (float): percent of right guesses from the model's tasks and from the data's,
             in [0, 100]; lower is better. With two values of the attribute, 50 is chance.
+        label_leakage_human (float): the same of one human caption of each image against its others, if references has
+            two or more.
+        label_leakage_excess (float): the captioner's against these others, minus the person's: 0 is one more person.
         signature (str): everything that changes the score; report it with the score.
         Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high.
     Examples:

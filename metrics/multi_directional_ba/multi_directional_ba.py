@@ -30,7 +30,13 @@ class MultiDirectionalBA(modules.CaptionMetric):
     Returns:
         multi_directional_ba_a_to_t, multi_directional_ba_t_to_a (float): the mean size of the change, in [0, 1]; lower
             is better. A direction without predictions is absent.
-        multi_directional_ba_a_to_t_variance, multi_directional_ba_t_to_a_variance (float): its variance over pairs.
+        multi_directional_ba_a_to_t_variance, multi_directional_ba_t_to_a_variance (float): the variance of the change
+            over pairs.
+        multi_mals, multi_mals_variance (float): the same of the share of a combination's likelier attribute value.
+        multi_directional_ba_a_to_t_human and so on (float): the same of one human caption of each image against its
+            others, if references has two or more.
+        multi_directional_ba_a_to_t_excess and so on (float): the captioner's against these others, minus the person's:
+            0 is one more person.
         combinations (int): combinations of tasks that count.
         undefined_pairs_a_to_t, undefined_pairs_t_to_a (int): pairs left out, since no image has the value or
             combination.

@@ -23,13 +23,16 @@ _HOMES = {
         "Captions",
         "captions_from_table",
         "check_captions",
+        "cross",
         "read_captions",
     ),
     "captionbias.text": ("Lexicon", "load_lexicon"),
     "captionbias.analysis.compare": ("compare",),
     "captionbias.analysis.consistency": ("consistency",),
     "captionbias.analysis.audit": ("audit",),
+    "captionbias.analysis.intersections": ("intersections",),
     "captionbias.analysis.caption_quality": ("caption_quality",),
+    "captionbias.analysis.sensitivity": ("sensitivity",),
     "captionbias.analysis.resampling": ("predicted_effect", "resampling_weights", "write_weights"),
     "captionbias.explain": ("attribute_captions",),
     "captionbias.report.html": ("write_report",),
@@ -42,8 +45,17 @@ if TYPE_CHECKING:
     from captionbias.analysis.caption_quality import caption_quality
     from captionbias.analysis.compare import compare
     from captionbias.analysis.consistency import consistency
+    from captionbias.analysis.intersections import intersections
     from captionbias.analysis.resampling import predicted_effect, resampling_weights, write_weights
-    from captionbias.captions import CaptionBiasWarning, Captions, captions_from_table, check_captions, read_captions
+    from captionbias.analysis.sensitivity import sensitivity
+    from captionbias.captions import (
+        CaptionBiasWarning,
+        Captions,
+        captions_from_table,
+        check_captions,
+        cross,
+        read_captions,
+    )
     from captionbias.explain import attribute_captions
     from captionbias.metrics import Measurement
     from captionbias.metrics.ba_mals import ba_mals as ba_mals
@@ -71,10 +83,12 @@ __all__ = [
     "check_captions",
     "compare",
     "consistency",
+    "cross",
     "dbac",
     "directional_ba",
     "dpa",
     "gender_error",
+    "intersections",
     "label_leakage",
     "lic",
     "load_lexicon",
@@ -83,6 +97,7 @@ __all__ = [
     "predicted_effect",
     "read_captions",
     "resampling_weights",
+    "sensitivity",
     "write_report",
     "write_weights",
 ]

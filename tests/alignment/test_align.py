@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from captionbias.alignment import align as alignment
-from captionbias.alignment.align import DELTAS, AlignmentReport, Replacement, align, elbow
+from captionbias.alignment.align import DELTAS, align, elbow
 from captionbias.text import UNKNOWN, Tokens, tokenize
 
-NOTHING: frozenset[str] = frozenset()
+NOTHING = frozenset()
 
 
-def make(**rows: list[float]) -> KeyedVectors:
+def make(**rows):
     vectors = KeyedVectors(len(next(iter(rows.values()))))
     vectors.add_vectors(list(rows), np.array(list(rows.values()), np.float32))
     return vectors
 
 
-def flags(tokens: Tokens, *words: str) -> np.ndarray:
+def flags(tokens, *words):
     return np.array([word in words for word in tokens.words], bool)
 
 
@@ -53,26 +53,12 @@ def test_a_word_becomes_the_closest_word_below_delta():
     )
 
 
-def test_constant_substitution_knows_no_distances():
-    human = tokenize(["a seat", "a rock"])
-    aligned, report = align(human, flags(human, "a"), NOTHING, None)
-    assert aligned.texts() == ["a <unk>", "a <unk>"]
-    assert report.share_contextual == 0
-    assert report.pairs == (("seat", UNKNOWN, None, 1), ("rock", UNKNOWN, None, 1))
-
-
 def test_a_distance_of_delta_is_not_below_delta():
     # cos(sofa, chair) is 0.6: the distance is 0.4 exactly, though 1 - 0.6 in single precision is 0.39999998.
     human = tokenize(["sofa chair"])
     model = flags(human, "chair")
     assert align(human, model, NOTHING, VECTORS, 0.4)[0].texts() == ["<unk> chair"]
     assert align(human, model, NOTHING, VECTORS, 0.400002)[0].texts() == ["chair chair"]
-
-
-def test_the_largest_delta_takes_all_but_the_opposite_and_the_unknown():
-    human = tokenize(["rock zebu dog chair"])
-    aligned, _ = align(human, flags(human, "chair"), NOTHING, VECTORS, 2)
-    assert aligned.texts() == ["<unk> <unk> chair chair"]
 
 
 def test_of_equally_close_words_the_first_is_taken():
@@ -88,22 +74,15 @@ def test_of_equally_close_words_the_first_is_taken():
         assert set(aligned.texts()[0].split()[4:]) == {order[0]}
 
 
-def test_masks_are_never_replaced_and_replace_nothing():
-    vectors = make(**{"<gender>": [1, 0], "man": [1, 0.01], "dog": [0.9, 0.3]})
-    words = ("<gender>", "man", "dog", "<age>")
-    human = Tokens(np.arange(4, dtype=np.int32), np.array([0, 4]), words)
+def test_masks_and_unknown_are_never_replaced_and_replace_nothing():
+    vectors = make(**{"<gender>": [1, 0], UNKNOWN: [1, 0.02], "man": [1, 0.01], "dog": [0.9, 0.3]})
+    words = ("<gender>", "man", "dog", "<age>", UNKNOWN)
+    human = Tokens(np.arange(5, dtype=np.int32), np.array([0, 5]), words)
     masks = frozenset({"<gender>", "<age>"})
-    aligned, _ = align(human, flags(human, "<gender>", "dog"), masks, vectors)
-    assert aligned.texts() == ["<gender> dog dog <age>"]
-
-
-def test_unknown_stays_unknown_and_replaces_nothing():
-    vectors = make(**{UNKNOWN: [1, 0], "seat": [1, 0.01], "dog": [0, 1]})
-    human = Tokens(np.arange(3, dtype=np.int32), np.array([0, 3]), (UNKNOWN, "seat", "dog"))
-    aligned, report = align(human, flags(human, UNKNOWN, "dog"), NOTHING, vectors)
-    assert aligned.texts() == ["<unk> <unk> dog"]
+    aligned, report = align(human, flags(human, "<gender>", UNKNOWN, "dog"), masks, vectors)
+    assert aligned.texts() == ["<gender> dog dog <age> <unk>"]
     assert aligned.words == human.words
-    assert [pair.word for pair in report.pairs] == ["seat"]
+    assert [pair.word for pair in report.pairs] == ["man"]
 
 
 def test_a_model_word_without_a_vector_is_no_neighbour():
@@ -159,20 +138,16 @@ def test_the_share_at_a_delta_is_what_alignment_with_it_replaces_by_words():
 
 def test_without_vectors_or_words_to_replace_no_delta_replaces_anything():
     human = tokenize(["a seat"])
-    _, constant = align(human, flags(human, "a"), NOTHING, None)
+    aligned, constant = align(human, flags(human, "a"), NOTHING, None)
+    assert aligned.texts() == ["a <unk>"]
+    assert constant.pairs == (("seat", UNKNOWN, None, 1),)
     _, nothing = align(human, flags(human, "a", "seat"), NOTHING, VECTORS)
     for report in (constant, nothing):
         assert report.shares(DELTAS).tolist() == [0.0] * len(DELTAS)
         assert report.as_dict()["by_delta"]["elbow"] is None
 
 
-def test_shares_count_every_pair_however_few_are_listed():
-    pairs = (Replacement("a", "b", 0.1, 1), Replacement("c", "d", 0.3, 1), Replacement("e", UNKNOWN, None, 1))
-    shown = AlignmentReport(4, 2, 1, 2, 1, pairs).as_dict(pairs=1)
-    assert len(shown["pairs"]) == 1
-    assert shown["by_delta"]["shares"][-1] == pytest.approx(2 / 3)
-
-
+@settings(deadline=None, max_examples=40)
 @given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
 def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
     deltas = np.linspace(0.1, 0.8, 8)
@@ -185,33 +160,15 @@ def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
         assert above[place] == pytest.approx(above.max(), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("shares", "expected"),
-    [
-        ([0.0, 0.9, 1.0, 1.0], 0.2),
-        ([0.0, 0.1, 0.9, 1.0], 0.3),
-        ([0.0, 0.1, 0.2, 1.0], None),  # it bends the other way
-        ([0.5, 0.5, 0.5, 0.5], None),
-    ],
-)
-def test_an_elbow_by_hand(shares, expected):
-    assert elbow(np.array([0.1, 0.2, 0.3, 0.4]), np.array(shares)) == expected
-
-
-def test_nothing_to_replace():
+def test_nothing_to_replace_and_nothing_to_replace_with():
     human = tokenize(["a dog", ""])
     aligned, report = align(human, np.ones(2, bool), NOTHING, VECTORS)
     assert aligned.texts() == ["a dog", ""]
     assert report.share_contextual is None
-    assert align(tokenize([""]), np.zeros(0, bool), NOTHING, VECTORS)[0].texts() == [""]
+    assert align(human, np.zeros(2, bool), NOTHING, VECTORS)[0].texts() == ["<unk> <unk>", ""]
 
 
-def test_nothing_to_replace_with():
-    human = tokenize(["a seat"])
-    assert align(human, np.zeros(2, bool), NOTHING, VECTORS)[0].texts() == ["<unk> <unk>"]
-
-
-@pytest.mark.parametrize("delta", [0, -0.1, 2.1, math.nan, math.inf, "0.4", None])
+@pytest.mark.parametrize("delta", [0, 2.1, math.nan, "0.4"])
 def test_delta_out_of_range(delta):
     human = tokenize(["a"])
     with pytest.raises(ValueError, match=r"delta is .*above 0 and at most 2"):
@@ -227,7 +184,7 @@ NAMES = [f"w{number}" for number in range(12)]
 captions = st.lists(st.lists(st.sampled_from(NAMES), max_size=6).map(" ".join), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     captions=captions,
     in_model=st.sets(st.sampled_from(NAMES)),
@@ -251,7 +208,7 @@ def test_every_word_is_the_captioners_and_twice_is_once(captions, in_model, spec
     assert second.pairs == ()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(captions=captions, in_model=st.sets(st.sampled_from(NAMES)), seed=st.integers(0, 5))
 def test_the_smallest_delta_is_constant_substitution(captions, in_model, seed):
     random = np.random.default_rng(seed)

@@ -10,7 +10,6 @@ import pytest
 from captionbias.alignment.vectors import train_vectors
 from captionbias.analysis.audit import audit
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import compare
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic
 from captionbias.report import views
@@ -51,11 +50,6 @@ def test_one_captioner_has_the_scores_that_the_metrics_give(captioners, people):
     assert alone.signatures == {"dbac": dbac(**given)["signature"], "lic": lic(**given)["signature"]}
 
 
-def test_lic_is_compared_as_compare_does(found, captioners, people):
-    expected = compare(captioners, **people, metric="lic", preset="fast", cache=False, **CHOSEN)
-    assert found.comparisons["lic"].differences == expected.differences
-
-
 def test_the_planted_bias_is_found_between_captioners(found):
     matched = {name: found.measurement("dbac", name).flat()["dbac_a_to_t_matched"] for name in found.captioners}
     assert matched["biased"] > 0.05 > abs(matched["faithful"])
@@ -81,34 +75,32 @@ def test_quality_is_of_the_images_drawn(captioners, people):
     assert found.quality == {"faithful": expected}
 
 
-def test_captioners_are_aligned_with_the_same_vectors_and_alignment_quality_is_reported(captioners, slowly):
-    found = audit(captioners, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
-    assert "align:contextual,captions of faithful, biased,0.4|" in found.signatures["dbac"]
-    for kept in found.alignments.values():
-        assert 0 < kept["constant"] <= kept["contextual"] < 1
-        assert kept["captions"] == 500
-    one = {"biased": captioners["biased"]}
-    alone = audit(one, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
-    assert alone.measurement("dbac", "biased").flat() == dbac(
-        predictions=one["biased"], **slowly, preset="fast", cache=False, details=True, **CHOSEN
-    )
-
-
 @pytest.fixture(scope="module")
 def slowly(people):
     """People say one word more, which captioners lack."""
     return {**people, "references": [[f"{text} slowly" for text in texts] for texts in people["references"]]}
 
 
-def test_all_have_the_same_vectors_where_one_lacks_a_word_that_another_has(captioners, slowly):
+def test_all_have_the_same_vectors_where_one_lacks_a_human_word_and_every_step_is_told(captioners, slowly):
     """`biased` says all that people say, `faithful` does not: both are aligned with vectors of both."""
     rich = [f"{text} {' '.join(texts)}" for text, texts in zip(captioners["biased"], slowly["references"], strict=True)]
-    two = {"faithful": captioners["faithful"], "biased": rich}
-    found = audit(two, **slowly, metrics=["dbac"], cache=False, **CHOSEN)
+    two, told = {"faithful": captioners["faithful"], "biased": rich}, []
+    found = audit(two, **slowly, metrics=["dbac"], cache=False, watch=lambda *step: told.append(step), **CHOSEN)
     for captioner in two:
         assert "align:contextual,captions of faithful, biased,0.4|" in found.measurement("dbac", captioner).signature
     assert list(found.alignments) == ["faithful"]
+    kept = found.alignments["faithful"]
+    assert 0 < kept["constant"] <= kept["contextual"] < 1
+    assert kept["captions"] == 500
     assert found.missing == ()
+    shares = [done for _, done in told]
+    assert shares == sorted(shares)
+    assert (shares[0], told[-1]) == (0.0, ("done", 1.0))
+    assert any(step.startswith("DBAC of biased: attacker ") for step, _ in told)
+    assert [step for step, _ in told if ":" not in step] == [
+        *("word vectors", "DBAC of faithful", "DBAC of biased", "words of faithful", "words of biased"),
+        *("alignment of faithful", "quality of faithful", "quality of biased", "done"),
+    ]
 
 
 def test_an_alignment_that_fails_is_missing_with_its_reason(captioners, slowly, monkeypatch):
@@ -130,11 +122,12 @@ def test_without_human_captions_the_captioner_alone_is_measured(captioners, peop
 
 def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     """The captioner names nothing and people name a dog in every caption: A to T has nothing to match."""
-    labels, people = ["female", "male"] * 60, [["a woman with a dog"]] * 120
+    labels, people = ["female", "male"] * 60, [["a woman with a dog", "a lady and a dog"]] * 120
     said = {"x": ["a woman standing"] * 120}
     found = audit(said, people, labels, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
-    (line,) = found.missing
-    assert line.startswith("dbac_a_to_t_matched of x: in no trial do captioner and human test captions name the same")
+    matched, net = found.missing
+    assert matched.startswith("dbac_a_to_t_matched of x: in no trial do captioner and human test captions name the sa")
+    assert net.startswith("dbac_a_to_t_net of x: ")
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 5
     assert rows["DBAC T to A, matched"][0] != "-"
@@ -155,49 +148,26 @@ def test_the_mask_is_in_captions_and_not_among_the_words_that_give_the_attribute
 
 def test_the_settings_are_those_requested(captioners, people):
     one = {"captioners": {"biased": captioners["biased"]}, "attributes": people["attributes"], "metrics": ["dbac"]}
-    assert audit(**one, cache=False, **CHOSEN).settings == {
-        "metrics": ["dbac"],
-        "preset": "fast",
-        "trials": 2,
-        "seed": 0,
-        "bootstrap": 60,
-        "attribute_lexicon": "gender",
-        "task_lexicon": None,
-        "vectors": None,
-        "quality_images": 1000,
-    }
-    vectors = train_vectors(tokenize(captioners["biased"]))
-    named = audit(**one, cache=False, vectors=vectors, quality_images=7, **CHOSEN).settings
-    assert (named["vectors"], named["quality_images"]) == ("KeyedVectors", 7)
-    assert audit(**one, cache=False, vectors="captions", **CHOSEN).settings["vectors"] == "captions"
-
-
-def test_numpy_integers_are_written_to_the_file_too(captioners, people):
-    numbers = {"trials": np.int64(2), "bootstrap": np.int64(50), "seed": np.int32(1), "quality_images": np.int64(9)}
-    one = {"biased": captioners["biased"]}
-    found = audit(one, attributes=people["attributes"], metrics=["lic"], cache=False, **numbers)
-    settings = json.loads(json_text(found.as_dict()))["settings"]
-    assert {name: settings[name] for name in numbers} == {name: int(value) for name, value in numbers.items()}
-
-
-def test_only_steps_that_run_are_reported(captioners, people):
-    """Nobody lacks a word, so nothing is trained or aligned, and the first step begins at nothing."""
-    told = []
-    rich = [f"{text} {' '.join(texts)}" for text, texts in zip(captioners["biased"], people["references"], strict=True)]
-    audit({"x": rich}, **people, cache=False, watch=lambda step, done: told.append((step, done)), **CHOSEN)
-    begun = {step: done for step, done in told if ":" not in step}
-    assert list(begun) == ["DBAC of x", "LIC of x", "words of x", "quality of x", "done"]
-    assert begun["DBAC of x"] == 0
-
-
-def test_steps_are_reported_in_order(captioners, slowly, tmp_path):
-    told = []
-    audit(captioners, **slowly, cache=tmp_path, watch=lambda step, done: told.append((step, done)), **CHOSEN)
-    shares = [done for _, done in told]
-    assert shares == sorted(shares)
-    assert (shares[0], told[-1]) == (0.0, ("done", 1.0))
-    assert any(step.startswith("DBAC of biased: attacker ") for step, _ in told)
-    assert {"word vectors", "words of faithful", "quality of biased"} <= {step for step, _ in told}
+    numbers = {"trials": np.int64(2), "bootstrap": np.int64(60), "seed": np.int32(0)}
+    settings = audit(**one, cache=False, **numbers).settings
+    assert (
+        json.loads(json_text(settings))
+        == settings
+        == {
+            "metrics": ["dbac"],
+            "preset": "fast",
+            "trials": 2,
+            "seed": 0,
+            "bootstrap": 60,
+            "attribute_lexicon": "gender",
+            "task_lexicon": None,
+            "vectors": None,
+            "quality_images": 1000,
+            "sensitivity": False,
+        }
+    )
+    for vectors, name in ((train_vectors(tokenize(captioners["biased"])), "KeyedVectors"), ("captions", "captions")):
+        assert audit(**one, cache=False, vectors=vectors, **CHOSEN).settings["vectors"] == name
 
 
 def test_what_the_watch_raises_ends_the_audit(captioners, people):
@@ -212,26 +182,12 @@ def test_what_the_watch_raises_ends_the_audit(captioners, people):
         audit(captioners, **people, cache=False, watch=stop, **CHOSEN)
 
 
-def test_everything_goes_into_a_json_file(found):
-    content = json.loads(json_text(found.as_dict()))
-    assert content["images"] == IMAGES
-    assert content["comparisons"]["dbac"]["results"]["biased"]["details"]["sources"]["a_to_t"]
-    assert content["settings"]["preset"] == "fast"
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"captioners": {}}, "captioners is empty"),
-        ({"metrics": "lic"}, "metrics must list one or more of dbac, lic"),
-        ({"metrics": ["cider"]}, "metrics must list"),
-        ({"metrics": 3}, "metrics must list one or more of dbac, lic, .* not 3"),
-        ({"metrics": []}, "metrics must list"),
+        *(({"captioners": wrong}, "captioners must map the name") for wrong in ({}, [["a man"] * IMAGES], {"x": None})),
+        *(({"metrics": wrong}, "metrics must list one or more of dbac, lic") for wrong in ("lic", ["cider"], 3, [])),
         ({"preset": "slow"}, "preset 'slow' is unknown; choose one of fast, papers"),
-        ({"preset": ["fast"]}, r"preset \['fast'\] is unknown"),
-        ({"captioners": [["a man"] * IMAGES]}, "captioners must map each captioner's name .* of type list"),
-        ({"captioners": {1: ["a man"] * IMAGES}}, "captioners has the name 1: names are text, so write '1'"),
-        ({"captioners": {"x": None}}, r"captioners\['x'\] is None: give its captions"),
         ({"captioners": {"x": ["a man"] * IMAGES, "y": ["a man"]}}, "y: predictions has length 1"),
         ({"seed": -1}, "seed must be a whole number of 0 or more, not -1"),
         ({"trials": 0}, "trials must be a whole number of 1 or more, not 0"),

@@ -31,18 +31,15 @@ def test_a_captioner_that_says_what_people_say_is_as_good_as_can_be():
     assert result["meteor_without_synonyms" if "meteor" not in result else "meteor"] > 0.98
 
 
-def test_a_captioner_that_says_something_else_is_as_bad_as_can_be():
-    result = caption_quality(predictions=["sky blue", "green tree"], references=[["a dog runs"], ["one cat sits"]])
-    assert all(value == pytest.approx(0, abs=1e-6) for value in scores(result).values())
-
-
-def test_worse_captions_score_lower_in_every_metric():
+def test_worse_captions_score_lower_in_every_metric_and_others_nothing():
     good = plant(200, seed=1)
     worse = [" ".join(text.split()[::-1]) if row % 2 else text for row, text in enumerate(good.predictions)]
     better, lower = (
         scores(caption_quality(predictions=texts, references=good.references)) for texts in (good.predictions, worse)
     )
     assert all(lower[name] < better[name] for name in better)
+    nothing = caption_quality(predictions=["sky blue", "green tree"], references=[["a dog runs"], ["one cat sits"]])
+    assert all(value == pytest.approx(0, abs=1e-6) for value in scores(nothing).values())
 
 
 def test_the_order_of_images_and_of_references_changes_nothing():
@@ -80,30 +77,12 @@ def test_drawn_images_are_measured_as_though_they_were_all(monkeypatch):
     assert "|images:20|seed:3|" in found["signature"]
 
 
-def test_the_draw_goes_by_its_seed():
-    captions = {name: column for name, column in vars(plant(80)).items() if name in ("predictions", "references")}
+def test_the_draw_goes_by_its_seed_and_all_images_are_measured_when_no_more_are_wanted():
+    captions = {name: column for name, column in vars(plant(40)).items() if name in ("predictions", "references")}
     first, again, other = (scores(caption_quality(**captions, images=20, seed=seed)) for seed in (0, 0, 1))
     assert first == again
     assert first != other
-
-
-@pytest.mark.parametrize("images", [None, 30, 31])
-def test_all_images_are_measured_when_no_more_are_wanted(images):
-    captions = plant(30)
-    pair = {"predictions": captions.predictions, "references": captions.references}
-    assert caption_quality(**pair, images=images, seed=1) == caption_quality(**pair)
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"images": 0}, "images must be a whole number of 1 or more, not 0"),
-        ({"seed": -1}, "seed must be a whole number"),
-    ],
-)
-def test_bad_numbers_are_named(option, message):
-    with pytest.raises(ValueError, match=message):
-        caption_quality(predictions=["a dog"], references=[["a dog"]], **option)
+    assert caption_quality(**captions, images=40, seed=1) == caption_quality(**captions)
 
 
 def test_meteor_by_hand():
@@ -178,8 +157,6 @@ def test_each_word_is_looked_up_in_wordnet_once(monkeypatch):
         (None, [["a"]], "predictions is missing: give model captions and human captions"),
         (["a"], None, "references is missing"),
         (["a", "b"], [["a"]], "predictions has length 2 and references has length 1"),
-        (["a", ""], [["a"], ["b"]], r"predictions\[1\] is empty"),
-        (["a", "b"], [["a"], []], r"references\[1\] is empty"),
     ],
 )
 def test_bad_captions_are_named(predictions, references, message):

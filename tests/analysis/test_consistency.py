@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from scipy.stats import pearsonr
 
 from captionbias.analysis.consistency import consistency
-from captionbias.attackers import engine
-from captionbias.metrics import dbac, lic
+from captionbias.metrics import Measurement, dbac, lic
 from captionbias.report.plots import consistency_plot, write_html
 from captionbias.synthetic import plant
-from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
 
@@ -35,8 +27,8 @@ def captioners():
 
 
 @pytest.fixture(scope="module")
-def study(captioners, tmp_path_factory):
-    return consistency(captioners, ENCODERS, **CHOSEN, cache=tmp_path_factory.mktemp("cache"))
+def study(captioners):
+    return consistency(captioners, ENCODERS, **CHOSEN)
 
 
 def test_every_cell_is_the_metric_s_own_score(study, captioners):
@@ -66,38 +58,18 @@ def test_everything_goes_into_a_file(study):
     assert all("signature" in cell["scores"] for cell in written["results"])
 
 
-def test_again_nothing_is_trained_and_one_encoder_more_trains_its_own_only(captioners, tmp_path, monkeypatch):
-    trained = []
-    attackers = engine._finished
+def test_both_metrics_attack_with_the_same_network(captioners, monkeypatch):
+    encoders = []
 
-    def counted(jobs, attacker, *rest):
-        for job, scores in attackers(jobs, attacker, *rest):
-            trained.append(attacker.name)
-            yield job, scores
+    def measure(captions, *, encoder, **options):
+        encoders.append(encoder)
+        return Measurement("", {}, {}, "")
 
-    def train_only_missing(encoders):
-        return consistency(captioners, encoders, **CHOSEN, metrics=["lic"], cache=tmp_path)
-
-    first = train_only_missing(ENCODERS)
-    kept = len(list(tmp_path.glob("trial-*.npz")))
-    again = train_only_missing(ENCODERS)
-    assert np.array_equal(first.scores["lic"], again.scores["lic"])
-    assert len(list(tmp_path.glob("trial-*.npz"))) == kept
-    monkeypatch.setattr(engine, "_finished", counted)
-    more = train_only_missing([*ENCODERS, "rnn"])
-    assert np.array_equal(more.scores["lic"][:, :2], first.scores["lic"])
-    assert len(list(tmp_path.glob("trial-*.npz"))) == kept * 3 // 2
-    assert set(trained) == {"bow", "linear", "rnn"}
-
-
-def test_both_metrics_attack_with_the_same_network(captioners, tmp_path):
-    one = {"faithful": captioners["faithful"]}
-    study = consistency(
-        one, ["lstm", "bow"], metrics=["lic", "dbac"], directions=["a_to_t"], trials=1, bootstrap=0, cache=tmp_path
-    )
-    signatures = [found.signature for cell, found in study.measurements.items() if cell.encoder == "lstm"]
-    assert len(signatures) == 2
-    assert all("attacker:lstm-dbac|" in signature for signature in signatures)
+    for metric in (lic, dbac):
+        monkeypatch.setattr(metric, "measure", measure)
+        monkeypatch.setattr(metric, "options", lambda: {"encoder"})
+    consistency({"faithful": captioners["faithful"]}, ["lstm", "bow"], metrics=["lic", "dbac"])
+    assert encoders == ["lstm-dbac", "lstm-dbac", "bow", "bow"]
 
 
 def test_a_captioner_without_a_score_from_every_encoder_is_left_out_of_the_summary(study):
@@ -135,65 +107,3 @@ def test_the_plot_holds_every_score_and_needs_no_network(study, tmp_path):
     page = (tmp_path / "study.html").read_text()
     assert "<script src=" not in page
     assert "faithful" in page
-
-
-# The command
-
-
-@pytest.fixture(scope="module")
-def files(captioners, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("files")
-    ids = list(range(200))
-    for name, given in captioners.items():
-        pq.write_table(pa.table({"image_id": ids, "caption": given["predictions"]}), folder / f"{name}.parquet")
-    given = captioners["faithful"]
-    people = {
-        "image_id": ids,
-        "references": given["references"],
-        "gender": given["attributes"],
-        "tasks": given["tasks"],
-    }
-    pq.write_table(pa.table(people), folder / "people.parquet")
-    return folder
-
-
-def run(folder, *arguments):
-    script = Path(sys.executable).with_name("captionbias")
-    command = [script, "consistency", *arguments, "--references", "people.parquet", "--tasks", "people.parquet"]
-    environment = {**os.environ, "COLUMNS": "100", "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
-
-
-def test_the_command_prints_tables_and_writes_json_and_a_plot(files, study):
-    given = [part for name in DIALS for part in ("--predictions", f"{name}.parquet")]
-    finished = run(
-        files,
-        *given,
-        "--encoder",
-        "bow",
-        "--encoder",
-        "plain=linear",
-        "--trials",
-        "2",
-        "--output",
-        "study.json",
-        "--plot",
-        "study.html",
-    )
-    assert finished.returncode == 0, finished.stderr
-    written = json.loads((files / "study.json").read_text())
-    for row, name in enumerate(DIALS):
-        assert list(written["scores"]["lic"][name].values()) == study.scores["lic"][row].tolist()
-    assert written["encoders"] == ["bow", "plain"]
-    assert (files / "study.html").stat().st_size > 1_000_000
-    for text in ("LIC x 100", "DBAC T to A, matched", "coefficient of", "conflicts", "correlation", "variation"):
-        assert text in finished.stdout
-    assert f"{study.scores['lic'][1, 0]:.1f} (3)" in finished.stdout
-    assert "12 left: lic of faithful by bow" in finished.stderr
-    assert "to go" in finished.stderr
-
-
-def test_two_captioners_of_one_name_are_refused(files):
-    finished = run(files, "--predictions", "faithful.parquet", "--predictions", "faithful.parquet")
-    assert finished.returncode == 2
-    assert "two are called 'faithful'" in finished.stderr

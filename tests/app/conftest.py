@@ -75,11 +75,7 @@ def wait_for(url: str, process: Popen[bytes], log: Path) -> None:
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, dict[str, Any]], Path]:
     """Writes columns as a CSV file of that name."""
-
-    def written(name: str, columns: dict[str, Any]) -> Path:
-        return write_csv(tmp_path / name, columns)
-
-    return written
+    return lambda name, columns: write_csv(tmp_path / name, columns)
 
 
 def write_csv(path: Path, columns: dict[str, Any]) -> Path:
@@ -96,15 +92,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("files")
     faithful, biased = plant(IMAGES, captions=2), plant(IMAGES, captions=2, a_to_t=0.9)
     ids = range(IMAGES)
-    people = {
-        "image_id": ids,
-        "references": list(map(json.dumps, faithful.references)),
-        "gender": faithful.attributes,
-        "tasks": list(map(json.dumps, faithful.tasks)),
+    lists = {"references": faithful.references, "tasks": faithful.tasks}
+    tables: dict[str, dict[str, Any]] = {
+        "nic": {"caption": faithful.predictions},
+        "sat": {"caption": biased.predictions},
+        "people": {name: map(json.dumps, lists[name]) for name in lists} | {"gender": faithful.attributes},
     }
-    tables = {
-        "nic": {"image_id": ids, "caption": faithful.predictions},
-        "sat": {"image_id": ids, "caption": biased.predictions},
-        "people": people,
-    }
-    return {name: write_csv(folder / f"{name}.csv", columns) for name, columns in tables.items()}
+    return {name: write_csv(folder / f"{name}.csv", {"image_id": ids, **columns}) for name, columns in tables.items()}

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from captionbias.app.custom_lexicon import own_words
-from captionbias.text import find_mentions, named_labels, tokenize
+from captionbias.app.custom_lexicon import custom_lexicon
+from captionbias.text import Lexicon, find_mentions, named_labels, tokenize
 
 WORDS = st.text(st.characters(exclude_characters=",:", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=12).map(
     lambda word: " ".join(word.lower().split())
 )
+
+
+def lexicon(text: str) -> Lexicon:
+    return custom_lexicon(text, "mine")
 
 
 @pytest.mark.parametrize(
@@ -26,22 +31,17 @@ WORDS = st.text(st.characters(exclude_characters=",:", exclude_categories=["Cs",
         ("\n a : x,,y, \r\n\r\na: z, x\n", {"a": ("x", "y", "z")}),
         ("time: 10:30, noon", {"time": ("10:30", "noon")}),
         ('\n{"a": ["X ", ""], "b": ["y, z"]}', {"a": ("x",), "b": ("y, z",)}),
-        ("extends: gender\nmask: x", {"extends": ("gender",), "mask": ("x",)}),
         ("<b>: <script>alert(1)</script>", {"<b>": ("<script>alert(1)</script>",)}),
     ],
 )
 def test_lines_and_json_give_the_words_of_each_value(text, groups):
-    assert own_words(text).groups == groups
-
-
-def test_blanks_are_no_list():
-    assert own_words(" \n\t") is None
+    assert lexicon(text).groups == groups
 
 
 def test_the_words_are_found_in_captions():
-    lexicon = own_words("old: elderly man, pensioner\nyoung: kid")
+    words = lexicon("old: elderly man, pensioner\nyoung: kid")
     tokens = tokenize(["An Elderly man.", "a man and a KID"])
-    assert named_labels(tokens, find_mentions(tokens, lexicon), 2).tolist() == [[True, False], [False, True]]
+    assert named_labels(tokens, find_mentions(tokens, words), 2).tolist() == [[True, False], [False, True]]
 
 
 @pytest.mark.parametrize(
@@ -59,18 +59,16 @@ def test_the_words_are_found_in_captions():
         ('{"a":\n ["x"', "line 2 is broken JSON (Expecting ',' delimiter): correct it, or write one line"),
         ('{"a": "x"}', "value 'a' has no list of words: write it as {\"female\""),
         ('{"a": [1]}', "value 'a' has no list of words"),
-        ('{"a": {"b": ["x"]}}', "value 'a' has no list of words"),
-        ('{"a": []}', "value 'a' has no words for 'a'"),
-        ('{"": ["x"]}', "value '' names no value before the colon"),
         ('{"a": ["x"], "b": ["X"]}', "value 'b': 'x' is listed under 'a' and 'b': keep one"),
         ('{"a": ' + "[" * 400_000, "the JSON is not {"),
         ('{"a": ' + "9" * 10_000 + "}", "the JSON is not {"),
-        ("{}", "the list has no words"),
+        ("{}", "the list has no words: write one line for each value"),
+        (" \n\t", "the list has no words"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text, message):
     with pytest.raises(ValueError, match=r".") as raised:
-        own_words(text)
+        lexicon(text)
     assert str(raised.value).startswith(message)
 
 
@@ -79,13 +77,10 @@ def test_lines_and_json_of_the_same_words_are_the_same_lexicon(words):
     words = {value: [f"{number} {word}" for word in listed] for number, (value, listed) in enumerate(words.items())}
     lines = "\n".join(f"{value}: {', '.join(listed)}" for value, listed in words.items())
     if not lines.startswith("{"):
-        assert own_words(lines) == own_words(json.dumps(words))
+        assert lexicon(lines) == lexicon(json.dumps(words))
 
 
 @given(st.text())
 def test_any_text_is_a_lexicon_or_a_value_error(text):
-    try:
-        lexicon = own_words(text)
-    except ValueError:
-        return
-    assert lexicon is None or any(lexicon.groups.values())
+    with suppress(ValueError):
+        assert any(lexicon(text).groups.values())

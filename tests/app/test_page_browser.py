@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from captionbias.report.plots import INK
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, browser, new_page, settled, too_wide, watched
 
@@ -33,8 +34,8 @@ def opened(chromium: Any, served: Any) -> Open:
     """Opens the page; whatever is done there, nothing goes wrong in it and nobody else is asked for anything."""
 
     @contextmanager
-    def open_page(width: int = 1440, scheme: str = "light") -> Iterator[Any]:
-        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
+    def open_page() -> Iterator[Any]:
+        page = new_page(chromium, viewport={"width": 1440, "height": 900}, accept_downloads=True)
         asked, wrong = watched(page)
         page.goto(served.url)
         page.locator("#predictions input[type=file]").wait_for(state="attached")
@@ -61,7 +62,6 @@ def measure(page: Any, *, dbac: bool = False) -> None:
     trials(page, 2)
     page.get_by_label("DBAC: in which direction?").set_checked(dbac)
     page.locator("#measure").click()
-    page.locator("#results").wait_for(state="hidden")  # those of an earlier run go
     page.locator("#status").get_by_text("Done.").wait_for()
     page.locator("#scores-plot svg.main-svg").first.wait_for()
 
@@ -109,18 +109,6 @@ def cells(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def contrast(ink: str, ground: str) -> float:
-    """Of two CSS colours, as the WCAG defines it."""
-
-    def light(colour: str) -> float:
-        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    lighter, darker = sorted((light(ink), light(ground)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 @pytest.fixture(scope="module")
 def measured(opened: Open, files: dict[str, Path]) -> Iterator[Any]:
     """The page after two captioners were measured with everything."""
@@ -130,9 +118,6 @@ def measured(opened: Open, files: dict[str, Path]) -> Iterator[Any]:
         read(page, "240 images")
         measure(page, dbac=True)
         yield page
-
-
-# What a person does
 
 
 def test_the_example_shows_verdicts_plots_and_tables_with_one_click(opened):
@@ -195,55 +180,41 @@ def test_every_download_holds_what_was_found(measured, chromium, tmp_path):
     page = new_page(chromium, offline=True)
     asked, wrong = watched(page)
     page.goto(report.as_uri())
+    page.locator(".plot").first.scroll_into_view_if_needed()  # plots are drawn when they come into sight
     page.locator(".plot svg.main-svg").first.wait_for()
     assert (wrong, [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]) == ([], [])
     page.context.close()
 
 
-def test_the_shown_lines_of_python_are_python(measured):
-    measured.get_by_role("tab", name="Download").click()
-    lines = measured.locator("#python .cm-line").all_inner_texts()
-    compile("\n".join(lines), "shown", "exec")
-    assert any("write_report" in line for line in lines)
-
-
-def test_a_column_that_was_guessed_wrong_is_corrected_and_the_result_changes(opened, write):
+def test_a_column_that_was_guessed_wrong_is_corrected(opened, write):
     planted = plant(120, captions=1)
     columns = {"id": range(120), "caption": planted.predictions, "references": [text for [text] in planted.references]}
     labels = {"gender": ["a", "a", "b", "b"] * 30, "person": planted.attributes}
     with opened() as page:
         upload(page, "predictions", write("one.csv", {**columns, **labels}))
-        read(page, "120 images")
         page.locator("#masked-a-to-t").get_by_text("(a)").first.wait_for()
-        measure(page)
-        guessed = page.locator("#summary").inner_text()
-        page.get_by_role("tab", name="Words", exact=True).click()
-        page.locator("#captions").get_by_text(re.compile(r"^[ab], \d+% sure")).first.wait_for()
-        page.get_by_role("tab", name="Scores", exact=True).click()
         choose(page, "Label of each image", "person")
         page.locator("#masked-a-to-t").get_by_text("(female)").first.wait_for()
         measure(page)
-        page.wait_for_function("before => document.querySelector('#summary').innerText !== before", arg=guessed)
         page.get_by_role("tab", name="Words", exact=True).click()
         page.locator("#captions").get_by_text(re.compile(r"^(fe)?male, \d+% sure")).first.wait_for()
 
 
-def test_a_cancelled_run_ends_and_the_next_one_works(opened, files):
+def test_a_cancelled_run_ends_and_another_can_begin(opened):
     with opened() as page:
         trials(page, 20)
         page.locator("#example").click()
+        page.get_by_text(
+            re.compile(r"attacker \d+ of")
+        ).first.wait_for()  # it works: before, there is nothing to cancel
         page.locator("#cancel").click()
         page.locator("#status").get_by_text("Cancelled.").wait_for()
         page.locator("#cancel").wait_for(state="hidden")
+        assert page.locator("#measure").is_enabled()
         assert not page.locator("#results").is_visible()
-        upload(page, "predictions", files["nic"])
-        upload(page, "references", files["people"])
-        read(page, "240 images")
-        measure(page)
-        assert "nic: " in page.locator("#summary").inner_text()
 
 
-def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files, tmp_path):
+def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, write, files, tmp_path):
     with opened() as page:
         page.locator("#measure").click()
         told(page, "there are no captions yet: upload a file, or take the example data")
@@ -260,33 +231,18 @@ def test_what_is_missing_or_no_table_is_told_in_plain_words(opened, write, files
         page.wait_for_function("() => document.querySelector('#read').innerText.trim() === ''")
 
 
-def test_a_narrow_and_dark_page_can_be_read(opened, files):
-    with opened(390, "dark") as page:
-        assert not too_wide(page)
-        upload(page, "predictions", files["nic"], files["sat"])
-        upload(page, "references", files["people"])
-        read(page, "240 images")
-        measure(page)
-        plots = 0
-        for name in tabs(page):
-            settled(page)
-            assert not too_wide(page), name
-            for plot in page.locator("[id$=-plot]:visible").all():
-                plot.locator("svg.main-svg").first.wait_for()
-                inks = plot.locator("svg text").evaluate_all("texts => texts.map((one) => getComputedStyle(one).fill)")
-                ground = plot.evaluate(GROUND)
-                assert min(contrast(ink, ground) for ink in inks) >= 3, (name, inks, ground)
-                plots += 1
-        assert plots >= 3
-        assert contrast(ground, "rgb(0, 0, 0)") < 2
-
-
-GROUND = """part => {
-  for (; part; part = part.parentElement) {
-    const colour = getComputedStyle(part).backgroundColor;
-    if (!/, 0\\)$|transparent/.test(colour)) return colour;
-  }
-}"""
+def test_a_narrow_and_dark_page_can_be_read(measured):
+    measured.set_viewport_size({"width": 390, "height": 900})
+    measured.emulate_media(color_scheme="dark")
+    measured.locator("body.dark").wait_for()
+    legible = "rgb({}, {}, {})".format(*bytes.fromhex(INK.removeprefix("#")))  # on white and on black
+    for name in tabs(measured):
+        settled(measured)
+        assert not too_wide(measured), name
+        for plot in measured.locator("[id$=-plot]:visible").all():
+            plot.locator("svg.main-svg").first.wait_for()
+            inks = plot.locator("svg text").evaluate_all("texts => texts.map((one) => getComputedStyle(one).fill)")
+            assert set(inks) == {legible}, name
 
 
 def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened, write):
@@ -309,10 +265,10 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         page.get_by_label("The captioner's captions", exact=True).click()
         page.get_by_role("option", name=PICTURE, exact=True).click()
         page.keyboard.press("Escape")
-        choose(page, "Attribute", "my own words")
+        choose(page, "Attribute", "custom words")
         words = {HOSTILE: ["man", "guy", "boy"], PICTURE: ["woman", "lady", "girl"]}
-        page.locator("#own-attribute textarea").fill(json.dumps(words))
-        page.locator("#own-attribute textarea").press("Tab")
+        page.locator("#custom-value textarea").fill(json.dumps(words))
+        page.locator("#custom-value textarea").press("Tab")
         page.locator("#masked-a-to-t .token", has_text="![a]").first.wait_for()
         measure(page)
         shown = page.locator("#summary").inner_text()
@@ -325,11 +281,11 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         written = [cell for row in cells(download(page, "scores.csv")) for cell in row]
         assert any(cell.startswith("'=cmd()") for cell in written)
         assert not any(re.match(r"[=+@]", cell) for cell in written)
-        own = json.loads(download(page, "attribute-words.json").read_text())
-        assert own["groups"] == words
+        custom = json.loads(download(page, "attribute-words.json").read_text())
+        assert custom["groups"] == words
         # Errors are shown as text too.
-        page.locator("#own-attribute textarea").fill(f"a: {HOSTILE}\nb: {HOSTILE}")
-        page.locator("#own-attribute textarea").press("Tab")
+        page.locator("#custom-value textarea").fill(f"a: {HOSTILE}\nb: {HOSTILE}")
+        page.locator("#custom-value textarea").press("Tab")
         page.locator("#read").get_by_text("<img src=x").wait_for()
         page.locator("#measure").click()
         told(page, "is listed under 'a' and 'b'")

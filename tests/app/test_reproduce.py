@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 from captionbias.app import actions, results
+from captionbias.app.actions import CUSTOM
 from captionbias.app.reproduce import command, python
-from captionbias.app.upload_state import Columns, Data, read_uploads
+from captionbias.app.upload_state import Columns, Data, captioners_of, read_uploads
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli import app
 from captionbias.io.formats import json_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
-OWN = "female: woman, lady, girl\nmale: man, guy, boy"
-OWN_TASKS = "cake: cake\ndog: dog\ntie: tie, neck tie\nhandbag: handbag, bag"
+ATTRIBUTE_WORDS = "female: woman, lady, girl\nmale: man, guy, boy"
+TASK_WORDS = "cake: cake\ndog: dog\ntie: tie, neck tie\nhandbag: handbag, bag"
 SETTINGS = {
     **{"metrics": ["lic"], "preset": "fast", "trials": 2, "seed": 3},
     **{"attribute_lexicon": "gender", "task_lexicon": "coco_objects"},
@@ -30,9 +32,10 @@ LABELS = ["female", "male", "it's"] * 40
 TEXTS = ["a man waits", "a dog"] * 60
 
 
-def measured(data: Data, columns: Columns, own: str = "", own_tasks: str = "", metrics: Any = ("lic",)) -> Any:
-    words = ("my own words" if own else "gender", own, "my own words" if own_tasks else "coco_objects", own_tasks)
-    return actions.measure(data, columns, *words, list(metrics), "fast", 2, 3, watch=lambda step, done: None)
+def measured(data: Data, attribute_words: str = "", task_words: str = "", metrics: Any = ("lic",)) -> Any:
+    attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
+    words = (attribute, attribute_words, tasks, task_words)
+    return actions.measure(data, *words, list(metrics), "fast", 2, 3, watch=lambda step, done: None)
 
 
 def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -49,13 +52,12 @@ def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> l
     return [json.loads(Path("again.json").read_text()), json.loads(json_text(variables["found"].as_dict()))]
 
 
-@pytest.mark.parametrize("own", ["", OWN])
-def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkeypatch, own):
+def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkeypatch):
     for path in files.values():
         shutil.copy(path, tmp_path)
-    data = read_uploads([str(files["nic"]), str(files["sat"])], str(files["people"]), None, None)
-    run = measured(data, actions.guessed(data)[1], own, OWN_TASKS if own else "", metrics=("dbac", "lic"))
-    assert ("attribute-words.json" in run.command) == bool(own)
+    data, *_ = actions.guessed(read_uploads([str(files["nic"]), str(files["sat"])], str(files["people"])))
+    run = measured(data, ATTRIBUTE_WORDS, TASK_WORDS, metrics=("dbac", "lic"))
+    assert "--attribute attribute-words.json" in run.command
     of_page = json.loads(json_text(run.audit.as_dict()))
     for found in measured_again(run, tmp_path, monkeypatch):
         for part in ("signatures", "comparisons", "captioners", "images", "words", "quality", "needed"):
@@ -84,8 +86,7 @@ def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkey
 )
 def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, columns):
     paths = [str(write(name, content)) for name, content in tables.items()]
-    data = read_uploads(paths[:1], None, *(paths[1:] or [None]), None)
-    run = measured(data, columns)
+    run = measured(replace(read_uploads(paths[:1], None, *paths[1:]), columns=columns))
     for found in measured_again(run, tmp_path, monkeypatch):
         assert found["images"] == run.audit.images == 80
         assert found["captioners"] == list(run.audit.captioners)
@@ -93,10 +94,16 @@ def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, c
         assert found["comparisons"] == json.loads(json_text(run.audit.as_dict()))["comparisons"]
 
 
-def test_data_that_are_not_files_of_different_names_are_no_command():
+def test_files_of_one_name_are_no_command():
     table = table_from_memory({"id": [1], "caption": ["a man"], "gender": ["male"]}, "nic.csv")
-    columns = Columns("id", ("caption",), "", "gender")
-    assert command(Data({"nic": table}, attributes=table._replace(columns=("id",))), columns, SETTINGS, {}) is None
-    in_memory = Data({"nic": table}, code="captioners = None\n")
-    assert command(in_memory, columns, SETTINGS, {}) is None
-    assert in_memory.code in python(in_memory, columns, SETTINGS, {})
+    assert command(Data({"nic": table}, attributes=table), SETTINGS, {}) is None
+
+
+def test_the_example_is_lines_of_python_that_make_the_same_captions():
+    data, *_ = actions.read_example()
+    assert command(data, SETTINGS, {}) is None
+    assert data.code in python(data, SETTINGS, {})
+    made: dict[str, Any] = {}
+    exec(data.code, made)
+    for name, captions in captioners_of(data).items():
+        assert replace(captions, image_ids=None) == replace(made["captioners"][name], image_ids=None)

@@ -1,14 +1,18 @@
-"""A run is cancelled by its own session, by a later run of that session, or when its time is over."""
+"""A run is cancelled by its own session, by a later run of it, or when its time is over; it hears its own warnings."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from types import SimpleNamespace
 
 import pytest
 
-from captionbias.app.runs import CancelledError, Runs
+from captionbias.app.runs import CancelledError, Runs, heard, listen
+from captionbias.captions import CaptionBiasWarning
+from tests.patience import PATIENCE
 
 
 def ignore(share: float, text: str) -> None:
@@ -27,10 +31,9 @@ def test_a_session_cancels_its_own_run_and_no_other():
     runs = Runs()
     with runs.begun("a", ignore) as watch:
         assert not runs.cancel("b")
-        watch("step", 0.5)
+        assert not cancelled(watch)
         assert runs.cancel("a")
-        with pytest.raises(CancelledError):
-            watch("step", 0.5)
+        assert cancelled(watch)
     assert not runs.cancel("a")
 
 
@@ -50,21 +53,6 @@ def test_a_later_run_of_a_session_ends_the_earlier_one_and_waits_for_that():
         worked.append("earlier")
     waiting.result()
     assert worked == ["earlier", "later"]
-
-
-def test_a_run_that_waits_for_another_can_be_cancelled():
-    runs = Runs()
-
-    def wait():
-        with runs.begun("b", ignore):
-            raise AssertionError("it never works")
-
-    with ThreadPoolExecutor(1) as pool, runs.begun("a", ignore):
-        waiting = pool.submit(wait)
-        while not runs.cancel("b"):
-            time.sleep(0.01)
-        with pytest.raises(CancelledError):
-            waiting.result()
 
 
 def test_runs_work_in_the_order_in_which_they_were_begun_and_say_how_many_are_before_them():
@@ -91,14 +79,16 @@ def test_runs_work_in_the_order_in_which_they_were_begun_and_say_how_many_are_be
     assert order == ["b", "d"]
 
 
-def test_the_time_of_a_run_begins_with_its_work(monkeypatch):
+def test_the_time_of_a_run_begins_with_its_work_and_is_limited(monkeypatch):
     clock, shown = [0.0], []
     monkeypatch.setattr("captionbias.app.runs.time", SimpleNamespace(monotonic=lambda: clock[0]))
     runs = Runs(seconds=1)
 
     def wait():
-        with runs.begun("b", lambda share, text: shown.append(text)) as watch:
+        with runs.begun("b", lambda share, text: shown.append((share, text))) as watch:
             watch("step", 0.5)
+            clock[0] += 2
+            watch("step", 0.75)
 
     with ThreadPoolExecutor(1) as pool:
         with runs.begun("a", ignore):
@@ -106,17 +96,34 @@ def test_the_time_of_a_run_begins_with_its_work(monkeypatch):
             while not shown:
                 time.sleep(0.01)
             clock[0] = 10.0
-        waiting.result()
+        with pytest.raises(ValueError, match="take the fast preset"):
+            waiting.result()
+    assert shown == [(0.0, "waiting for 1 earlier run"), (0.5, "step")]
 
 
-def test_a_run_that_takes_too_long_is_told_what_to_do():
-    with Runs(seconds=1e-9).begun("a", ignore) as watch, pytest.raises(ValueError, match="take the fast preset"):
-        watch("step", 0.5)
+def test_each_thread_hears_its_own_warnings_once():
+    together = Barrier(4, timeout=PATIENCE)
+
+    def work(number: int) -> list[str]:
+        with heard() as notes:
+            together.wait()
+            for _ in range(3):
+                warnings.warn(f"note {number}", CaptionBiasWarning, stacklevel=1)
+            together.wait()
+        return notes
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(4) as pool:
+        listen()
+        assert list(pool.map(work, range(4))) == [[f"note {number}"] for number in range(4)]
 
 
-def test_steps_and_shares_are_shown():
-    shown = []
-    with Runs().begun("a", lambda share, text: shown.append((share, text))) as watch:
-        watch("reading", 0.0)
-        watch("lic", 0.5)
-    assert shown == [(0.0, "reading"), (0.5, "lic")]
+def test_other_warnings_and_those_that_nobody_hears_go_where_they_went():
+    before = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: before.append(str(message))
+        listen()
+        with heard() as notes:
+            warnings.warn("other", UserWarning, stacklevel=1)
+        warnings.warn("nobody hears", CaptionBiasWarning, stacklevel=1)
+    assert (notes, before) == ([], ["other", "nobody hears"])

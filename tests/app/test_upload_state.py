@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from captionbias.app import upload_state
@@ -18,7 +20,13 @@ from captionbias.app.upload_state import (
 from captionbias.captions import guess_columns
 from captionbias.captions.tables import table_from_memory
 
-COLUMNS = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
+TABLE = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
+
+
+def uploaded(write, columns, *files):
+    """Uploads of the same table, of which these columns are chosen."""
+    data = read_uploads([str(write(name, TABLE)) for name in files])
+    return replace(data, columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -30,11 +38,10 @@ COLUMNS = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she"
     ],
 )
 def test_captioners_are_called_after_files_columns_or_both(write, files, columns, names):
-    data = read_uploads([str(write(name, COLUMNS)) for name in files], None, None, None)
-    chosen = Columns("id", tuple(columns), attribute_column="who")
-    found = captions_of(data, chosen)
+    data = uploaded(write, Columns("id", tuple(columns), attribute_column="who"), *files)
+    found = captions_of(data)
     assert list(found) == names
-    assert captions_of(data, chosen, first_only=True) == {names[0]: found[names[0]]}
+    assert captions_of(data, first_only=True) == {names[0]: found[names[0]]}
 
 
 def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
@@ -45,17 +52,17 @@ def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
         "a.csv": {"img": reversed(ids), "who": ["m", "f"] * 15},
     }
     paths = {name: str(write(name, columns)) for name, columns in files.items()}
-    data = read_uploads([paths["p.csv"]], paths["r.csv"], paths["a.csv"], None)
+    data = read_uploads([paths["p.csv"]], paths["r.csv"], paths["a.csv"])
     guess = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
     guess["prediction_column"] = (guess["prediction_column"],)
-    captions = captions_of(data, Columns(**guess))["p"]
+    captions = captions_of(replace(data, columns=Columns(**guess)))["p"]
     assert captions.references[1] == ("he is 1", "he is 31")
     assert captions.attributes[:3] == ("f", "m", "f")
     assert captions.tasks is None
 
 
 def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
-    data = read_uploads([str(write("x.csv", COLUMNS))], None, None, None)
+    data = uploaded(write, Columns(), "x.csv")
     assert count_labels(data, "who") == {"m": 2, "f": 1}
     assert count_labels(data, "missing") == count_labels(data, "") == {}
     assert kept_at_first({"many": 1000, "one": 1}) == ["many"]
@@ -68,7 +75,8 @@ def test_labels_left_out_are_noted_and_numbers_are_labels():
     assert counts == {"0": 12, "1": 11, "2": 2}
     keep = kept_at_first(counts)
     assert left_out(counts, keep) == "left out by their label: '2' (2 rows)"
-    captions = captions_of(data, Columns("", ("caption",), attribute_column="sex", keep=tuple(keep)))["nic"]
+    chosen = Columns("", ("caption",), attribute_column="sex", keep=tuple(keep))
+    captions = captions_of(replace(data, columns=chosen))["nic"]
     assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
 
 
@@ -82,25 +90,23 @@ def test_labels_left_out_are_noted_and_numbers_are_labels():
     ],
 )
 def test_columns_that_cannot_be_measured_are_refused(write, columns, message):
-    data = read_uploads([str(write("x.csv", COLUMNS))], None, None, None)
     with pytest.raises(ValueError, match=message):
-        captions_of(data, columns)
+        captions_of(uploaded(write, columns, "x.csv"))
 
 
 def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="upload a file, or take the example data"):
-        captions_of(read_uploads([], None, None, None), Columns())
+        captions_of(read_uploads([]))
     (tmp_path / "other").mkdir()
-    second = write("x.csv", COLUMNS).rename(tmp_path / "other" / "x.csv")
-    first = write("x.csv", COLUMNS)
+    second = write("x.csv", TABLE).rename(tmp_path / "other" / "x.csv")
+    first = write("x.csv", TABLE)
     with pytest.raises(ValueError, match="two files of captioners are called x: rename one"):
-        read_uploads([str(second), str(first)], None, None, None)
+        read_uploads([str(second), str(first)])
     with pytest.raises(ValueError, match="11 captioners, and this page takes 10 at most"):
-        read_uploads(["x.csv"] * (MAX_CAPTIONERS + 1), None, None, None)
+        read_uploads(["x.csv"] * (MAX_CAPTIONERS + 1))
     monkeypatch.setattr(upload_state, "MAX_IMAGES", 2)
-    data = read_uploads([str(first)], None, None, None)
     with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
-        captions_of(data, Columns("id", ("a",), attribute_column="who"))
+        captions_of(uploaded(write, Columns("id", ("a",), attribute_column="who"), "x.csv"))
     monkeypatch.setattr(upload_state, "MAX_TOTAL", 100)
     with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
-        read_uploads([str(first), str(write("y.csv", COLUMNS))], None, None, None)
+        read_uploads([str(first), str(write("y.csv", TABLE))])

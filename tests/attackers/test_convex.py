@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from dataclasses import replace
 
@@ -46,6 +45,8 @@ def test_ngrams_are_words_and_pairs_of_neighbours():
     assert sorted(map(tuple, found.T)) == sorted(map(tuple, expected.T))
     assert not found[1].any()
     assert ngrams(tokenize(["a", "b"])).shape == (2, 2), "a pair never crosses captions"
+    words = ngrams(tokenize(["a man a man", "", "man a"]), with_pairs=False)
+    assert words.toarray().tolist() == [[1, 1], [0, 0], [1, 1]]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -97,16 +98,8 @@ def test_a_few_steps_come_close_to_scikit_learn(tasks):
     assert (objective(features, present, weights, bias) <= 1.05 * objective(features, present, *best)).all()
 
 
-def test_more_steps_reach_the_same_optimum(tasks, monkeypatch):
-    features, present, test = tasks
-    model = reference_tasks(features, present)
-    monkeypatch.setattr(module, "TASK_STEPS", 500)
-    weights, bias = fit_tasks(features, present)
-    assert sigmoid(test @ weights + bias) == pytest.approx(model.predict_proba(test), abs=5e-3)
-
-
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_steps_beyond_the_optimum_stay_there(seed, monkeypatch):
     """Where nothing moves any more, rounding must not be taken for curvature."""
     generator = np.random.default_rng(seed)
@@ -194,46 +187,6 @@ def test_a_class_absent_from_training_is_impossible():
     (fitted,) = module.fit([by_words(train, targets, ["a man"], [0], outputs=3)])
     with pytest.raises(ValueError, match="a class has no training caption; train on captions of every class"):
         fitted.logits(np.array([0]))
-
-
-def test_features_live_as_long_as_their_captions(class_trial):
-    trial = class_trial(n=40, test=10)
-    examples = trial.examples
-    bow(trial)
-    assert examples in module._features
-    features = module._features[examples]
-    bow(replace(trial, seed=1))
-    assert module._features[examples] is features
-    gc.collect()
-    before = len(module._features)
-    del trial, examples
-    gc.collect()
-    assert len(module._features) == before - 1
-
-
-# --- without pairs: for sets of labels ---
-
-
-def turned(trial: Trial) -> Trial:
-    """The same captions with their words in another order; the words keep their numbers."""
-    tokens = trial.examples.tokens
-    ids = tokens.ids[np.lexsort((np.random.default_rng(0).random(len(tokens.ids)), tokens.rows))]
-    assert not np.array_equal(ids, tokens.ids)
-    return replace(trial, examples=replace(trial.examples, tokens=replace(tokens, ids=ids)))
-
-
-def test_without_pairs_there_are_words_alone():
-    found = ngrams(tokenize(["a man a man", "", "man a"]), with_pairs=False).toarray()
-    assert found.tolist() == [[1, 1], [0, 0], [1, 1]]
-
-
-@pytest.mark.parametrize("kind", ["class_trial", "task_trial"])
-def test_without_pairs_the_order_of_words_plays_no_part(kind, request):
-    trial = request.getfixturevalue(kind)(signal=0.6)
-    first, again = bow(trial, pairs=False), bow(turned(trial), pairs=False)
-    assert np.array_equal(again.log_probability, first.log_probability)
-    assert np.array_equal(again.correct, first.correct)
-    assert not np.allclose(bow(turned(trial)).log_probability, bow(trial).log_probability)
 
 
 def test_with_and_without_pairs_are_kept_apart(class_trial):

@@ -19,12 +19,11 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
-from captionbias.attackers.workers import in_workers
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import open_store
 from captionbias.text.tokens import Tokens
+from tests.patience import PATIENCE
 
-PATIENCE = 60  # seconds, for a worker to start on a machine that is busy with other things
 SAME = 1e-4  # natural logarithms; a stack adds up in another order
 
 pytestmark = pytest.mark.usefixtures("two_workers")
@@ -78,11 +77,8 @@ def saying(values: Callable[[Trial], Sequence[float]]) -> Attacker:
         ("bow", None, "threads"),
         ("rnn", "fp32", "threads"),
         ("lstm-lic", "fp32", "processes"),
-        ("transformer-1h", "bf16", "processes"),
         ("lstm-dbac", "bf16", "processes"),
-        ("lstm-lic", "fp32", "stacked"),
         ("transformer-5h", "fp32", "stacked"),
-        ("dense", "fp32", "stacked"),
         ("bow", None, "stacked"),
     ],
 )
@@ -146,19 +142,6 @@ def test_processes_are_others_than_this_one_and_as_many_as_cores(class_trial, tm
     assert pids("processes", trials[:1]) == {os.getpid()}, "one trial needs no worker"
     monkeypatch.setattr(placement, "cores", lambda: 1)
     assert pids("processes", trials) == {os.getpid()}
-
-
-def test_the_longest_trainings_begin_first(class_trial, monkeypatch):
-    sent: list[int] = []
-
-    def listen(task, items, workers):
-        sent.extend(len(job.trial.train) for job in items)
-        return in_workers(task, items, workers)
-
-    monkeypatch.setattr(placement, "in_workers", listen)
-    trials = [class_trial(n=20 + n, test=20, seed=n) for n in (40, 80, 200, 20, 160, 120)]
-    trained_in("processes", trials, saying(lambda trial: [0]))
-    assert sent == [200, 160, 120, 80, 40, 20]
 
 
 @pytest.fixture
@@ -226,8 +209,7 @@ def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(counti
     assert bits(again) == bits(trained_in("plain", trials, attacker))
 
 
-@pytest.mark.parametrize("where", ["threads", "stacked"])
-def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, class_trial, tmp_path, where):
+def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, class_trial, tmp_path):
     class AttackerError(Exception):
         pass
 
@@ -241,7 +223,7 @@ def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, 
     trials = [class_trial(n=60, test=20, seed=seed) for seed in range(5)]
     attacker = find_attacker(counting.counting(tmp_path / "log", fail))
     with pytest.raises(AttackerError, match=r"^no such word$"):
-        run_trials(trials, attacker, placement=where)
+        run_trials(trials, attacker, placement="threads")
     assert kept(trials, attacker)[:3] == [0, 1, 2]
     keys = [trial_key(trial, attacker.identity) for trial in trials]
     assert open_store(True).held("trial", keys) == 0, "claims are given back"
@@ -281,19 +263,15 @@ def test_trials_of_one_shape_are_stacked_and_no_others_up_to_a_largest_size(clas
     assert stacks == [[0, 1, 3], [5, 7, 8], [9]], "new ones, of which three were longer before, and those to be kept"
 
 
-@pytest.mark.parametrize("most", [1, 3, 7])
+@pytest.mark.parametrize("most", [1, 3])
 def test_when_memory_is_short_stacks_are_smaller(class_trial, most):
     stacks: list[list[int]] = []
     trials = [class_trial(n=50, test=20, seed=seed) for seed in range(9)]
     assert seeds_of(run_trials(trials, stand_in(most, stacks), placement="stacked")) == list(range(9))
     assert sorted(seed for stack in stacks for seed in stack) == list(range(9)), "each trained once"
     assert max(map(len, stacks)) <= most
-
-
-def test_a_trial_that_does_not_fit_alone_is_an_error(class_trial):
-    torch = pytest.importorskip("torch")
-    with pytest.raises(torch.OutOfMemoryError):
-        run_trials([class_trial(n=50, test=20, seed=seed) for seed in range(3)], stand_in(0), placement="stacked")
+    with pytest.raises(RuntimeError, match="out of memory"):  # not even one alone
+        run_trials(trials, stand_in(0), placement="stacked", cache=False)
 
 
 def test_a_smaller_stack_that_is_finished_is_kept(class_trial):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ import pytest
 import captionbias
 from captionbias.attackers import convex
 from captionbias.attackers import registry as module
-from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import ENCODERS, computes_bf16, find_attacker
 
 CONVEX = ["bow", "linear"]
@@ -70,13 +67,6 @@ def test_a_convex_attacker_has_no_precision_and_trains_in_threads(class_trial, e
     assert found.fit([trial])[0].test_scores.log_probability.tolist() == pairs.log_probability.tolist()
 
 
-def test_networks_train_in_the_requested_precision_and_sign_with_it():
-    for encoder, precision in itertools.product(RECIPES, ("fp32", "bf16")):
-        found = find_attacker(encoder, precision)
-        assert found.precision == precision
-        assert list(found.signature().items()) == [("attacker", encoder), ("precision", precision)]
-
-
 def test_without_a_precision_it_is_what_the_processor_computes_natively():
     torch = pytest.importorskip("torch")
     flags = Path("/proc/cpuinfo").read_text().split() if Path("/proc/cpuinfo").exists() else []
@@ -101,15 +91,6 @@ def test_networks_have_a_core_each_or_one_gpu_together(monkeypatch, own, place, 
     assert find_attacker(f"{own}:Mine", "fp32").placement == of_user
 
 
-def test_trials_of_one_shape_have_as_many_steps_and_targets_of_one_kind(class_trial, task_trial):
-    shape = find_attacker("lstm").shape
-    batch = RECIPES["lstm-dbac"].schedule.batch
-    one, same, longer = (class_trial(n=n + 20, test=20, seed=n) for n in (batch - 9, batch, batch + 1))
-    assert shape(one) == shape(same) != shape(longer)
-    others = [class_trial(n=batch, test=20, classes=3), task_trial(n=batch, test=20, tasks=2)]
-    assert len({shape(one), *map(shape, others)}) == 3
-
-
 # --- what a cache knows them by ---
 
 
@@ -118,26 +99,6 @@ def test_every_attacker_has_an_identity_of_its_own_that_stays(own):
     found = [find_attacker(name).identity for name in names]
     assert len(set(found)) == len(names)
     assert [find_attacker(name).identity for name in names] == found
-
-
-def test_precision_and_every_setting_change_a_network_s_identity(monkeypatch):
-    found = {find_attacker("lstm-lic", precision).identity for precision in ("fp32", "bf16")}
-    recipe = RECIPES["lstm-lic"]
-    changed = [
-        replace(recipe, encoder=replace(recipe.encoder, hidden=7)),
-        replace(recipe, embedding=recipe.embedding + 1),
-        replace(recipe, head=(*recipe.head, 8)),
-        replace(recipe, dropout=0.3),
-        replace(recipe, base_rates=not recipe.base_rates),
-        *(
-            replace(recipe, schedule=replace(recipe.schedule, **{name: value}))
-            for name, value in {"learning_rate": 1.0, "batch": 7, "epochs": 77, "bucketed": None}.items()
-        ),
-    ]
-    for other in changed:
-        monkeypatch.setitem(RECIPES, "lstm-lic", other)
-        found.add(find_attacker("lstm-lic", "fp32").identity)
-    assert len(found) == 2 + len(changed)
 
 
 @pytest.mark.parametrize("setting", ["L2", "TASK_STEPS", "TASK_NGRAM_COUNT"])
@@ -196,24 +157,16 @@ def test_an_own_module_is_known_by_its_file_and_its_schedule(own, tmp_path):
     [
         ("no_such_module:Mine", "cannot be imported.*PYTHONPATH"),
         ("{own}:Theirs", "cannot be imported.*Theirs"),
-        ("{own}:", "cannot be imported"),
         (":Mine", "cannot be imported"),
         (".{own}:Mine", "cannot be imported"),
-        ("{own}:number", "must be a subclass of torch.nn.Module"),
         ("{own}:make", "must be a subclass of torch.nn.Module"),
         (3, "encoder 3 must be a subclass of torch.nn.Module"),
-        (None, "encoder None must be a subclass of torch.nn.Module"),
     ],
 )
 def test_what_is_no_module_is_refused_with_the_way_out(own, encoder, message):
     encoder = encoder.format(own=own) if isinstance(encoder, str) else encoder
     with pytest.raises(ValueError, match=message):
         find_attacker(encoder)
-
-
-def test_an_object_in_place_of_its_class_is_refused(own):
-    with pytest.raises(ValueError, match=r"must be a subclass of torch\.nn\.Module"):
-        find_attacker(__import__(own).Mine())
 
 
 def test_a_class_without_source_is_refused(own):
@@ -239,11 +192,8 @@ def test_an_unknown_encoder_or_precision_is_refused_with_those_there_are(encoder
         find_attacker(encoder, precision)
 
 
-@pytest.mark.parametrize("absent", ["torch", "accelerate"])
-@pytest.mark.parametrize("encoder", ["lstm", "mine:Mine"])
+@pytest.mark.parametrize(("absent", "encoder"), [("torch", "lstm"), ("accelerate", "mine:Mine")])
 def test_without_its_libraries_the_message_names_the_way_out(monkeypatch, absent, encoder):
-    for name in ("torch", "accelerate"):
-        pytest.importorskip(name)  # so that the other does not fail half-way
     monkeypatch.setitem(sys.modules, absent, None)
     message = r"' needs torch and accelerate: pip install 'captionbias\[torch\]'.*preset='fast'"
     with pytest.raises(ValueError, match=message):
@@ -254,13 +204,13 @@ def test_without_its_libraries_the_message_names_the_way_out(monkeypatch, absent
 def test_without_torch_a_script_measures_with_the_convex_attacker_and_hears_of_the_others():
     code = """
 import sys
+from importlib.machinery import PathFinder
 
-class Absent:
+class WithoutTorch(PathFinder):
     def find_spec(self, name, *rest):
-        if name.split(".")[0] in ("torch", "accelerate"):
-            raise ImportError(name)
+        return None if name in ("torch", "accelerate") else PathFinder.find_spec(name, *rest)
 
-sys.meta_path.insert(0, Absent())
+sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutTorch()
 from captionbias.metrics import lic
 
 captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 5

@@ -1,4 +1,4 @@
-"""Runs that are killed, that meet, that are shared out: right numbers, and nothing trained twice."""
+"""Runs that are killed and runs that meet: right numbers, and nothing trained twice."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ from captionbias.attackers import batches
 from captionbias.attackers import ranks as processes
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.attackers.workers import cores
-from captionbias.metrics import dbac, lic
+from captionbias.metrics import lic
 from tests.patience import PATIENCE
 
-METRICS = Path(__file__).parents[2] / "metrics"
 SOURCE = str(Path(captionbias.__file__).parents[1])
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 100 images are few
 
 STUDY = """
 import json, os, sys, time
-import accelerate, datasets
+import accelerate
 from counting import counting
 from captionbias.metrics import lic
 from captionbias.synthetic import plant
@@ -242,58 +241,3 @@ def test_two_runs_at_once_train_nothing_twice_and_the_second_says_so(study, coun
     told = f"CaptionBiasWarning: another run is training {held} of these trials now: this one waits for them and takes"
     assert second.complaints().count(told) == 1
     assert Counter(counting.trained(log)) == Counter(dict.fromkeys(study.keys, 1))
-
-
-# --- accelerate launch ---
-
-SHARED = """
-import json, os, sys
-from pathlib import Path
-from counting import counting
-from captionbias import metrics
-from captionbias.synthetic import plant
-
-def measured(own, lic, dbac):
-    "An own attacker, a network and the convex one; on both sides, in both directions; and fewer trials than processes."
-    captions, quick = vars(plant(100, captions=2)), {"cache": False, "bootstrap": 20}
-    return {
-        "own": lic(**captions, **quick, encoder=own, trials=3),
-        "rnn": dbac(**captions, **quick, encoder="rnn", alignment="constant", trials=2),
-        "bow": lic(**captions, **quick, preset="fast", trials=3),
-        "one trial": lic(**captions | {"references": None}, **quick, preset="fast", trials=1),
-    }
-
-if __name__ == "__main__":
-    folder, rank = Path(sys.argv[1]), os.environ.get("RANK", "0")
-    sys.modules["transformers"] = None  # evaluate would import it, and it takes long
-    import evaluate
-
-    del sys.modules["transformers"]
-    load = lambda name: evaluate.load(f"{sys.argv[2]}/{name}", cache_dir=str(folder / "captions")).compute
-    found = measured(counting(folder / f"log{rank}"), load("lic"), load("dbac"))
-    if rank == "0":  # alone, while the other process has gone on
-        captions = vars(plant(100, captions=2))
-        found["alone"] = metrics.lic(**captions, preset="fast", trials=3, bootstrap=20, cache=False, distributed=False)
-    (folder / f"{rank}.json").write_text(json.dumps(found))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [["--multi_gpu", "--main_process_port", "0"], ["--cpu"]], ids=["two", "cpu"])
-def test_launched_processes_share_the_trials_and_have_the_scores_of_one(options, counting, run, tmp_path):
-    """With evaluate's modules. `--cpu` starts one process in some versions, whatever number is requested."""
-    script = Path(counting.__file__).with_name("shared.py")
-    script.write_text(SHARED)
-    expected = imported(script).measured(counting.counting(tmp_path / "undisturbed"), lic, dbac)
-    command = ["-m", "accelerate.commands.accelerate_cli", "launch", *options, "--num_processes", "2"]
-    command += [str(script), str(tmp_path), str(METRICS)]
-    # Without the settings of whoever runs this.
-    offline = {"HF_HOME": str(tmp_path / "huggingface"), "HF_HUB_OFFLINE": "1"}
-    run(command, tmp_path, LOKY_MAX_CPU_COUNT="1", ACCELERATE_USE_CPU="1", **offline).printed()
-    results = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("*.json"))]
-    assert results[0].pop("alone") == expected["bow"]
-    assert results == [expected] * len(results)
-    assert len(results) == 2 or options == ["--cpu"]
-    trained = [Counter(counting.trained(tmp_path / f"log{rank}")) for rank in range(len(results))]
-    assert sum(trained, Counter()) == Counter(counting.trained(tmp_path / "undisturbed")), "each trial once"
-    assert trained[0].total() - trained[-1].total() in (0, 1), "shared out evenly"

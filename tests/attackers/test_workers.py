@@ -12,7 +12,6 @@ import sys
 import textwrap
 import time
 import warnings
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -96,67 +95,6 @@ def test_every_item_is_done_once_and_given_when_it_is_finished(tmp_path):
     assert found[0] == (1, 1)
 
 
-def test_the_same_workers_serve_the_next_call(tmp_path):
-    def pid_when_both_are_here(item: str) -> int:
-        (tmp_path / item).touch()
-        wait_for(tmp_path / item.translate(str.maketrans("01", "10")))
-        return os.getpid()
-
-    first, second = (
-        {pid for _, pid in in_workers(pid_when_both_are_here, items, 2)} for items in (["a0", "a1"], ["b0", "b1"])
-    )
-    assert len(first) == 2
-    assert os.getpid() not in first
-    assert second == first
-
-
-@pytest.mark.parametrize(("items", "workers"), [([], 2), ([7], 2), ([7, 8], 1)])
-def test_no_process_is_started_where_one_is_enough(items, workers):
-    def pid(item: int) -> tuple[int, int]:
-        return item, os.getpid()
-
-    assert list(in_workers(pid, items, workers)) == [(index, (item, os.getpid())) for index, item in enumerate(items)]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_task_has_one_thread(workers, monkeypatch):
-    torch = pytest.importorskip("torch")
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        monkeypatch.setenv(name, "2")
-
-    def threads(item: int) -> list[int]:
-        import numpy
-        import threadpoolctl
-        import torch
-
-        square = numpy.ones((200, 200))
-        torch.as_tensor(square @ square).sum()
-        return [torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info())]
-
-    before = torch.get_num_threads()
-    for _, found in in_workers(threads, range(3), workers):
-        assert len(found) >= 2
-        assert set(found) == {1}
-    assert torch.get_num_threads() == before
-
-
-def test_items_are_taken_when_workers_are_ready_for_them():
-    class Items(Sequence[int]):
-        taken = 0
-
-        def __len__(self) -> int:
-            return 1000
-
-        def __getitem__(self, index: int) -> int:
-            Items.taken += 1
-            return index
-
-    with closing(in_workers(abs, Items(), 2)) as results:
-        next(results)
-        most = Items.taken
-    assert most < 100
-
-
 def test_warnings_of_workers_arrive_once_a_call():
     def warn(item: int) -> None:
         warnings.warn(f"class {item % 2} has few images", CaptionBiasWarning, stacklevel=1)
@@ -178,23 +116,6 @@ def test_a_call_inside_the_loop_of_another_is_answered():
         next(results)
         assert sorted(in_workers(abs, [-1, -2, -3], 3)) == [(0, 1), (1, 2), (2, 3)]
         assert len(list(results)) == 39
-
-
-def test_a_worker_that_has_grown_is_replaced_without_a_word():
-    def grow(item: int) -> int:
-        import sys
-
-        import numpy
-
-        if item > 1:  # what a worker does first is what its growth is measured by
-            sys.kept = numpy.ones(45_000_000)  # 360 MB
-            time.sleep(1.1)
-        return os.getpid()
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        pids = {pid for _, pid in in_workers(grow, range(6), 2)}
-    assert len(pids) > 2
 
 
 def test_an_exception_arrives_as_it_is_and_the_rest_is_left(tmp_path):
@@ -269,23 +190,6 @@ def test_control_c_ends_everything_at_once(to_group, where):
     assert "runpy" not in complaints, "a worker, which Python runs as a module, has complained too"
 
 
-def test_a_worker_is_deaf_to_control_c_from_its_first_moment_on():
-    # Else each that is still importing prints a traceback: a mask that it inherits protects it there.
-    script = """
-        import signal
-
-        def blocked():
-            return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, set())
-
-        def deaf(item):
-            return blocked() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-        print([result for _, result in in_workers(deaf, range(4), 2)])
-        print(blocked() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler)
-        """
-    assert output(script) == ["[True, True, True, True]", "False"]
-
-
 def test_workers_do_not_outlive_a_killed_main_process():
     process = started("list(in_workers(work, range(8), 2))")
     assert process.stdout is not None
@@ -320,25 +224,21 @@ def test_a_script_needs_no_main_guard_and_its_classes_travel(tmp_path):
     assert (done.stdout.splitlines(), done.stderr) == (["once", "True [2, 4]"], "")
 
 
-@pytest.mark.parametrize("without", ["daemonic process", "multiprocessing"])
-def test_where_no_process_can_be_started_the_work_is_done_here(without):
-    script = f"""
+def test_a_process_that_may_start_none_does_the_work_itself():
+    script = """
         import multiprocessing
 
         def pid(item):
             return os.getpid()
 
         def call():
-            print({{pid for _, pid in in_workers(pid, range(4), 2)}} == {{os.getpid()}}, flush=True)
+            print({pid for _, pid in in_workers(pid, range(4), 2)} == {os.getpid()}, flush=True)
 
-        if {without == "multiprocessing"}:
-            call()
-        else:
-            process = multiprocessing.get_context("fork").Process(target=call, daemon=True)
-            process.start()
-            process.join()
+        process = multiprocessing.get_context("fork").Process(target=call, daemon=True)
+        process.start()
+        process.join()
         """
-    assert output(script, **({"JOBLIB_MULTIPROCESSING": "0"} if without == "multiprocessing" else {})) == ["True"]
+    assert output(script) == ["True"]
 
 
 def test_what_a_launcher_set_is_not_for_workers():
@@ -353,20 +253,6 @@ def test_what_a_launcher_set_is_not_for_workers():
     launcher = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "PMI_SIZE")
     launched = dict.fromkeys((*launcher, "OMPI_COMM_WORLD_SIZE", "TORCHELASTIC_RUN_ID"), "1")
     assert output(script.replace("sys.argv[1]", repr(" ".join(launched))), **launched) == ["[[], []] True"]
-
-
-@pytest.fixture
-def one_core() -> Iterator[None]:
-    if not hasattr(os, "sched_setaffinity"):
-        pytest.skip("this system has no affinity")
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(allowed)})
-    yield
-    os.sched_setaffinity(0, allowed)
-
-
-def test_cores_are_those_that_this_process_may_use(one_core):
-    assert cores() == 1
 
 
 def test_processes_of_a_launcher_share_the_cores_out(monkeypatch):

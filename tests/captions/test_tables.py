@@ -11,8 +11,7 @@ FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
 
 
 @pytest.mark.usefixtures("no_warnings")
-@pytest.mark.parametrize("of_people", FORMATS)
-@pytest.mark.parametrize("of_predictions", FORMATS)
+@pytest.mark.parametrize(("of_predictions", "of_people"), list(zip(FORMATS, FORMATS[1:] + FORMATS[:1], strict=True)))
 def test_formats_give_the_same_captions_in_the_order_of_predictions(
     tmp_path, of_predictions, of_people, write, prediction_records, people_records
 ):
@@ -74,20 +73,16 @@ HEAD = "image_id,caption,attribute\n"
         ("a.csv", b"\n\n", "has only blank lines"),
         ("a.csv", HEAD, "has no rows"),
         ("a.csv", HEAD + "1,a,m\n2,a man, sitting,m\n", "has 3 columns, but line 3 has 4: "),
-        ("a.csv", HEAD + "1,a,m\n2\n", "has 3 columns, but line 3 has 1: "),
         ("a.csv", HEAD + '1,"a,m\n2,b,f\n', "is broken at line 3 ("),
         ("a.csv", HEAD + '1,"a" b,m\n', "is broken at line 2 ("),
         ("a.csv", (HEAD + "1,café,m\n").encode("latin-1"), "is not UTF-8 text at byte 32: save it as UTF-8"),
-        ("a.json", b"", "is an empty file"),
         ("a.json", '[{"image_id": 1,\n "caption" "a"}]', "is broken JSON at line 2, column 12 ("),
         ("a.json", '{"images": []}', "holds neither an array of records nor COCO captions"),
-        ("a.json", "3", "holds neither an array of records nor COCO captions"),
         ("a.json", '[{"image_id": 1}, "a"]', "has str instead of a record at position 1: "),
         ("a.json", "[]", "holds no rows"),
         ("a.json", b"\xff\xfe", "is not UTF-8 text at byte 0: "),
         ("a.jsonl", '{"image_id": 1}\n\n{"image_id": 2', "is broken JSON at line 3, column "),
         ("a.jsonl", '{"image_id": 1}\n[2]', "has list instead of a record at line 2: "),
-        ("a.jsonl", "\n", "holds no rows"),
         ("a.parquet", b"PAR1 and no more", "cannot be read ("),
         ("a.txt", "a man", "has the unknown extension '.txt': give one of .csv, .tsv, .json, .jsonl, .parquet"),
         ("a" * 300 + ".csv", None, "cannot be read ("),

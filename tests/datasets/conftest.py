@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import importlib.util
 import json
 import pickle
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+
+from captionbias.datasets import build
 
 SCRIPTS = Path(__file__).parents[2] / "datasets_scripts"
 HEIGHT, WIDTH = 20, 30
@@ -52,7 +50,7 @@ id,bb_gender,bb_skin,skin,ratio,split
 _PEOPLE = "id,bb_gender,bb_skin\n106,Female,Dark\n101,Male,Light\n12345,Male,Light\n102,,Unsure\n"
 
 
-def coco() -> dict[str, Any]:
+def coco():
     """The files of a COCO folder, by path."""
     captions = {
         "info": {"year": 2014, "nested": {"annotations": [1]}},
@@ -90,7 +88,7 @@ def coco() -> dict[str, Any]:
     return copy.deepcopy(files)
 
 
-def lic() -> dict[str, Any]:
+def lic():
     """The files of a folder of the LIC study, by path: folders as in its archive."""
     people = [
         {"img_id": 9, "caption_list": ["a man", " ", "a guy"], "bb_gender": "Male", "bb_skin": "Light"},
@@ -101,7 +99,7 @@ def lic() -> dict[str, Any]:
     tasks = (["umbrella", "person", "dog", "dog"], ["cat"], [], [])
     shown = [{**entry, "rmdup_object_list": names} for entry, names in zip(people, tasks, strict=True)]
 
-    def said(*captions: str) -> list[dict[str, Any]]:
+    def said(*captions):
         return [{"img_id": image, "pred": words} for image, words in zip((7, 5, 9), captions, strict=False)]
 
     return copy.deepcopy(
@@ -115,7 +113,7 @@ def lic() -> dict[str, Any]:
     )
 
 
-def artemis() -> dict[str, str]:
+def artemis():
     """The files of an ArtEmis folder, by path."""
     one = """\
 art_style,painting,emotion,utterance,repetition
@@ -135,7 +133,7 @@ awe,zebra_1,Cubism,
     return {"artemis_dataset_release_v0.csv": one, "b.csv": two}
 
 
-def verbs(count: int = 45) -> dict[str, Any]:
+def verbs(count=45):
     """A captions file with `count` captions, each of another image, for each task, gender and verb."""
     told = {
         "bed": ("lies on the bed", "is sitting on the bed"),
@@ -159,7 +157,7 @@ def verbs(count: int = 45) -> dict[str, Any]:
 ALL = {"coco_caption_bias": coco, "lic_captions": lic, "artemis_emotions": artemis, "controlled_verbs": verbs}
 
 
-def write(folder: Path, files: Mapping[str, Any], protocol: int = 4) -> Path:
+def write(folder, files):
     """The folder with these files: text and bytes as they are, other things as JSON or, in .pkl, pickled."""
     for place, content in files.items():
         path = folder / place
@@ -169,13 +167,13 @@ def write(folder: Path, files: Mapping[str, Any], protocol: int = 4) -> Path:
         elif isinstance(content, bytes):
             path.write_bytes(content)
         elif path.suffix == ".pkl":
-            path.write_bytes(pickle.dumps(content, protocol))
+            path.write_bytes(pickle.dumps(content))
         else:
             path.write_text(json.dumps(content), encoding="utf-8")
     return folder
 
 
-def state(folder: Path) -> dict[str, str]:
+def state(folder):
     """All that is in a folder, hidden or not: a name for the content of each file, "" for folders."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
@@ -183,25 +181,19 @@ def state(folder: Path) -> dict[str, str]:
     }
 
 
-def builder_class(name: str) -> Any:
-    """The builder class of a script, imported from the script's file."""
-    spec = importlib.util.spec_from_file_location(f"scripts.{name}", SCRIPTS / name / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return getattr(module, "".join(map(str.capitalize, name.split("_"))))
+def builder_class(name):
+    """The builder class of a script."""
+    return build._builder(name)
 
 
-def records_of(cls: Any, folder: Path, configuration: str) -> list[dict[str, Any]]:
+def records_of(cls, folder, configuration):
     """The rows that a source reads, as the dataset has them."""
     source = cls(folder)
     return pa.Table.from_pylist(list(source.rows(configuration)), source.schema(configuration)).to_pylist()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """The folder of the original files, with a neighbour for what is built."""
     path = tmp_path / "original"
     path.mkdir()

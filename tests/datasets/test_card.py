@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
 from captionbias.datasets import build_dataset
-from captionbias.datasets.card import CONTENTS, mark, reasons
+from captionbias.datasets.card import CONTENTS, mark
 from tests.datasets.conftest import ALL, SCRIPTS, artemis, coco, lic, write
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_template_has_one_place_for_the_contents(name: str) -> None:
+def test_every_template_has_one_place_for_the_contents(name):
     template = (SCRIPTS / name / "README.md").read_text(encoding="utf-8")
     assert template.count(CONTENTS) == 1
     assert not {"configs", "dataset_info"} & set(DatasetCard(template).data.to_dict())
 
 
-def test_the_card_has_configurations_sizes_and_what_was_left_out(folder: Path, tmp_path: Path) -> None:
+def test_the_card_has_configurations_sizes_and_what_was_left_out(folder, tmp_path):
     built = build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
     card = (built.folder / "README.md").read_text(encoding="utf-8")
     front = yaml.safe_load(card.split("---\n")[1])
@@ -46,7 +44,7 @@ def test_the_card_has_configurations_sizes_and_what_was_left_out(folder: Path, t
     assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in benchmark["tasks"]}
 
 
-def test_captioners_are_counted_where_there_are_any(folder: Path, tmp_path: Path) -> None:
+def test_captioners_are_counted_where_there_are_any(folder, tmp_path):
     built = build_dataset("lic_captions", write(folder, lic()), tmp_path / "to")
     card = (built.folder / "README.md").read_text(encoding="utf-8")
     assert "| `nic` | 3 | 1 |" in card
@@ -54,8 +52,3 @@ def test_captioners_are_counted_where_there_are_any(folder: Path, tmp_path: Path
     built = build_dataset("artemis_emotions", write(folder, artemis()), tmp_path / "other")
     assert "| captioner |" not in (built.folder / "README.md").read_text(encoding="utf-8")
     assert not (built.folder / "eval.yaml").exists()
-
-
-def test_reasons_of_the_same_count_have_one_order() -> None:
-    assert reasons({"b": 2, "a": 2, "c": 3000}) == reasons({"a": 2, "c": 3000, "b": 2}) == "3,000 c, 2 b, 2 a"
-    assert reasons({}) == reasons({"a": 0}) == "none"

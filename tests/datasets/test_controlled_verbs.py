@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,26 +12,24 @@ from captionbias.datasets.controlled_verbs import COUNTS, FORMS, SUBSETS, Contro
 from captionbias.metrics import dbac
 from tests.datasets.conftest import records_of, verbs, write
 
-Cells = dict[str, dict[tuple[str, str, str], list[int]]]
-
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+def tables(tmp_path_factory):
     folder = write(tmp_path_factory.mktemp("verbs"), verbs(60))
     source = ControlledVerbs(folder)
     return {name: list(source.rows(name)) for name in COUNTS}
 
 
 @pytest.fixture(scope="module")
-def cells(tables: dict[str, list[dict[str, Any]]]) -> Cells:
-    found: Cells = {name: {} for name in tables}
+def cells(tables):
+    found = {name: {} for name in tables}
     for name, rows in tables.items():
         for row in rows:
             found[name].setdefault((row["tasks"][0], row["attribute"], row["verb"]), []).append(row["caption_id"])
     return found
 
 
-def test_the_counts_are_those_of_the_paper(cells: Cells) -> None:
+def test_the_counts_are_those_of_the_paper(cells):
     expected = {"C1": (30, 20), "C2": (35, 15), "C3": (40, 10), "C4": (45, 5)}
     for name, (many, few) in expected.items():
         for task, (of_men, of_women) in SUBSETS.items():
@@ -44,7 +40,7 @@ def test_the_counts_are_those_of_the_paper(cells: Cells) -> None:
         assert sum(map(len, cells[name].values())) == 300
 
 
-def test_the_verbs_drawn_first_are_drawn_again(cells: Cells) -> None:
+def test_the_verbs_drawn_first_are_drawn_again(cells):
     """More of the leading verb are added to those of the milder subset, and some of the other are dropped."""
     for milder, stronger in (("C1", "C2"), ("C2", "C3"), ("C3", "C4")):
         for cell, drawn in cells[milder].items():
@@ -53,9 +49,7 @@ def test_the_verbs_drawn_first_are_drawn_again(cells: Cells) -> None:
             assert drawn[:shorter] == other[:shorter]
 
 
-def test_captions_say_what_their_row_says_and_each_is_of_another_image(
-    tables: dict[str, list[dict[str, Any]]],
-) -> None:
+def test_captions_say_what_their_row_says_and_each_is_of_another_image(tables):
     said = {"male": "A man ", "female": "A woman "}
     stems = dict(zip(FORMS, ("lies", "sitting", "throws", "plays", "holds", "walks"), strict=True))
     for rows in tables.values():
@@ -67,7 +61,7 @@ def test_captions_say_what_their_row_says_and_each_is_of_another_image(
             assert row["tasks"][0] in caption
 
 
-def test_what_is_drawn_depends_on_ids_alone(tables: dict[str, list[dict[str, Any]]], tmp_path: Path) -> None:
+def test_what_is_drawn_depends_on_ids_alone(tables, tmp_path):
     files = verbs(60)
     [content] = files.values()
     for records in content.values():
@@ -75,7 +69,7 @@ def test_what_is_drawn_depends_on_ids_alone(tables: dict[str, list[dict[str, Any
     assert records_of(ControlledVerbs, write(tmp_path, files), "C2") == tables["C2"]
 
 
-def test_train_and_val_are_read_together(tmp_path: Path) -> None:
+def test_train_and_val_are_read_together(tmp_path):
     files = verbs(45)
     [content] = files.values()
     half = {
@@ -92,29 +86,26 @@ def test_train_and_val_are_read_together(tmp_path: Path) -> None:
         records_of(ControlledVerbs, one, "C4")
 
 
-def test_too_few_captions_are_counted(tmp_path: Path) -> None:
+def test_too_few_captions_are_counted(tmp_path):
     write(tmp_path, verbs(44))
     assert len(records_of(ControlledVerbs, tmp_path, "C3")) == 300
     with pytest.raises(ValueError, match=r"44 captions name bed, one of lay, .* and a male person, and 45 are needed"):
         records_of(ControlledVerbs, tmp_path, "C4")
 
 
-def test_no_files_and_no_captions(tmp_path: Path) -> None:
+def test_no_files(tmp_path):
     with pytest.raises(ValueError, match=r"has neither captions_train2014\.json nor captions_val2014\.json"):
         ControlledVerbs(tmp_path)
-    write(tmp_path, {"captions_val2014.json": {"images": [{"id": 1, "file_name": "a"}], "annotations": []}})
-    with pytest.raises(ValueError, match="0 captions name bed"):
-        records_of(ControlledVerbs, tmp_path, "C1")
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # one caption an image
-def test_dbac_finds_the_human_bias_rise(tables: dict[str, list[dict[str, Any]]]) -> None:
+def test_dbac_finds_the_human_bias_rise(tables):
     """In what the verb tells of the gender; that each verb belongs to one task is the same in all four."""
     omegas = []
     for rows in tables.values():
         references, attributes, tasks = ([row[key] for row in rows] for key in ("references", "attribute", "tasks"))
-        given = {"references": references, "attributes": attributes, "tasks": tasks}
-        result = dbac(**given, preset="fast", trials=3, bootstrap=0)
+        people = {"references": references, "attributes": attributes, "tasks": tasks}
+        result = dbac(**people, preset="fast", trials=3, bootstrap=0)
         omegas.append([result["omega_h_a_to_t"], result["omega_h_t_to_a"]])
     a_to_t, t_to_a = np.transpose(omegas)
     assert (np.diff(a_to_t) > 0.02).all()

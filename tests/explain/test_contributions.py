@@ -38,12 +38,6 @@ class Looks(Gru):
         return super().forward(tokens, lengths) + tokens.float().mean(1, keepdim=True)
 
 
-class Twice(Gru):
-    def __init__(self, words, outputs):
-        super().__init__(words, outputs)
-        self.more = nn.Embedding(words, 8)
-
-
 class Turned(Gru):
     """Looks words up in another order than theirs."""
 
@@ -165,11 +159,6 @@ def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
     assert many.largest_delta < one.largest_delta
 
 
-def test_values_add_up_whatever_the_precision_of_the_training(fitted):
-    attacker = fitted("lstm-dbac", precision="bf16")
-    assert contributions(attacker, attacker.trial.test).largest_delta < 0.05
-
-
 def test_some_outputs_have_the_values_that_they_have_among_all(fitted):
     for encoder, within in (("bow", 0), ("dense", 0.03)):  # fewer outputs, fewer steps
         attacker = fitted(encoder, "tasks", 3)
@@ -185,7 +174,6 @@ def test_some_outputs_have_the_values_that_they_have_among_all(fitted):
     ("module", "reason"),
     [
         (Looks, "its answers depend on words in another way as well"),
-        (Twice, "it has 2"),
         (Bag, "it has 0"),
         (Turned, "it cannot read given embeddings|depend on words in another way"),
     ],
@@ -194,11 +182,4 @@ def test_a_network_that_reads_words_otherwise_is_refused_but_scored(fitted, modu
     attacker = fitted(module)
     assert np.isfinite(attacker.scores(attacker.trial.test).log_probability).all()
     with pytest.raises(ValueError, match=rf"encoder {module.__name__} cannot be explained \(({reason}).*one torch\.nn"):
-        contributions(attacker, attacker.trial.test)
-
-
-def test_without_captum_networks_say_how_to_get_it(fitted, monkeypatch):
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    attacker = fitted("dense")
-    with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
         contributions(attacker, attacker.trial.test)

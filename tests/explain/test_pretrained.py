@@ -11,7 +11,6 @@ from captionbias.attackers import recipes
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.neural import frozen
 from captionbias.attackers.registry import find_attacker
-from captionbias.explain.attributions import attribute_captions
 from captionbias.explain.contributions import TOLERANCE, contributions
 from captionbias.text import tokenize
 from captionbias.text.tokens import UNKNOWN, Tokens
@@ -19,7 +18,7 @@ from captionbias.text.tokens import UNKNOWN, Tokens
 pytest.importorskip("sentence_transformers")
 torch = pytest.importorskip("torch")
 
-N, TESTED = 120, 9
+N, TESTED = 120, 6
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,7 @@ def made() -> Trial:
     numbers = {word: number for number, word in enumerate(words)}
     ids = np.array([numbers[word] for caption in captions for word in caption], np.int32)
     offsets = np.concatenate(([0], np.cumsum([len(caption) for caption in captions])))
-    examples = Examples(Tokens(ids, offsets, tuple(words)), targets, 2, "<gender>")
+    examples = Examples(Tokens(ids, offsets, tuple(words)), targets, 2, ("<gender>",))
     return Trial("masked", examples, np.arange(N - TESTED), np.arange(N - TESTED, N), 1)
 
 
@@ -111,11 +110,11 @@ def test_values_of_words_are_the_integral_over_their_pieces(minilm, attacker, fo
     start = end.clone()
     start[1:-1] = table.weight[tokenizer.mask_token_id]
     total = torch.zeros_like(end)
-    for part in torch.linspace(0, 1, 129)[:-1].add(1 / 256).split(32):
+    for part in torch.linspace(0, 1, 65)[:-1].add(1 / 128).split(32):
         points = torch.lerp(start, end, part[:, None, None]).requires_grad_()
         states = model(inputs_embeds=points).last_hidden_state
         features = torch.nn.functional.normalize(states.mean(1), dim=1)
-        total += torch.autograd.grad(attacker.network.head(features[None]).sum(), points)[0].sum(0) / 128
+        total += torch.autograd.grad(attacker.network.head(features[None]).sum(), points)[0].sum(0) / 64
     by_piece = (total * (end - start)).sum(1).numpy()
     expected = np.bincount([word for word in own if word is not None], by_piece[1:-1])
     here = found.values[tokens.offsets[row] : tokens.offsets[row + 1], 0]
@@ -131,14 +130,6 @@ def test_masked_words_say_nothing(attacker, found):
     assert (np.abs(found.values[~masked]) > 0).mean() > 0.9
 
 
-def test_the_values_of_a_caption_do_not_depend_on_the_captions_beside_it(attacker, found):
-    rows, tokens = attacker.trial.test, attacker.trial.examples.tokens
-    for place in (0, TESTED - 1):
-        alone = contributions(attacker, rows[place : place + 1]).values
-        start = int(tokens.select(rows[:place]).offsets[-1])
-        np.testing.assert_allclose(found.values[start : start + len(alone)], alone, atol=1e-4)
-
-
 def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
     trial = made()
     long = tokenize(["by the road " * 100 + "handbag", *["by the road"] * (N - 1)])
@@ -147,18 +138,6 @@ def test_words_beyond_what_the_encoder_reads_say_nothing(minilm):
     word = cut.word_of_piece(np.array([0]))
     assert word.max() == 253
     assert word[0, [0, -1]].tolist() == [-1, -1]
-
-
-def test_the_word_that_gives_a_task_away_is_on_top_under_a_bert_head_too(minilm):
-    random = np.random.default_rng(2)
-    fillers = [" ".join(random.choice(["by", "the", "road", "red"], size=2)) for _ in range(50)]
-    captions = [f"a person {('cooking', 'surfing')[row % 2]} {filler}" for row, filler in enumerate(fillers)]
-    given = {"direction": "t_to_a", "tasks": [["oven"], ["surfboard"]] * 25, "classes": ["surfboard"]}
-    head = {"encoder": "bert-frozen", "model": minilm, "precision": "fp32"}
-    found = attribute_captions(captions, ["female", "male"] * 25, **given, **head)
-    assert found.by_word(least=2)["surfboard"][0]["word"] == "surfing"
-    assert found.largest_delta < 0.2
-    assert "|method:integrated_gradients,mask,0.01|" in found.signature
 
 
 def test_an_encoder_that_answers_otherwise_to_embeddings_is_refused(attacker, monkeypatch):

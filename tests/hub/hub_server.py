@@ -21,7 +21,6 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import pytest
-import yaml
 
 import captionbias
 
@@ -192,10 +191,7 @@ def create(hub: Hub, request: Request) -> Answer:
 
 
 def validate(hub: Hub, request: Request) -> Answer:
-    sent = json.loads(request.body)
-    card = yaml.safe_load(sent["content"].split("---")[1])
-    errors = [{"message": f'"{name}" is not allowed'} for name in card if name == "wrong"]
-    return _json({"errors": errors, "warnings": []}, status=400 if errors else 200)
+    return _json({"errors": [], "warnings": []})
 
 
 def preupload(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> Answer:

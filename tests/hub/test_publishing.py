@@ -8,70 +8,14 @@ import subprocess
 import sys
 from hashlib import sha256
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import HfApi
 
-from captionbias.hub.modules import metric_folders
 from captionbias.hub.publishing import publish_dataset, publish_metric, publish_space
-from captionbias.metrics.catalogue import METRICS
-from tests.hub.hub_server import TOKEN, RefusedError, connect, environment, running
+from tests.hub.conftest import CARD, SPACE, table, write
+from tests.hub.hub_server import TOKEN, RefusedError, environment
 
 SECRET = "hf_" + "aB3" * 12
-CARD = """---
-configs:
-- config_name: coco
-  data_files:
-  - split: test
-    path: coco/test-*.parquet
-- config_name: flickr
-  data_files: flickr/test.parquet
----
-# Captions
-"""
-SPACE = "---\ntitle: Bias\nsdk: gradio\nsdk_version: 6.31.0\napp_file: app.py\n---\n# Bias\n"
-
-
-@pytest.fixture
-def hub(monkeypatch, tmp_path):
-    """An empty Hub, to which huggingface_hub talks in this process with a token that may write as alice."""
-    with running() as hub:
-        connect(hub, monkeypatch, tmp_path)
-        yield hub
-
-
-def write(folder, files):
-    """Put these files there, and take away those whose content is None."""
-    for path, content in files.items():
-        if content is None:
-            (folder / path).unlink()
-        else:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return folder
-
-
-def table(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"caption": [f"caption {row}" for row in range(rows)]}), path)
-    return path
-
-
-@pytest.fixture
-def space(tmp_path):
-    app = "import gradio\n\nprint('ü')\n"
-    return write(
-        tmp_path / "space", {"README.md": SPACE, "app.py": app, "requirements.txt": "gradio\n", "a/b.txt": "b"}
-    )
-
-
-@pytest.fixture
-def dataset(tmp_path):
-    folder = write(tmp_path / "dataset", {"README.md": CARD})
-    for path, rows in (("coco/test-0.parquet", 30), ("coco/test-1.parquet", 20), ("flickr/test.parquet", 10)):
-        table(folder / path, rows)
-    return folder
 
 
 def contents(folder):
@@ -103,16 +47,6 @@ def test_a_dataset_arrives_whole_with_its_tables_in_large_file_storage(hub, data
     tables = {path: data for path, data in contents(dataset).items() if path.endswith(".parquet")}
     assert set(hub.large) == {sha256(data).hexdigest() for data in tables.values()}
     assert len(hub.commits_sent()) == 1
-
-
-def test_all_metrics_become_spaces_when_none_is_named(hub):
-    published = publish_metric(None, "lab")
-    assert sorted(done.repo for done in published) == sorted(f"lab/{name}" for name in METRICS)
-    for folder in metric_folders():
-        assert on_hub(hub, "spaces", f"lab/{folder.name}") == {
-            path: data for path, data in contents(folder).items() if "__pycache__" not in path
-        }
-    assert len(hub.commits_sent()) == len(published)
 
 
 EVALUATE = """
@@ -178,7 +112,7 @@ def test_rows_of_earlier_builds_go_in_the_same_commit_and_nothing_else_does(hub,
     assert on_hub(hub, "datasets", "alice/captions") == contents(dataset) | theirs
 
 
-@pytest.mark.parametrize("broken", [b"---\na: [\n---\n", b"no front matter", b"---\nconfigs: 3\n---\n", b"\xff\xfe"])
+@pytest.mark.parametrize("broken", [b"---\na: [\n---\n", b"no front matter", b"---\nconfigs: 3\n---\n"])
 def test_a_broken_card_on_the_hub_is_replaced(hub, dataset, broken):
     hub.add("datasets", "alice/captions", {"README.md": broken, "old.parquet": b"o"})
     publish_dataset(dataset, "alice/captions")
@@ -205,16 +139,13 @@ def test_a_pull_request_to_a_missing_repository_creates_it_first(hub, space):
     assert "app.py" in hub.repos["spaces", "alice/bias"].pulls[0].files
 
 
-@pytest.mark.parametrize("private", [True, None, False])
-def test_a_new_repository_is_as_private_as_requested(hub, space, private):
-    publish_space(space, "alice/bias", private=private)
-    assert hub.repos["spaces", "alice/bias"].private is bool(private)
-
-
-def test_private_is_refused_when_the_repository_is_public(hub, space):
-    hub.add("spaces", "alice/bias", {})
-    refused(space, "private is True, but it is public", private=True)
-    assert hub.commits_sent() == []
+def test_a_new_repository_is_as_private_as_requested_and_one_that_exists_stays(hub, space):
+    for private in (True, None):
+        publish_space(space, f"alice/{private}", private=private)
+        assert hub.repos["spaces", f"alice/{private}"].private is bool(private)
+    before = len(hub.commits_sent())
+    refused(space, "private is True, but it is public", repo="alice/None", private=True)
+    assert len(hub.commits_sent()) == before
 
 
 # Dry runs
@@ -234,26 +165,12 @@ def test_a_dry_run_lists_the_files_without_a_request_or_a_token(hub, space, data
 # What is refused before the first request
 
 
-@pytest.mark.parametrize(
-    "repo",
-    [
-        *("bias", "", "/", "alice/", "/bias", "alice/bias/x", "../bias", "alice/..", "alice/../x", "alice/.", "a b/c"),
-        *("alice/bias.git", "alice/b--s", "alice\\bias", "alice/bias\n", "alice/bías", "alice/-b", "https://x/alice/b"),
-        "alice/" + "x" * 97,
-    ],
-)
-def test_a_name_that_is_not_a_repository_is_refused(hub, space, repo):
-    with pytest.raises(ValueError, match="write OWNER/NAME"):
-        publish_space(space, repo)
-    with pytest.raises(ValueError, match="write OWNER/NAME"):
-        publish_metric(["lic"], f"{repo}/x")
-    assert hub.requests == []
-
-
-@pytest.mark.parametrize("name", ["no_such", "../lic", "lic/", "", "."])
-def test_a_name_that_is_not_a_metric_is_refused_before_the_others_are_sent(hub, name):
-    with pytest.raises(ValueError, match=r"names\[1\] is .*, not a metric: choose from .*lic"):
-        publish_metric(["lic", name], "alice")
+def test_a_bad_name_is_refused_before_anything_is_sent(hub, space):
+    for publish, arguments in ((publish_space, (space, "alice")), (publish_metric, (["lic"], "alice/bias"))):
+        with pytest.raises(ValueError, match="write OWNER/NAME"):
+            publish(*arguments)
+    with pytest.raises(ValueError, match=r"names\[1\] is '../lic', not a metric: choose from .*lic"):
+        publish_metric(["lic", "../lic"], "alice")
     assert hub.requests == []
 
 
@@ -267,13 +184,9 @@ def test_a_name_that_is_not_a_metric_is_refused_before_the_others_are_sent(hub, 
         ({"README.md": SPACE.replace("app_file: app.py\n", "")}, "app_file None"),
         ({"app.py": None}, "app_file 'app.py', which is not one of the files to send"),
         ({"README.md": SPACE.replace("app.py", ".app.py"), ".app.py": "1"}, r"app_file '\.app\.py'"),
-        ({"README.md": SPACE.replace("app.py", "[app.py]")}, "app_file"),
-        ({"README.md": "---\na: [\n---\n"}, "the front matter is not a YAML mapping"),
         ({"README.md": "---\n- a\n---\n"}, "the front matter is not a YAML mapping"),
         ({"README.md": b"\xff\xfe\x00"}, "the front matter is not a YAML mapping"),
-        # Secrets, and what a reader of the file list could not make out.
         *(({name: "x"}, f"{name} is named like a file of secrets") for name in ("hf_token.txt", "a/TOKEN", "a/b.pem")),
-        *(({name: "x"}, "rename it") for name in ("a\nb.txt", "a\\b.txt", "a\x1b[31m.txt", os.fsdecode(b"\xff.txt"))),
         ({"a/settings.py": f"KEY = '{SECRET}'\n"}, r"a/settings\.py holds what looks like an access token"),
     ],
 )
@@ -281,7 +194,6 @@ def test_a_folder_that_cannot_be_a_space_is_refused(hub, space, change, fault):
     write(space, change)
     with pytest.raises(ValueError, match=fault) as caught:
         publish_space(space, "alice/bias", dry_run=True)
-    assert str(caught.value).isprintable()
     assert SECRET not in str(caught.value)
 
 
@@ -289,18 +201,12 @@ def test_a_folder_that_cannot_be_a_space_is_refused(hub, space, change, fault):
     ("change", "fault"),
     [
         ({"README.md": None}, "there is no README.md with configs"),
-        ({"README.md": "# no front matter"}, "there is no README.md with configs"),
         ({"README.md": "---\nconfigs:\n- config_name: a\n---\n"}, "config a has no data_files; no config reads coco"),
         ({"README.md": "---\nconfigs: [coco]\n---\n"}, "datasets cannot read its configs"),
         ({"README.md": CARD.replace("flickr/test.parquet", "")}, "config flickr has no data_files; no config reads fl"),
-        ({"flickr/test.parquet": None}, r"flickr/test\.parquet in data_files is no Parquet file here"),
-        ({"README.md": CARD.replace("coco/test-*", "../*")}, r"\.\./\*\.parquet in data_files"),
+        ({"flickr/test.parquet": None}, r"flickr/test\.parquet in data_files is not a Parquet file here"),
         ({"README.md": CARD.replace("coco/test-*", "coco/test-0")}, "no config reads coco/test-1.parquet"),
         ({"left/over.parquet": b"PAR1"}, "no config reads left/over.parquet"),
-        (
-            {"coco/test-0.parquet": b"", "coco/test-1.parquet": b"PAR1 no footer PAR1"},
-            "0.parquet cannot be .*1.parquet",
-        ),
     ],
 )
 def test_a_folder_that_cannot_be_a_dataset_is_refused(hub, dataset, change, fault):
@@ -314,23 +220,8 @@ def test_a_table_cut_short_or_without_rows_is_refused(hub, dataset):
     file = dataset / "coco/test-0.parquet"
     file.write_bytes(file.read_bytes()[:-20])
     table(dataset / "flickr/test.parquet", 0)
-    with pytest.raises(ValueError, match=r"test-0.parquet cannot be read as Parquet; flickr/test.parquet has no rows"):
+    with pytest.raises(ValueError, match=r"test-0.parquet has no rows or is damaged; flickr/test.parquet has no rows"):
         publish_dataset(dataset, "alice/captions")
-
-
-@pytest.mark.parametrize(
-    "data_files",
-    ["'**/*.parquet'", "[coco/*.parquet, flickr/test.parquet]", "[{split: a, path: [coco/*, flickr/*]}]", "'**'"],
-)
-def test_a_card_may_write_its_data_files_in_each_of_the_usual_ways(hub, dataset, data_files):
-    write(dataset, {"README.md": f"---\nconfigs:\n- config_name: all\n  data_files: {data_files}\n---\n"})
-    assert publish_dataset(dataset, "alice/captions", dry_run=True).files.keys() == contents(dataset).keys()
-
-
-@pytest.mark.parametrize("folder", ["nowhere", "space/app.py"])
-def test_what_is_not_a_folder_is_refused(hub, space, tmp_path, folder):
-    with pytest.raises(ValueError, match="which is not a folder"):
-        publish_space(tmp_path / folder, "alice/bias")
 
 
 def test_hidden_files_and_what_python_leaves_are_never_sent(hub, space, tmp_path):
@@ -346,11 +237,9 @@ def test_hidden_files_and_what_python_leaves_are_never_sent(hub, space, tmp_path
     assert not [request.path for request in hub.requests if SECRET.encode() in request.body]
 
 
-@pytest.mark.parametrize(
-    "target", ["/etc/hostname", "../outside.txt", "../outside", "nowhere", ".env", "a", "app.py/x", "link.txt", None]
-)
+@pytest.mark.parametrize("target", ["/etc/hostname", "../outside", "nowhere", ".env", "a", "link.txt", None])
 def test_a_link_to_anything_that_would_not_be_sent_itself_is_refused(hub, space, tmp_path, target):
-    write(tmp_path, {"outside.txt": "secret", "outside/x.txt": "secret"})
+    write(tmp_path, {"outside/x.txt": "secret"})
     write(space, {".env": "secret"})
     if target:
         (space / "link.txt").symlink_to(target)
@@ -360,15 +249,10 @@ def test_a_link_to_anything_that_would_not_be_sent_itself_is_refused(hub, space,
         publish_space(space, "alice/bias", dry_run=True)
 
 
-@pytest.mark.parametrize("token", ["hf_wr ong", "hf_wrong\nX-Other: 1", "hf_wröng"])
-def test_a_token_that_no_header_can_hold_is_not_repeated(hub, space, token):
+def test_without_a_valid_token_or_with_an_empty_message_nothing_is_requested(hub, space, monkeypatch):
     with pytest.raises(ValueError, match="token has spaces or characters") as caught:
-        publish_space(space, "alice/bias", token=token)
-    assert "wr" not in str(caught.value)
-    assert hub.requests == []
-
-
-def test_without_a_token_or_with_an_empty_message_nothing_is_requested(hub, space, monkeypatch):
+        publish_space(space, "alice/bias", token="hf_wrong\nX-Other: 1")
+    assert "wrong" not in str(caught.value)
     with pytest.raises(ValueError, match="message is empty"):
         publish_space(space, "alice/bias", message="  \n")
     monkeypatch.delenv("HF_TOKEN")
@@ -400,13 +284,12 @@ def test_a_token_that_may_not_write_there_is_refused(hub, space):
     assert on_hub(hub, "spaces", "stranger/bias") == {}
 
 
-@pytest.mark.parametrize("moment", [("GET", "/api/spaces"), ("POST", "/api/repos/create"), ("POST", "/commit/")])
 @pytest.mark.parametrize(
-    ("fault", "text"),
+    ("moment", "fault", "text"),
     [
-        (RefusedError(500, "oops"), r"the Hub failed \(500\): run again later"),
-        (RefusedError(429, "slow"), "too many requests for now: run again in some minutes"),
-        (RefusedError(400, "bad\nlines"), r"refuses \(400\): "),
+        (("POST", "/commit/"), RefusedError(500, "oops"), r"the Hub failed \(500\): run again later"),
+        (("GET", "/api/spaces"), RefusedError(429, "slow"), "too many requests for now: run again in some minutes"),
+        (("POST", "/api/repos/create"), RefusedError(400, "bad\nlines"), r"refuses \(400\): "),
     ],
 )
 def test_when_the_hub_fails_nothing_is_half_published(hub, space, moment, fault, text):
@@ -418,21 +301,10 @@ def test_when_the_hub_fails_nothing_is_half_published(hub, space, moment, fault,
     assert on_hub(hub, "spaces", "alice/bias") == contents(space)
 
 
-@pytest.mark.parametrize("xet", [False, True])
-def test_an_upload_that_fails_commits_nothing(hub, dataset, monkeypatch, xet):
-    if xet:
-        pytest.importorskip("hf_xet")
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", False)
-        hub.faults["GET", "xet-write-token"] = RefusedError(403, "no")
-    else:
-        hub.faults["PUT", "/storage/"] = RefusedError(403, "expired")
+def test_an_upload_that_fails_commits_nothing(hub, dataset):
+    hub.faults["PUT", "/storage/"] = RefusedError(403, "expired")
     refused(dataset, "403 Forbidden|may not write there", repo="alice/captions", publish=publish_dataset)
     assert hub.commits_sent() == []
-
-
-def test_a_card_that_the_hub_does_not_accept_is_refused_in_its_words(hub, space):
-    write(space, {"README.md": SPACE.replace("title", "wrong")})
-    refused(space, 'Invalid metadata in README.md. - "wrong" is not allowed')
 
 
 def test_a_commit_of_somebody_else_meanwhile_is_not_overwritten(hub, space, monkeypatch):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import pickle
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -30,7 +28,7 @@ SOURCE = str(Path(captionbias.__file__).parents[1])
 posix = pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
 
 
-def key_of(name: object) -> str:
+def key_of(name):
     return sha256(str(name).encode()).hexdigest()
 
 
@@ -38,7 +36,7 @@ KEY, OTHER = key_of("one"), key_of("other")
 ARRAYS = {"score": np.log([0.25, 0.75, 1.0]), "correct": np.array([False, True, True])}
 
 
-def same(found, wanted) -> bool:
+def same(found, wanted):
     """Bit for bit."""
     return found.keys() == {*wanted, "key"} and all(
         (found[name].dtype, found[name].shape, found[name].tobytes()) == (array.dtype, array.shape, array.tobytes())
@@ -46,28 +44,28 @@ def same(found, wanted) -> bool:
     )
 
 
-def has(store: Store, key: str) -> bool:
+def has(store, key):
     """Whether an entry is there and whole."""
     found = store.load("trial", key, dict)
     assert found is None or same(found, ARRAYS)
     return found is not None
 
 
-def names(folder: Path) -> list[str]:
+def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def files(*keys: str) -> list[str]:
+def files(*keys):
     return sorted(f"trial-{key}.npz" for key in keys)
 
 
 @pytest.fixture
-def store(tmp_path) -> Store:
+def store(tmp_path):
     return Store(tmp_path / "store", GIGABYTE)
 
 
 @pytest.fixture
-def written(store) -> Path:
+def written(store):
     """The file of a whole entry."""
     store.save("trial", KEY, ARRAYS)
     return store.folder / f"trial-{KEY}.npz"
@@ -83,7 +81,7 @@ def a_warning_must_be_expected():
 # --- processes of their own ---
 
 PROLOGUE = """
-import os, signal, sys, tempfile, time, warnings
+import os, signal, sys, time, warnings
 import numpy as np
 from pathlib import Path
 from captionbias.io.store import Store
@@ -101,8 +99,8 @@ def start():
     """Starts Python code in a process, which prints that it is ready once everything is imported."""
     started = []
 
-    def begin(code, folder, *keys, prefix=()) -> subprocess.Popen:
-        command = [*prefix, sys.executable, "-c", PROLOGUE + code, str(folder), *keys]
+    def begin(code, folder, *keys):
+        command = [sys.executable, "-c", PROLOGUE + code, str(folder), *keys]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         environment = {**os.environ, "PYTHONPATH": SOURCE}
         started.append(subprocess.Popen(command, **pipes, env=environment, text=True))
@@ -114,7 +112,7 @@ def start():
         process.communicate(timeout=60)
 
 
-def output(process: subprocess.Popen) -> list[str]:
+def output(process):
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     return out.removeprefix("ready\n").splitlines()
@@ -123,10 +121,11 @@ def output(process: subprocess.Popen) -> list[str]:
 # --- entries ---
 
 
-@settings(deadline=None, max_examples=60)
-@given(
-    entry=st.dictionaries(st.text("abc 1.", min_size=1), arrays(scalar_dtypes(), array_shapes(min_side=0)), max_size=3)
-)
+ENTRIES = st.dictionaries(st.text("abc 1.", min_size=1), arrays(scalar_dtypes(), array_shapes(min_side=0)), max_size=3)
+
+
+@settings(deadline=None, max_examples=40)
+@given(entry=ENTRIES)
 def test_arrays_come_back_bit_for_bit(tmp_path_factory, entry):
     store = Store(tmp_path_factory.mktemp("store"), GIGABYTE)
     store.save("trial", KEY, entry)
@@ -150,45 +149,36 @@ def test_the_last_save_counts_and_keys_and_kinds_are_told_apart(store):
     assert store.keys("trial") == [OTHER]
 
 
-def test_nothing_damaged_is_ever_read_as_something_else(store, written):
+def test_nothing_damaged_is_ever_read(store, written):
     whole = written.read_bytes()
-    flipped = [whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :] for at in range(len(whole))]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        refused = []
-        for damaged in [whole[:length] for length in range(0, len(whole), 3)] + flipped:
-            written.write_bytes(damaged)
-            if not has(store, KEY):
-                refused.append(damaged)
-    assert [warning.category for warning in caught] == [CaptionBiasWarning] * len(refused)
-    start = whole.index(ARRAYS["score"].tobytes())
-    assert set(refused) >= set(flipped[start : start + ARRAYS["score"].nbytes])
-    assert sum(len(damaged) < len(whole) for damaged in refused) == len(range(0, len(whole), 3))
+    start, length = whole.index(ARRAYS["score"].tobytes()), ARRAYS["score"].nbytes
+    flipped = [whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :] for at in range(start, start + length)]
+    for damaged in [*(whole[:length] for length in range(0, len(whole), 9)), *flipped]:
+        written.write_bytes(damaged)
+        with pytest.warns(CaptionBiasWarning, match="is damaged"):
+            assert not has(store, KEY)
 
 
 class Bomb:
     """Unpickling this writes a file."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path):
         self.path = path
 
     def __reduce__(self):
         return Path.touch, (self.path,)
 
 
-def foreign_arrays(path: Path, **changed: object) -> None:
+def foreign_arrays(path, **changed):
     with path.open("wb") as file:
         np.savez(file, **{"key": np.array(KEY), **ARRAYS, **changed})
 
 
 FOREIGN = {
-    "nothing": lambda path: path.write_bytes(b""),
-    "text": lambda path: path.write_text("not scores"),
     "a pickle": lambda path: path.write_bytes(pickle.dumps(Bomb(path.with_name("bomb")))),
     "an array": lambda path: np.save(path.open("wb"), ARRAYS["score"]),
     "a pickle in an array": lambda path: foreign_arrays(path, score=np.array([Bomb(path.with_name("bomb"))] * 3)),
     "another key's": lambda path: foreign_arrays(path, key=np.array(OTHER)),
-    "without a key": lambda path: np.savez(path.open("wb"), **ARRAYS),
     "without an array": lambda path: np.savez(path.open("wb"), key=np.array(KEY)),
 }
 
@@ -243,85 +233,34 @@ def test_a_folder_in_an_entry_s_place_is_left_alone(store):
     (store.folder / f"trial-{KEY}.npz").mkdir(parents=True)
     with pytest.warns(CaptionBiasWarning, match=f"trial-{KEY}.npz cannot be used"):
         assert not has(store, KEY)
-    with pytest.warns(CaptionBiasWarning, match="cannot be kept"):
-        store.save("trial", KEY, ARRAYS)
     assert names(store.folder) == files(KEY)
 
 
-# Permissions do not hold root back. A library that is imported on first use might be hidden from the other user.
-NO_ROOT = """
-with tempfile.TemporaryDirectory() as elsewhere, Store(Path(elsewhere), 0).claim("trial", keys[0]):
-    Store(Path(elsewhere), 0).save("trial", keys[0], arrays)
-    Store(Path(elsewhere), 0).load("trial", keys[0], dict)
-if os.geteuid() == 0:
-    os.seteuid(65534)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    assert store.load("trial", keys[0], lambda found: found["correct"]).tolist() == [False, True, True]
-    assert not caught, caught[0].message
-    assert store.load("trial", keys[1], dict) is None
-    with store.claim("trial", keys[2]):
-        store.save("trial", keys[2], arrays)
-    store.trim()
-    assert store.clear() == []
-print(*(warning.message for warning in caught), sep="\\n")
-"""
-
-
-@posix
-def test_a_folder_that_may_only_be_read_serves_its_entries(start):
-    folder = Path(tempfile.mkdtemp())  # not in tmp_path: nobody but its owner may enter that
-    try:
-        for key, mode in ((KEY, 0o444), (OTHER, 0)):
-            Store(folder, GIGABYTE).save("trial", key, ARRAYS)
-            os.utime(folder / f"trial-{key}.npz", (1000, 1000))
-            (folder / f"trial-{key}.npz").chmod(mode)
-        folder.chmod(0o555)
-        unreadable, unkept = output(start(NO_ROOT, folder, KEY, OTHER, key_of("third")))
-        assert f"trial-{OTHER}.npz cannot be used (Permission denied)" in unreadable
-        assert f"cannot be kept in {folder} (Permission denied)" in unkept
-        assert names(folder) == files(KEY, OTHER)
-    finally:
-        folder.chmod(0o755)
-        shutil.rmtree(folder)
-
-
+# The system itself stops the write after 20 kB, as a full disk would.
 FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     for key in keys:
         store.save("trial", key, {"score": np.full(3000, -1.0)})
 print(len(caught), caught[0].message)
-print(*(key for key in keys if store.load("trial", key, dict)))
 """
-# The system itself stops the write after 20 kB, as a full disk would.
-LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
 
 
 @posix
-@pytest.mark.parametrize("disk", [False, True])
-def test_a_full_disk_keeps_what_it_has_and_no_half_a_file(start, tmp_path, disk):
-    keys, prefix = [key_of(number) for number in range(8)], []
-    if disk:
-        mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "none", str(tmp_path)]
-        inside = ["unshare", "--map-root-user", "--mount"]
-        try:
-            subprocess.run([*inside, *mount], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            pytest.skip("no small disk can be mounted here")
-        prefix = [*inside, "sh", "-c", f'{" ".join(mount)} && exec "$@"', "sh"]
-    code = ("" if disk else LIMITED) + FULL + "print(*sorted(path.name for path in folder.iterdir()))"
-    warned, kept, found = output(start(code, tmp_path / "store", *keys, prefix=prefix))
+def test_a_full_disk_keeps_what_it_has_and_no_half_a_file(start, store, written):
+    [warned] = output(start(FULL, store.folder, KEY, OTHER))
     assert warned.startswith("1 finished work cannot be kept in ")
-    assert ("(No space left on device)" if disk else "(File too large)") in warned
-    assert found.split() == files(*kept.split())
-    assert len(kept.split()) in ((2, 3, 4) if disk else (0,))
+    assert "(File too large)" in warned
+    assert names(store.folder) == files(KEY)
+    assert has(store, KEY)
 
 
 def test_a_folder_that_disappears_comes_back_even_while_somebody_waits(store):
     found = []
 
-    def wait() -> None:
+    def wait():
         with store.claim("trial", KEY):  # a warning would be an error
             found.append(has(store, KEY))
             store.save("trial", KEY, ARRAYS)
@@ -331,8 +270,7 @@ def test_a_folder_that_disappears_comes_back_even_while_somebody_waits(store):
         waiting.start()
         time.sleep(0.1)
         assert found == []
-        shutil.rmtree(store.folder, ignore_errors=True)  # who waits may make it again at once
-        assert not has(store, KEY)
+        store.folder.rename(store.folder.with_name("gone"))  # at once, as who waits makes it again
     waiting.join(timeout=PATIENCE)
     assert found == [False]
     assert has(store, KEY)
@@ -397,7 +335,7 @@ def test_the_claim_of_a_killed_process_ends_with_it(start, store):
     holder, claimed = start(HOLD, store.folder, KEY), threading.Event()
     assert (holder.stdout.readline(), holder.stdout.readline()) == ("ready\n", "held\n")
 
-    def wait() -> None:
+    def wait():
         with store.claim("trial", KEY):
             claimed.set()
 
@@ -477,7 +415,7 @@ def test_a_process_killed_while_it_saves_leaves_whole_entries_only(start, store)
 # --- size ---
 
 
-def aged(store: Store, count: int, kind: str = "trial") -> list[str]:
+def aged(store, count, kind="trial"):
     """Keys of entries of one size, the first used longest ago."""
     keys = [key_of(number) for number in range(count)]
     for age, key in enumerate(keys):
@@ -486,8 +424,8 @@ def aged(store: Store, count: int, kind: str = "trial") -> list[str]:
     return keys
 
 
-def kept(store: Store, keys: list[str], kind: str = "trial") -> list[int]:
-    return [number for number, key in enumerate(keys) if (store.folder / f"{kind}-{key}.npz").exists()]
+def kept(store, keys):
+    return [number for number, key in enumerate(keys) if key in store.keys("trial")]
 
 
 def test_the_longest_unused_go_first_and_no_more_than_needed(store):
@@ -531,18 +469,17 @@ def test_a_training_in_progress_counts_towards_no_limit_and_goes_when_it_is_fini
 
 
 def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
-    outside, inside, part = tmp_path / "outside", store.folder / "mine", f".captionbias-{'0' * 32}.part"
+    outside, part = tmp_path / "outside", f".captionbias-{'0' * 32}.part"
     ours = [f"trial-{OTHER}.npz", f"trial-{OTHER}.lock", part.replace("0", "1")]
-    for folder in (outside, inside):
+    for folder in (outside, store.folder / "mine"):
         folder.mkdir(parents=True)
+        for name in ours:
+            (folder / name).write_text("mine")
     for name in ours:
-        (outside / name).write_text("theirs")
-        (inside / name).write_text("mine")
         (store.folder / name).symlink_to(outside / name)
     (store.folder / f"checkpoint-{key_of('folder')}.npz").mkdir()
-    (store.folder / "elsewhere").symlink_to(outside)
-    unlike = [f"{KEY}.npz", f"trial-{KEY}.npz.bak", f"my-trial-{KEY}.npz", f"trial-{KEY[:-1]}.npz", "trial-notes.npz"]
-    for name in [*unlike, f"trial-{KEY.upper()}.npz", f"trial-{KEY}.txt", "notes.txt", ".hidden", "a.part"]:
+    unlike = [f"{KEY}.npz", f"trial-{KEY}.npz.bak", f"my-trial-{KEY}.npz", f"trial-{KEY.upper()}.npz", "notes.txt"]
+    for name in unlike:
         (store.folder / name).write_text("mine")
     before = set(names(store.folder))
     for clean in (Store(store.folder, 0).trim, store.clear):
@@ -552,15 +489,15 @@ def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
         os.utime(store.folder / part, (1, 1))
         clean()
         assert set(names(store.folder)) == before
-    for folder, text in ((outside, "theirs"), (inside, "mine")):
-        assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, text)
+    for folder in (outside, store.folder / "mine"):
+        assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, "mine")
 
 
 # --- which folder ---
 
 
 @pytest.fixture
-def bare(monkeypatch, tmp_path) -> Path:
+def bare(monkeypatch, tmp_path):
     """A home folder, and none of our variables."""
     for name in ("CAPTIONBIAS_CACHE", "CAPTIONBIAS_CACHE_GB", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -579,37 +516,25 @@ def test_the_usual_folder_and_what_moves_it(bare, monkeypatch):
     ):
         monkeypatch.setenv(name, value)
         assert open_store(True).folder == folder
+    monkeypatch.chdir(bare)
+    assert {open_store(folder).folder for folder in (bare / "mine", "~/mine", "mine")} == {bare / "mine"}
     assert names(bare) == [], "nothing is made before an entry is saved"
 
 
-def test_a_folder_of_the_user(bare, monkeypatch):
-    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(bare / "another"))
-    monkeypatch.chdir(bare)
-    assert {open_store(folder).folder for folder in (bare / "mine", "~/mine", "mine")} == {bare / "mine"}
-    store = open_store("mine")
-    monkeypatch.chdir("/")
-    store.save("trial", KEY, ARRAYS)
-    assert names(bare) == ["mine"], "it moved with the working folder"
-    assert open_store(False) is None
-
-
-@pytest.mark.parametrize("value", [None, 1, 0, "", " ", "a\0b", b"folder", ["folder"], 0.5])
+@pytest.mark.parametrize("value", [None, 1, " ", "a\0b", b"folder"])
 def test_anything_else_is_refused(value):
     with pytest.raises(ValueError, match=r"cache is .*: give True .* False .* or the path of a folder"):
         open_store(value)
 
 
-@pytest.mark.parametrize(("value", "limit"), [("0.5", GIGABYTE // 2), ("20", 20 * GIGABYTE), ("0", 0), ("", GIGABYTE)])
-def test_the_limit_is_in_gigabytes(monkeypatch, value, limit):
-    monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
-    assert open_store(True).limit == open_store("mine").limit == limit
-
-
-@pytest.mark.parametrize("value", ["-1", "nan", "inf", "1e400", "1e305", "much", "1,5", "1 GB"])
-def test_a_limit_that_is_not_a_size_is_refused(monkeypatch, value):
-    monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
-    with pytest.raises(ValueError, match=f"CAPTIONBIAS_CACHE_GB is '{value}'.*gigabytes, such as 0.5"):
-        open_store(True)
+def test_the_limit_is_in_gigabytes(monkeypatch):
+    for value, limit in (("0.5", GIGABYTE // 2), ("0", 0), ("", GIGABYTE)):
+        monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
+        assert open_store(True).limit == open_store("mine").limit == limit
+    for value in ("-1", "nan", "inf", "much"):
+        monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
+        with pytest.raises(ValueError, match=f"CAPTIONBIAS_CACHE_GB is '{value}'.*gigabytes, such as 0.5"):
+            open_store(True)
     assert open_store(False) is None
 
 

@@ -13,6 +13,7 @@ from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
+from captionbias.metrics.pairing import PAIRINGS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")
 WEIGHTS = ("", "_matched")
+SCORES = (*WEIGHTS, "_blind", "_net")
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +43,14 @@ def trials(result, direction):
 
 
 def of_50_women_and_50_men(predictions, references):
-    """Captions in which "P" is the person; each image's are those of its place in the two lists, which start again."""
+    """Captions in which "P" is the person; each image's are those of its place in the two lists, which start again.
+
+    Two people wrote the same of an image, so that it does not matter which of their captions a trial draws.
+    """
     people = ["a woman", "a man"] * 50
     return {
         "predictions": [predictions[i % len(predictions)].replace("P", people[i]) for i in range(100)],
-        "references": [[references[i % len(references)].replace("P", people[i])] for i in range(100)],
+        "references": [[references[i % len(references)].replace("P", people[i])] * 2 for i in range(100)],
         "attributes": ["female", "male"] * 50,
     }
 
@@ -80,7 +85,7 @@ class Told:
 
 
 class Known:
-    """400 images, one model caption and two human captions each; the captioner names more tasks for women."""
+    """400 images, one model caption and three human captions each; the captioner names more tasks for women."""
 
     def __init__(self):
         random = np.random.default_rng(0)
@@ -88,10 +93,11 @@ class Known:
         self.tasks = [frozenset(task for task in TASKS if random.random() < 0.5) for _ in self.attributes]
         self.told = {"m": [], "h": []}
         for image, (attribute, shown) in enumerate(zip(self.attributes, self.tasks, strict=True)):
-            for side, number in (("m", 0), ("h", 0), ("h", 1)):
-                likely = 0.9 if attribute == "female" and side == "m" else 0.6
-                # The first human caption names every task, so that tasks that are not given are found.
-                tasks = shown if (side, number) == ("h", 0) else {task for task in shown if random.random() < likely}
+            for side, number in (("m", 0), ("h", 0), ("h", 1), ("h", 2)):
+                likely = 0.8 if attribute == "female" and side == "m" else 0.6
+                # Two human captions name every task: tasks that are not given are found, whichever caption is scored.
+                every = side == "h" and number < 2
+                tasks = shown if every else {task for task in shown if random.random() < likely}
                 person = attribute if random.random() < 0.8 else None
                 clue = OTHER[attribute] if random.random() < 0.2 else attribute
                 self.told[side].append(Told(image, person, tasks, clue, shown))
@@ -102,7 +108,7 @@ class Known:
         human = [told.text for told in self.told["h"]]
         return {
             "predictions": [told.text for told in self.told["m"]],
-            "references": [human[start : start + 2] for start in range(0, len(human), 2)],
+            "references": [human[start : start + 3] for start in range(0, len(human), 3)],
             "attributes": self.attributes,
             "task_lexicon": {task: [task] for task in TASKS},
         }
@@ -110,34 +116,42 @@ class Known:
     def quality(self, direction, told):
         return 1.0 if direction == "t_to_a" or told.clue == self.attributes[told.image] else 0.0
 
-    def by_hand(self, direction):
-        """Both forms by their definition, one caption after the other."""
+    def compared(self, drawn):
+        """The captions of each trial: of the human ones those drawn, or all of them."""
+        if drawn is None:
+            return [self.told] * KNOWN["trials"]
+        human = [self.told["h"][start : start + 3] for start in range(0, len(self.told["h"]), 3)]
+        return [
+            {"m": self.told["m"], "h": [row[number] for row, number in zip(human, numbers, strict=True)]}
+            for numbers in drawn
+        ]
+
+    def by_hand(self, direction, drawn):
+        """All forms by their definition, trial by trial and one caption after the other."""
         shows = self.attributes if direction == "a_to_t" else self.tasks
         of_image = Counter(shows)
-        named, total = {}, {}
-        for side, told in self.told.items():
-            names = [one.tasks if direction == "a_to_t" else one.person for one in told]
-            named[side], total[side] = Counter(names), len(told)
+        found = {f"{part}_{side}": [] for part in ("prior", "omega", "matched", "quality") for side in ("m", "h")}
 
-        def frequency(side, one):
-            return named[side][one.tasks if direction == "a_to_t" else one.person] / total[side]
+        def what(one):
+            return one.tasks if direction == "a_to_t" else one.person
 
-        def weights(side, one):
-            per_shown = len(shows) / of_image[shows[one.image]]
-            return frequency(side, one) * per_shown, frequency("h", one) / frequency(side, one) * per_shown
-
-        found = {}
-        for side, told in self.told.items():
-            assert set(named[side]) == set(named["h"]), "what is named is named on both sides"
-            found[f"prior_{side}"] = np.mean([weights(side, one)[0] for one in told])
-            published, matched, quality = [], [], []
-            for tested in self.tested:
-                rows = [(self.quality(direction, one), *weights(side, one)) for one in told if one.image in tested]
+        for tested, told in zip(self.tested, self.compared(drawn), strict=True):
+            named = {side: Counter(map(what, captions)) for side, captions in told.items()}
+            assert set(named["m"]) == set(named["h"]), "what is named is named on both sides"
+            share = {side: {k: count / len(told[side]) for k, count in of.items()} for side, of in named.items()}
+            pi = share["h"] if drawn is None else {k: (share["m"][k] + share["h"][k]) / 2 for k in share["h"]}
+            for side, captions in told.items():
+                weights = {
+                    one: (share[side][what(one)] * per_shown, pi[what(one)] / share[side][what(one)] * per_shown)
+                    for one in captions
+                    for per_shown in [len(shows) / of_image[shows[one.image]]]
+                }
+                rows = [(self.quality(direction, one), *weights[one]) for one in captions if one.image in tested]
                 q, w, v = map(np.array, zip(*rows, strict=True))
-                published.append((q * w).mean())
-                matched.append((q * v).sum() / v.sum())
-                quality.append(q.mean())
-            found |= {f"omega_{side}": published, f"omega_{side}_matched": matched, f"quality_{side}": quality}
+                found[f"prior_{side}"].append(np.mean([weight for weight, _ in weights.values()]))
+                found[f"omega_{side}"].append((q * w).mean())
+                found[f"matched_{side}"].append((q * v).sum() / v.sum())
+                found[f"quality_{side}"].append(q.mean())
         return {key: np.array(values) for key, values in found.items()}
 
 
@@ -150,34 +164,53 @@ def known():
 def attacker_that_goes_by_the_clue():
     """A strong penalty leaves the clue in these few captions and takes out what their other words say by chance."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("captionbias.attackers.convex.L2", 10.0)
+        patch.setattr("captionbias.attackers.convex.L2", 20.0)
         yield
 
 
 @pytest.fixture(scope="module")
-def known_result(known):
-    return dbac(**known.arguments(), tasks=[sorted(tasks) for tasks in known.tasks], **KNOWN, details=True)
+def known_results(known):
+    """With either pairing."""
+    tasks = [sorted(tasks) for tasks in known.tasks]
+    return {
+        pairing: dbac(**known.arguments(), tasks=tasks, **KNOWN, pairing=pairing, controls=True, details=True)
+        for pairing in PAIRINGS
+    }
+
+
+@pytest.fixture
+def known_result(known_results):
+    return known_results["held-out"]
 
 
 def difference(model, human):
     return (model - human) / (model + human)
 
 
+@pytest.mark.parametrize("pairing", PAIRINGS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_part_follows_from_the_captions_by_hand(direction, known, known_result):
-    hand = known.by_hand(direction)
+def test_every_part_follows_from_the_captions_by_hand(direction, pairing, known, known_results):
+    """The clues are neither attribute nor task words, so that blind attackers say the same."""
+    result = known_results[pairing]
+    drawn = result["details"]["drawn"]
+    assert (drawn is None) == (pairing == "every-caption")
+    hand = known.by_hand(direction, drawn)
+    matched = difference(hand["matched_m"], hand["matched_h"])
     expected = {
         f"dbac_{direction}": difference(hand["omega_m"], hand["omega_h"]),
-        f"dbac_{direction}_matched": difference(hand["omega_m_matched"], hand["omega_h_matched"]),
+        f"dbac_{direction}_matched": matched,
+        f"dbac_{direction}_blind": matched,
+        f"dbac_{direction}_net": 0.0,
         f"dbac_{direction}_prior": difference(hand["prior_m"], hand["prior_h"]),
     }
     for side in ("m", "h"):
         expected[f"omega_{side}_{direction}"] = hand[f"omega_{side}"]
-        expected[f"omega_{side}_{direction}_matched"] = hand[f"omega_{side}_matched"]
+        expected[f"omega_{side}_{direction}_matched"] = hand[f"matched_{side}"]
         expected[f"mean_quality_{side}_{direction}"] = hand[f"quality_{side}"]
         expected[f"coverage_{side}_{direction}"] = 1.0
-    assert {key: known_result[key] for key in expected} == pytest.approx({k: np.mean(v) for k, v in expected.items()})
-    assert [row["dbac"] for row in trials(known_result, direction)] == pytest.approx(expected[f"dbac_{direction}"])
+    assert {key: result[key] for key in expected} == pytest.approx({k: np.mean(v) for k, v in expected.items()})
+    assert [row["dbac"] for row in trials(result, direction)] == pytest.approx(expected[f"dbac_{direction}"])
+    assert [row["dbac_matched"] for row in trials(result, direction)] == pytest.approx(matched)
 
 
 def test_a_perfect_attacker_leaves_the_weights_alone(known_result):
@@ -189,9 +222,10 @@ def test_a_perfect_attacker_leaves_the_weights_alone(known_result):
 
 
 def test_without_weights_omega_of_accuracy_is_the_accuracy(known, known_result):
-    result = dbac(**known.arguments(), **KNOWN, bayes=False)
+    result = dbac(**known.arguments(), **KNOWN, bayes=False, details=True)
     for direction in DIRECTIONS:
-        accuracy = {side: known.by_hand(direction)[f"quality_{side}"] for side in ("m", "h")}
+        hand = known.by_hand(direction, result["details"]["drawn"])
+        accuracy = {side: hand[f"quality_{side}"] for side in ("m", "h")}
         for side in ("m", "h"):
             assert result[f"omega_{side}_{direction}"] == pytest.approx(accuracy[side].mean())
             assert result[f"mean_weight_{side}_{direction}"] == 1
@@ -229,7 +263,7 @@ def test_the_same_captions_on_both_sides_give_exactly_0(planted):
     for quality in ("confidence", "accuracy", "inverse_cross_entropy"):
         result = dbac(**captions, **FAST, quality=quality)
         for direction in DIRECTIONS:
-            for score in (f"dbac_{direction}", f"dbac_{direction}_matched", f"dbac_{direction}_prior"):
+            for score in (f"dbac_{direction}{form}" for form in (*SCORES, "_prior")):
                 assert (result[score], result[f"{score}_ci_low"], result[f"{score}_ci_high"]) == (0, 0, 0)
 
 
@@ -238,8 +272,7 @@ def test_predictions_that_are_one_of_the_references_are_not_biased():
     captions["predictions"] = [row[image % 3] for image, row in enumerate(captions["references"])]
     result = dbac(**captions, **FAST | {"trials": 3, "bootstrap": 200})
     for direction in DIRECTIONS:
-        for weights in WEIGHTS:
-            score = f"dbac_{direction}{weights}"
+        for score in (f"dbac_{direction}{form}" for form in SCORES):
             assert result[f"{score}_ci_low"] <= 0 <= result[f"{score}_ci_high"]
 
 
@@ -252,27 +285,35 @@ def test_results_are_plain_floats_and_json(planted, result):
 
 def test_every_score_has_its_intervals_and_every_interval_its_score(result):
     for direction in DIRECTIONS:
-        for weights in WEIGHTS:
-            for score in (f"{part}_{direction}{weights}" for part in ("dbac", "omega_m", "omega_h")):
-                assert result[f"{score}_trial_ci_low"] < result[score] < result[f"{score}_trial_ci_high"]
-                assert result[f"{score}_ci_low"] < result[score] < result[f"{score}_ci_high"]
-                assert result[f"{score}_std"] > 0
+        omegas = [f"omega_{side}_{direction}{weights}" for side in ("m", "h") for weights in WEIGHTS]
+        for score in (*omegas, *(f"dbac_{direction}{form}" for form in (*SCORES, "_prior"))):
+            assert result[f"{score}_trial_ci_low"] < result[score] < result[f"{score}_trial_ci_high"]
+            assert result[f"{score}_ci_low"] < result[score] < result[f"{score}_ci_high"]
+            assert result[f"{score}_std"] > 0
+
+
+def test_where_every_caption_counts_no_trial_has_a_part_in_the_weights(planted):
+    result = dbac(**planted, **FAST, pairing="every-caption")
+    for direction in DIRECTIONS:
         assert f"dbac_{direction}_prior_ci_low" in result
-        assert f"dbac_{direction}_prior_std" not in result, "no trial has a part in the weights"
+        assert f"dbac_{direction}_prior_std" not in result
 
 
 def test_the_mean_over_the_trials_is_the_result(result):
     for direction in DIRECTIONS:
         rows = trials(result, direction)
         assert [row["seed"] for row in rows] == [0, 1]
-        for key, full in (("dbac", f"dbac_{direction}"), ("omega_m_matched", f"omega_m_{direction}_matched")):
+        keys = [("omega_m_matched", f"omega_m_{direction}_matched")]
+        keys += [(f"dbac{form}", f"dbac_{direction}{form}") for form in SCORES]
+        for key, full in keys:
             assert np.mean([row[key] for row in rows]) == pytest.approx(result[full])
 
 
 def test_one_trial_and_no_bootstrap_leave_out_what_they_cannot_know(planted, result):
     one = dbac(**planted, **FAST | {"trials": 1, "bootstrap": 0})
     assert not [key for key in one if key.endswith(("_std", "_ci_low", "_ci_high"))]
-    assert one["dbac_a_to_t_prior"] == result["dbac_a_to_t_prior"]
+    for form in SCORES:
+        assert one[f"dbac_a_to_t{form}"] == trials(result, "a_to_t")[0][f"dbac{form}"]
 
 
 def test_the_model_side_alone(planted, result):
@@ -305,7 +346,7 @@ def test_one_direction_alone_is_the_same_as_among_both(direction, planted, resul
 
 
 def test_the_prior_knows_nothing_of_the_attacker(planted, result, small_lstm):
-    other = dbac(**planted, **FAST | {"encoder": "lstm", "trials": 1, "seed": 7}, quality="accuracy")
+    other = dbac(**planted, **FAST, encoder="lstm", controls=False, quality="accuracy")
     for direction in DIRECTIONS:
         assert other[f"dbac_{direction}_prior"] == result[f"dbac_{direction}_prior"]
         assert other[f"dbac_{direction}"] != result[f"dbac_{direction}"]
@@ -352,7 +393,7 @@ def test_three_values_of_an_attribute():
     captions = [f"a {names[label]} with a {random.choice(['dog', 'cat'])}" for label in labels]
     result = dbac(
         predictions=captions,
-        references=[[caption] for caption in captions],
+        references=[[caption] * 2 for caption in captions],
         attributes=labels,
         attribute_lexicon=lexicon,
         **FAST,
@@ -441,16 +482,10 @@ def test_a_side_without_unseen_captions_has_no_scores_of_them():
 
 def test_what_is_undefined_is_left_out():
     """No caption names what is named on both sides: there is nothing to match."""
-    people = ["a woman", "a man"] * 50
-    result = dbac(
-        predictions=[f"{person} with a dog" for person in people],
-        references=[[f"{person} with a cat"] for person in people],
-        attributes=["female", "male"] * 50,
-        **FAST,
-        details=True,
-    )
+    result = dbac(**of_50_women_and_50_men(["P with a dog"], ["P with a cat"]), **FAST, details=True)
     assert result["coverage_m_a_to_t"] == 0
-    assert not [key for key in result if "a_to_t_matched" in key and not key.startswith("effective")]
+    undefined = [f"a_to_t{form}" for form in ("_matched", "_blind", "_net")]
+    assert not [key for key in result if any(part in key for part in undefined) and not key.startswith("effective")]
     assert "dbac_t_to_a_matched" in result
     json.dumps(result, allow_nan=False)
 
@@ -502,14 +537,14 @@ def test_a_glove_file_of_ones_own_aligns_the_captions(tiny_glove):
     captions = of_50_women_and_50_men(
         ["P sits with a dog", "P stands with a dog", "P stands"], ["P waits with a dog", "P poses with a dog"]
     )
-    captions["references"][0] = ["a woman walks with a dog"]
+    captions["references"][0] = ["a woman walks with a dog"] * 2
     for preset in ("fast", "dbac-2026-published"):
         result = dbac(**captions, preset=preset, encoder="bow", trials=1, bootstrap=0, vectors=tiny_glove, details=True)
         report = result["details"]["a_to_t"]["alignment"]
         assert [(pair["word"], pair["replacement"], pair["tokens"]) for pair in report["pairs"]] == [
-            ("poses", "sits", 50),
-            ("waits", "stands", 49),
-            ("walks", "<unk>", 1),
+            ("poses", "sits", 100),
+            ("waits", "stands", 98),
+            ("walks", "<unk>", 2),
         ]
         assert "align:contextual,glove.tiny.2d.txt,0.4" in result["signature"]
         json.dumps(result, allow_nan=False)
@@ -575,6 +610,9 @@ def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
         assert trials(two, direction) == rows[:2]
         assert len({row["dbac"] for row in rows}) == 5
         assert alone[f"dbac_{direction}"] == rows[3]["dbac"]
+    drawn = five["details"]["drawn"]
+    assert alone["details"]["drawn"] == [drawn[3]]
+    assert two["details"]["drawn"] == drawn[:2]
 
 
 def test_details_report_which_test_captions_of_each_side_are_also_in_training(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from captionbias import scores
 from captionbias.attackers.base import TrialScores
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import check_captions
-from captionbias.metrics.dbac_direction import Answers, a_to_t, plan_direction, t_to_a, unseen_means
+from captionbias.metrics.dbac_direction import Answers, DirectionAnswers, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.inputs import number_classes
 from captionbias.metrics.label_inputs import named_in
 from captionbias.metrics.measurement import Measurement, bootstrap_samples, trial_rows
+from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.statistics import intervals as statistics
 from captionbias.synthetic import TASKS, plant
 from captionbias.text import load_lexicon
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 
 IMAGES = 50
 VALUES, OBJECTS = ("female", "male"), load_lexicon("coco_objects").labels
-CHOSEN = {"trials": 3, "test_share": 0.2}
+SEEDS, TEST_SHARE = range(5, 8), 0.2
 
 
 @pytest.fixture(scope="module")
@@ -48,33 +50,52 @@ def flags(sides, lexicon):
     return named_in(sides.tokens, load_lexicon(lexicon), "words")
 
 
+@pytest.fixture(scope="module", params=PAIRINGS)
+def paired(request, sides):
+    return pairings(sides, IMAGES, request.param, SEEDS)
+
+
 @pytest.fixture(scope="module")
-def direction(sides, classes):
-    return a_to_t(sides, classes, VALUES, flags(sides, "coco_objects"), OBJECTS)
+def direction(sides, classes, paired):
+    return a_to_t(sides, classes, VALUES, flags(sides, "coco_objects"), OBJECTS, paired)
 
 
 @pytest.fixture(scope="module")
 def plan(direction, sides, classes):
-    return plan_direction(direction, {"m": sides.model, "h": sides.human}, "<mask>", classes, CHOSEN, 5)
+    return planned(direction, sides, classes)
 
 
-def test_all_captions_of_an_image_fall_on_the_same_part_of_a_split_on_both_sides(plan, direction, classes):
-    for number in range(3):
-        expected = stratified_split(classes, 0.2, 5 + number)
+def planned(direction, sides, classes):
+    return plan_direction(direction, {"m": sides.model, "h": sides.human}, ("<mask>",), classes, TEST_SHARE)
+
+
+def design_of(direction, trial):
+    """The design of a trial, and which of its trials it is."""
+    places = [(design, number) for design in direction.designs for number in range(len(design.pairing.seeds))]
+    return places[trial]
+
+
+def captions_of(direction, trial, side):
+    return design_of(direction, trial)[0].captions[side]
+
+
+def test_all_captions_of_an_image_fall_on_the_same_part_of_a_split_on_both_sides(plan, direction, classes, paired):
+    for number, seed in enumerate(SEEDS):
+        expected = stratified_split(classes, TEST_SHARE, seed)
         for side in ("m", "h"):
-            trial, image = plan.trials[side][0][number], direction.captions[side].image
-            assert trial.seed == 5 + number
+            trial, image = plan.trials[side][0][number], captions_of(direction, number, side).image
+            assert trial.seed == seed
             assert np.array_equal(np.unique(image[trial.train]), expected[0])
             assert np.array_equal(np.unique(image[trial.test]), expected[1])
-            assert len(trial.train) + len(trial.test) == len(image)
-    assert len(plan.trials["h"][0][0].examples.tokens) == 2 * IMAGES + 4
+            assert len(trial.train) + len(trial.test) == len(image) == len(trial.examples.tokens)
+    assert len(plan.trials["h"][0][0].examples.tokens) == (IMAGES if paired[0].held_out else 2 * IMAGES + 4)
     assert len({tuple(trial.test) for trial in plan.trials["m"][0]}) == 3
 
 
 def test_an_attacker_is_asked_for_what_the_image_of_a_caption_shows(plan, direction, classes):
     for side in ("m", "h"):
         examples = plan.trials[side][0][0].examples
-        assert np.array_equal(examples.targets, classes[direction.captions[side].image])
+        assert np.array_equal(examples.targets, classes[captions_of(direction, 0, side).image])
         assert examples.outputs == 2
         assert not examples.multilabel
 
@@ -87,39 +108,73 @@ def test_what_captions_name_has_one_number_on_both_sides(direction, captions):
 
     texts = {"m": captions.predictions, "h": [text for row in captions.references for text in row]}
     pairs = {
-        (named(text), int(number))
-        for side, listed in texts.items()
-        for text, number in zip(listed, direction.captions[side].named, strict=True)
+        (named(texts[side][row]), int(number))
+        for design in direction.designs
+        for side, rows in design.rows.items()
+        for row, number in zip(rows, design.captions[side].named, strict=True)
     }
     assert len(pairs) == len({name for name, _ in pairs}) == len({number for _, number in pairs}) > 5
 
 
-def test_t_to_a_asks_for_the_tasks_that_occur_and_tells_their_sets_apart(sides):
+def asked_for_tasks(sides, by_pairing, paired):
+    """From T to A: which tasks an image shows in each pairing, and whether that is known."""
+    shown = np.any([found for found, _ in by_pairing], axis=0)
+    return t_to_a(sides, shown, by_pairing, OBJECTS, flags(sides, "gender"), VALUES, paired)
+
+
+def test_t_to_a_asks_for_the_tasks_that_occur_and_tells_their_sets_apart(sides, paired):
     shown = np.zeros((IMAGES, 80), bool)
     shown[::2, 3] = shown[::5, 9] = True
-    direction = t_to_a(sides, shown, OBJECTS, flags(sides, "gender"), VALUES)
+    direction = asked_for_tasks(sides, [(shown, np.ones(IMAGES, bool))] * len(paired), paired)
     assert direction.classes == (OBJECTS[3], OBJECTS[9])
-    assert np.array_equal(direction.targets, shown[:, [3, 9]])
+    assert direction.task_counts == {OBJECTS[3]: 25, OBJECTS[9]: 10}
     sets = [tuple(np.flatnonzero(row)) for row in shown]
-    assert len(set(zip(sets, direction.shown.tolist(), strict=True))) == len(set(sets)) == 4
+    for design in direction.designs:
+        assert np.array_equal(design.targets, shown[:, [3, 9]])
+        assert len(set(zip(sets, design.shown.tolist(), strict=True))) == len(set(sets)) == 4
+        assert np.array_equal(design.shown_sets[design.shown], shown)
+
+
+def test_each_trial_has_tasks_and_images_of_its_own(sides, classes):
+    """Tasks as its human captions that were not drawn say; an image of which nothing is known takes no part."""
+    paired, random = pairings(sides, IMAGES, "held-out", SEEDS), np.random.default_rng(0)
+    by_pairing = [(random.random((IMAGES, 80)) < 0.02, random.random(IMAGES) < 0.6) for _ in paired]
+    direction = asked_for_tasks(sides, by_pairing, paired)
+    plan = planned(direction, sides, classes)
+    occurring = [OBJECTS.index(task) for task in direction.classes]
+    for number, (found, known) in enumerate(by_pairing):
+        part = np.flatnonzero(known)
+        train, test = (part[images] for images in stratified_split(classes[part], TEST_SHARE, SEEDS[number]))
+        for side in ("m", "h"):
+            trial, captions = plan.trials[side][0][number], captions_of(direction, number, side)
+            assert np.array_equal(captions.image, part)
+            assert np.array_equal(trial.examples.targets, found[part][:, occurring])
+            assert np.array_equal(captions.image[trial.train], train)
+            assert np.array_equal(captions.image[trial.test], test)
 
 
 def test_a_side_that_is_absent_has_no_trials(captions, classes):
     human = check_captions(references=captions.references, attributes=captions.attributes)
     sides = human.words()
-    direction = a_to_t(sides, classes, VALUES, flags(sides, "coco_objects"), OBJECTS)
-    assert set(direction.captions) == {"h"}
-    assert set(plan_direction(direction, {"h": sides.human}, "<mask>", classes, CHOSEN, 0).trials) == {"h"}
+    for kind in PAIRINGS:
+        paired = pairings(sides, IMAGES, kind, SEEDS)
+        direction = a_to_t(sides, classes, VALUES, flags(sides, "coco_objects"), OBJECTS, paired)
+        assert {side for design in direction.designs for side in design.captions} == {"h"}
+        plan = plan_direction(direction, {"h": sides.human}, ("<mask>",), classes, TEST_SHARE)
+        assert {side: len(trials) for side, (trials,) in plan.trials.items()} == {"h": 3}
 
 
-def answered(direction, plan, quality):
-    """What attackers would have said who give the truth this probability in every caption."""
+def answered(direction, plan, quality, blind=None):
+    """What attackers would have said who give the truth this probability in every caption, and blind ones this."""
+    control = replace(plan, trials={side: [[replace(t) for t in of] for of in c] for side, c in plan.trials.items()})
     said = {
-        trial: TrialScores(np.full(len(trial.test), math.log(quality[side])), np.ones(len(trial.test), bool))
-        for side, (trials,) in plan.trials.items()
+        trial: TrialScores(np.full(len(trial.test), math.log(of_side[side])), np.ones(len(trial.test), bool))
+        for asked, of_side in ((plan, quality), (control, blind))
+        if of_side
+        for side, (trials,) in asked.trials.items()
         for trial in trials
     }
-    return Answers.of(direction, plan, said, "confidence", True)
+    return DirectionAnswers.of(direction, plan, control if blind else None, said, "confidence", True)
 
 
 def measured(answers, seed, bootstrap):
@@ -142,6 +197,46 @@ def test_quality_weighs_in_proportion(direction, plan):
     assert perfect["dbac_a_to_t_matched"] == pytest.approx(0)
     assert halved["dbac_a_to_t_matched"] == pytest.approx((0.5 - 0.25) / (0.5 + 0.25))
     assert halved["dbac_a_to_t_prior"] == perfect["dbac_a_to_t_prior"]
+    assert not [key for key in halved if "blind" in key or "net" in key]
+
+
+def test_net_is_what_the_named_words_add_to_the_blind_attackers_answers(direction, plan):
+    quality, blind = {"m": 0.6, "h": 0.4}, {"m": 0.5, "h": 0.3}
+    found = samples_of(answered(direction, plan, quality, blind), 0, 50)
+    without = samples_of(answered(direction, plan, quality), 0, 50)
+    expected = {"_matched": (0.6 - 0.4) / (0.6 + 0.4), "_blind": (0.5 - 0.3) / (0.5 + 0.3)}
+    for form, value in (expected | {"_net": expected["_matched"] - expected["_blind"]}).items():
+        assert found[f"dbac_a_to_t{form}"].values == pytest.approx(np.full(3, value)), form
+    for key, sample in without.items():
+        assert np.array_equal(found[key].per_trial, sample.per_trial, equal_nan=True), key
+    assert set(found) - set(without) == {"dbac_a_to_t_blind", "dbac_a_to_t_net"}
+
+
+def test_answers_swapped_between_the_sides_turn_every_score(sides, classes):
+    """To the last bit, in every replicate, by held-out pairing; as published, what is matched is matched to people."""
+    random, turned = np.random.default_rng(0), {"m": "h", "h": "m"}
+    for kind in PAIRINGS:
+        direction = a_to_t(
+            sides, classes, VALUES, flags(sides, "coco_objects"), OBJECTS, pairings(sides, IMAGES, kind, SEEDS)
+        )
+        plan = planned(direction, sides, classes)
+        found, start = {"as it is": [], "turned": []}, 0
+        for design in direction.designs:
+            chosen = slice(start, start := start + len(design.pairing.seeds))
+            tested = {
+                side: [scores.Tested(trial.test, *random.random((2, len(trial.test)))) for trial in trials[chosen]]
+                for side, (trials,) in plan.trials.items()
+            }
+            swapped = replace(design, captions={side: design.captions[other] for side, other in turned.items()})
+            found["as it is"].append(Answers(direction, design, tested, "confidence", True))
+            other = {side: tested[other] for side, other in turned.items()}
+            found["turned"].append(Answers(direction, swapped, other, "confidence", True))
+        ours, others = (samples_of(DirectionAnswers(direction, of), 0, 20) for of in found.values())
+        equal = {
+            form: np.array_equal(ours[f"dbac_a_to_t{form}"].per_trial, -others[f"dbac_a_to_t{form}"].per_trial)
+            for form in ("", "_matched", "_blind", "_net", "_prior")
+        }
+        assert equal == dict.fromkeys(equal, True) | dict.fromkeys(("_matched", "_blind", "_net"), kind == "held-out")
 
 
 def test_the_same_seed_draws_the_same_bootstrap_and_another_another(direction, plan):
@@ -159,12 +254,12 @@ def test_the_blocks_of_the_bootstrap_do_not_matter(direction, plan, monkeypatch)
     monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", 1)
     blocks = samples_of(answers, 0, 50)
     for quantity, sample in whole.items():
-        assert sample.per_trial.shape == (1 if "prior" in quantity else 3, 50)
+        assert sample.per_trial.shape == (len(direction.designs) if "prior" in quantity else 3, 50)
         assert blocks[quantity].per_trial == pytest.approx(sample.per_trial, nan_ok=True)
         assert blocks[quantity].replicates == pytest.approx(sample.replicates, nan_ok=True)
 
 
-def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_only(sides, classes, plan):
+def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_only(sides, classes, plan, paired):
     """Both sides name a task, in captions of one image; it is in the test captions of one of the three trials."""
     tests = [set(trial.test.tolist()) for trial in plan.trials["m"][0]]
     image = min(tests[1] - tests[0] - tests[2])
@@ -172,7 +267,7 @@ def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_onl
     named[: sides.model_rows, 0] = named[sides.model_rows :, 1] = True
     shared = np.concatenate(([image], sides.model_rows + np.flatnonzero(sides.human_image == image)))
     named[shared] = [False, False, True]
-    direction = a_to_t(sides, classes, VALUES, named, ("one", "two", "three"))
+    direction = a_to_t(sides, classes, VALUES, named, ("one", "two", "three"), paired)
     answers = answered(direction, plan, {"m": 0.75, "h": 0.25})
     rows = trial_rows(range(5, 8), answers.estimates())
     assert [row["seed"] for row in rows] == [5, 6, 7]
@@ -185,29 +280,40 @@ def test_a_trial_without_anything_to_match_is_left_out_of_the_matched_scores_onl
 
 
 def unseen_as_given(direction, plan, quality, seen):
-    """The means over unseen captions by the definition, one caption after the other."""
-    shown = np.bincount(direction.shown) / len(direction.shown)
-    kept = {
-        side: [trial.test[~flags] for trial, flags in zip(trials, seen[side], strict=True)]
-        for side, (trials,) in plan.trials.items()
-    }
-    share = {}
-    for side, rows in kept.items():
-        named = direction.captions[side].named[np.concatenate(rows)].tolist()
-        share[side] = {number: named.count(number) / len(named) for number in set(named)}
-    found = {f"omega_{side}{kind}": [] for side in kept for kind in ("", "_matched")}
-    for side, trials in kept.items():
-        captions = direction.captions[side]
-        for rows in trials:
-            total, matched, norm = 0.0, 0.0, 0.0
-            for row in rows:
-                number, per_shown = captions.named[row], 1 / shown[direction.shown[captions.image[row]]]
-                total += quality[side][row] * share[side][number] * per_shown
-                if number in share["m"] and number in share["h"]:
-                    weight = share["h"][number] / share[side][number] * per_shown
-                    matched, norm = matched + quality[side][row] * weight, norm + weight
-            found[f"omega_{side}"].append(total / len(rows))
-            found[f"omega_{side}_matched"].append(matched / norm)
+    """The means over unseen captions by the definition, one caption after the other.
+
+    What is named is counted among the unseen captions of all trials that compare the same captions.
+    """
+    found = {f"omega_{side}{kind}": [] for side in ("m", "h") for kind in ("", "_matched")}
+    start = 0
+    for design in direction.designs:
+        numbers = range(start, start := start + len(design.pairing.seeds))
+        shown = np.bincount(design.shown) / len(design.shown)
+        kept = {
+            side: [
+                list(zip(trials[n].test[~seen[side][n]], quality[side][n][~seen[side][n]], strict=True))
+                for n in numbers
+            ]
+            for side, (trials,) in plan.trials.items()
+        }
+        share = {}
+        for side, of_trials in kept.items():
+            named = [design.captions[side].named[row] for rows in of_trials for row, _ in rows]
+            share[side] = {number: named.count(number) / len(named) for number in set(named)}
+        both = set(share["m"]) & set(share["h"])
+        pi = {k: (share["m"][k] + share["h"][k]) / 2 if design.pairing.held_out else share["h"][k] for k in both}
+        for side, of_trials in kept.items():
+            captions = design.captions[side]
+            for rows in of_trials:
+                total, matched, norm = 0.0, 0.0, 0.0
+                for row, answer in rows:
+                    number, per_shown = captions.named[row], 1 / shown[design.shown[captions.image[row]]]
+                    total += answer * share[side][number] * per_shown
+                    if number in both:
+                        weight = pi[number] / share[side][number] * per_shown
+                        matched, norm = matched + answer * weight, norm + weight
+                found[f"omega_{side}"].append(total / len(rows))
+                found[f"omega_{side}_matched"].append(matched / norm)
     values = {name: np.array(of_trials) for name, of_trials in found.items()}
     for kind in ("", "_matched"):
         model, human = values[f"omega_m{kind}"], values[f"omega_h{kind}"]
@@ -217,28 +323,35 @@ def unseen_as_given(direction, plan, quality, seen):
 
 def test_unseen_captions_are_weighed_as_though_they_were_all(direction, plan):
     random = np.random.default_rng(0)
-    quality = {side: random.uniform(0.1, 1, len(captions.image)) for side, captions in direction.captions.items()}
-    seen = {side: [random.random(len(trial.test)) < 0.4 for trial in trials] for side, (trials,) in plan.trials.items()}
-    tested = {
-        side: [scores.Tested(trial.test, quality[side][trial.test]) for trial in trials]
-        for side, (trials,) in plan.trials.items()
-    }
-    answers = Answers(direction, tested, "confidence", True)
+    quality, seen = (
+        {side: [draw(len(trial.test)) for trial in trials] for side, (trials,) in plan.trials.items()}
+        for draw in (lambda count: random.uniform(0.1, 1, count), lambda count: random.random(count) < 0.4)
+    )
+    designs, start = [], 0
+    for design in direction.designs:
+        chosen = slice(start, start := start + len(design.pairing.seeds))
+        tested = {
+            side: [
+                scores.Tested(trial.test, answers)
+                for trial, answers in zip(trials[chosen], quality[side][chosen], strict=True)
+            ]
+            for side, (trials,) in plan.trials.items()
+        }
+        designs.append(Answers(direction, design, tested, "confidence", True))
     expected = unseen_as_given(direction, plan, quality, seen)
     for side, of_side in seen.items():
         expected[f"test_captions_{side}"] = np.mean([(~flags).sum() for flags in of_side])
-    assert unseen_means(answers, seen) == pytest.approx(expected)
+    assert DirectionAnswers(direction, designs).unseen(seen) == pytest.approx(expected)
 
 
 def test_without_unseen_captions_there_are_no_means_of_them(direction, plan):
     answers = answered(direction, plan, {"m": 0.5, "h": 0.25})
     none = {side: [np.ones(len(trial.test), bool) for trial in trials] for side, (trials,) in plan.trials.items()}
     every = {side: [~flags for flags in of_side] for side, of_side in none.items()}
-    assert unseen_means(answers, none) == {"test_captions_m": 0, "test_captions_h": 0}
-    human = unseen_means(answers, {"m": none["m"], "h": every["h"]})
+    assert answers.unseen(none) == {"test_captions_m": 0, "test_captions_h": 0}
+    human = answers.unseen({"m": none["m"], "h": every["h"]})
     assert set(human) == {"omega_h", "test_captions_m", "test_captions_h"}
-    rest = {"m": [none["m"][0], *every["m"][1:]], "h": every["h"]}
-    found = unseen_means(answers, rest)
+    found = answers.unseen({"m": [none["m"][0], *every["m"][1:]], "h": every["h"]})
     assert found["test_captions_m"] == pytest.approx(2 / 3 * len(plan.trials["m"][0][0].test))
     assert found["dbac_matched"] == pytest.approx((0.5 - 0.25) / (0.5 + 0.25)), "a trial with none does not count"
     assert all(math.isfinite(value) for value in found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -12,27 +13,39 @@ import pytest
 
 from captionbias.metrics import dbac
 from captionbias.metrics import dbac_sources as module
-from captionbias.metrics.dbac_direction import Answers, Direction
+from captionbias.metrics.dbac_direction import Answers, Design, Direction, DirectionAnswers
 from captionbias.metrics.dbac_sources import Sources, direction_sources
 from captionbias.metrics.measurement import bootstrap_samples
+from captionbias.metrics.pairing import Pairing
 from captionbias.scores import Side, number_sets
 from captionbias.scores import Tested as Answered
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
-SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", "amplification", "amplification_matched")
+FORMS = ("", "_matched", "_net")
+SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", *(f"amplification{form}" for form in FORMS))
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 
 
 def whole(result, quantity, direction):
     """The entry of a result that the parts of a quantity sum to."""
-    name, matched = quantity.removesuffix("_matched"), "_matched" if quantity.endswith("_matched") else ""
-    return result[f"{name.replace('amplification', 'dbac')}_{direction}{matched}"]
+    form = next(form for form in reversed(FORMS) if quantity.endswith(form))
+    return result[f"{quantity.removesuffix(form).replace('amplification', 'dbac')}_{direction}{form}"]
 
 
-def answered(shown, named, tested, name="a_to_t", labels=("fm", ["knife", "fork"]), kind="confidence", bayes=True):
+def answered(
+    shown,
+    named,
+    tested,
+    name="a_to_t",
+    labels=("fm", ["knife", "fork"]),
+    kind="confidence",
+    bayes=True,
+    held_out=True,
+):
     """Answers as a run leaves them. `shown`: a set of labels for each image. `named`: for each side a list of (image,
-    set of labels). `tested`: for each side and trial a list of (caption, quality). `labels`: of what is shown, named.
+    set of labels). `tested`: for each side and trial a list of (caption, quality), or of (caption, quality, that of
+    the blind attacker). `labels`: of what is shown, named. `held_out`: each trial has a design of its own.
     """
     shown_labels, named_labels = (
         tuple(names[: 1 + max((max(s, default=0) for s in sets), default=0)])
@@ -48,14 +61,31 @@ def answered(shown, named, tested, name="a_to_t", labels=("fm", ["knife", "fork"
     sets = [
         f[np.unique(n, return_index=True)[1]] for f, n in ((shown_flags, shown_numbers), (named_flags, named_numbers))
     ]
-    direction = Direction(
-        name, shown_numbers, tuple("fm"), shown_numbers, captions, sets[0], shown_labels, sets[1], named_labels
+
+    def answers_of(columns):
+        row, quality, *blind = (np.array(column) for column in zip(*columns, strict=True))
+        return Answered(row, quality, *blind)
+
+    trials = {side: [answers_of(columns) for columns in of_side] for side, of_side in tested.items()}
+    count = len(trials["h"])
+    chosen = [slice(number, number + 1) for number in range(count)] if held_out else [slice(0, count)]
+    rows = {side: np.arange(len(of_side.image)) for side, of_side in captions.items()}
+    designs = [
+        Design(Pairing(range(count)[part], rows["h"], held_out), rows, captions, shown_numbers, shown_numbers, sets[0])
+        for part in chosen
+    ]
+    direction = Direction(name, tuple("fm"), shown_labels, sets[1], named_labels, designs)
+    return DirectionAnswers(
+        direction,
+        [
+            Answers(direction, design, {side: of_side[part] for side, of_side in trials.items()}, kind, bayes)
+            for design, part in zip(designs, chosen, strict=True)
+        ],
     )
-    trials = {
-        side: [Answered(np.array([row for row, _ in t]), np.array([q for _, q in t])) for t in of_side]
-        for side, of_side in tested.items()
-    }
-    return Answers(direction, trials, kind, bayes)
+
+
+def images_of(answers):
+    return len(answers.direction.designs[0].shown)
 
 
 def _all(named):
@@ -68,12 +98,12 @@ def _flags(sets, labels):
 
 def rows_of(answers, seed=0, bootstrap=0):
     sources = Sources.of(answers)
-    bootstrap_samples(sources.quantities, len(answers.direction.shown), answers.trials, bootstrap, seed)
+    bootstrap_samples(sources.quantities, images_of(answers), answers.trials, bootstrap, seed)
     return sources.rows()
 
 
 def samples_of(answers, quantities, seed, bootstrap):
-    return bootstrap_samples(quantities, len(answers.direction.shown), answers.trials, bootstrap, seed)
+    return bootstrap_samples(quantities, images_of(answers), answers.trials, bootstrap, seed)
 
 
 def table(rows):
@@ -124,9 +154,9 @@ def test_a_caption_with_several_labels_is_shared_equally():
     }
 
 
-@pytest.mark.parametrize("bayes", [True, False])
-@pytest.mark.parametrize("seed", range(3))
-def test_equals_the_definition_caption_by_caption(seed, bayes):
+@pytest.mark.parametrize("held_out", [True, False])
+@pytest.mark.parametrize(("bayes", "seed"), [(True, 0), (True, 1), (False, 2)])
+def test_equals_the_definition_caption_by_caption(bayes, seed, held_out):
     """Sets of four labels over sets of three, two human captions and one model caption an image, two trials."""
     random = np.random.default_rng(seed)
 
@@ -136,49 +166,62 @@ def test_equals_the_definition_caption_by_caption(seed, bayes):
     shown = [draw(3) for _ in range(60)] + [{2}]
     named = {"m": [(i, draw(4)) for i in range(60)], "h": [(i // 2, draw(4)) for i in range(120)] + [(60, {3})]}
     tested = {
-        side: [[(row, random.random()) for row in range(len(named[side])) if random.random() < 0.5] for _ in range(2)]
+        side: [
+            [(row, random.random(), random.random()) for row in range(len(named[side])) if random.random() < 0.5]
+            for _ in range(2)
+        ]
         for side in named
     }
-    rows = rows_of(answered(shown, named, tested, "t_to_a", ("xyz", "abcd"), bayes=bayes))
+    rows = table(rows_of(answered(shown, named, tested, "t_to_a", ("xyz", "abcd"), bayes=bayes, held_out=held_out)))
 
     of_image = Counter(map(frozenset, shown))
     of_side = {side: Counter(frozenset(labels) for _, labels in captions) for side, captions in named.items()}
+    share = {side: {k: count / len(named[side]) for k, count in of_side[side].items()} for side in "mh"}
     both = set(of_side["m"]) & set(of_side["h"])
-    omega = {key: defaultdict(lambda: np.zeros(2)) for key in product("mh", ("", "_matched"))}
+    pi = {k: (share["m"][k] + share["h"][k]) / 2 if held_out else share["h"][k] for k in both}
+    forms = ("", "_matched", "_blind")
+    omega = {key: defaultdict(lambda: np.zeros(2)) for key in product("mh", forms)}
     for side, trial in product("mh", range(2)):
-        parts = {"": [], "_matched": []}
-        for caption, quality in tested[side][trial]:
+        parts = {form: [] for form in forms}
+        for caption, quality, blind in tested[side][trial]:
             image, k = named[side][caption][0], frozenset(named[side][caption][1])
             per_shown = len(shown) / of_image[frozenset(shown[image])]
-            weight = of_side[side][k] / len(named[side]) * per_shown if bayes else 1.0
-            v = of_side["h"][k] / len(named["h"]) * len(named[side]) / of_side[side][k] * per_shown if k in both else 0
+            weight = share[side][k] * per_shown if bayes else 1.0
+            v = pi[k] / share[side][k] * per_shown if k in both else 0.0
             pairs = list(product(sorted(k) or [None], sorted(shown[image]) or [None]))
             parts[""].append((pairs, quality * weight, 1.0))
             parts["_matched"].append((pairs, quality * v, v))
+            parts["_blind"].append((pairs, blind * v, v))
         for form, captions in parts.items():
             for pairs, value, _ in captions:
                 for pair in pairs:
                     omega[side, form][pair][trial] += value / len(pairs) / sum(count for *_, count in captions)
-    for form in ("", "_matched"):
-        totals = sum(sum(omega[side, form].values()) for side in "mh")
-        for pair in set(omega["m", form]) | set(omega["h", form]):
-            names = (None if pair[0] is None else "abcd"[pair[0]], None if pair[1] is None else "xyz"[pair[1]])
-            row, m, h = table(rows)[names], omega["m", form][pair], omega["h", form][pair]
-            assert row[f"omega_m{form}"] == pytest.approx(m.mean(), abs=1e-12)
-            assert row[f"omega_h{form}"] == pytest.approx(h.mean(), abs=1e-12)
-            assert row[f"amplification{form}"] == pytest.approx(((m - h) / totals).mean(), abs=1e-12)
+    totals = {form: sum(sum(omega[side, form].values()) for side in "mh") for form in forms}
+    for pair in set().union(*omega.values()):
+        row = rows[None if pair[0] is None else "abcd"[pair[0]], None if pair[1] is None else "xyz"[pair[1]]]
+        m, h = ({form: omega[side, form][pair] for form in forms} for side in "mh")
+        expected = {form: (m[form] - h[form]) / totals[form] for form in forms}
+        expected["_net"] = expected["_matched"] - expected.pop("_blind")
+        for form, of_trials in expected.items():
+            assert row[f"amplification{form}"] == pytest.approx(of_trials.mean(), abs=1e-12)
+        for form in ("", "_matched"):
+            assert row[f"omega_m{form}"] == pytest.approx(m[form].mean(), abs=1e-12)
+            assert row[f"omega_h{form}"] == pytest.approx(h[form].mean(), abs=1e-12)
 
 
 def test_without_one_side_the_parts_are_of_the_other_side_alone(four_images):
-    direction = replace(four_images.direction, captions={"h": four_images.direction.captions["h"]})
-    rows = rows_of(Answers(direction, {"h": four_images.tested["h"]}, "confidence", True), bootstrap=50)
+    (answers,) = four_images.designs
+    design = replace(answers.design, captions={"h": answers.design.captions["h"]})
+    human = replace(answers, design=design, tested={"h": answers.tested["h"]})
+    rows = rows_of(replace(four_images, designs=[human]), bootstrap=50)
     assert [row["omega_h"] for row in rows] == [0.25] * 4
     omega = {"omega_h", "omega_h_ci_low", "omega_h_ci_high"}
     assert set(rows[0]) == {"direction", "attribute", "task", *omega, "named_h", "test_captions_h"}
 
 
 def test_an_inverse_cross_entropy_has_no_table_but_a_note(four_images):
-    answers, notes = replace(four_images, kind="inverse_cross_entropy"), []
+    answers = replace(four_images, designs=[replace(four_images.designs[0], kind="inverse_cross_entropy")])
+    notes = []
     assert direction_sources(answers, notes) is None
     assert "inverse_cross_entropy is not a sum over captions" in notes[0]
     with pytest.raises(ValueError, match="has no parts"):
@@ -189,11 +232,14 @@ def test_the_interval_of_the_only_pair_is_that_of_the_score():
     """The replicates are the same, so where one pair is all there is, so are the intervals."""
     random = np.random.default_rng(0)
     named = {"m": [(image, {0}) for image in range(40)], "h": [(image // 2, {0}) for image in range(80)]}
-    tested = {s: [[(row, random.random()) for row in range(0, len(c), 3)] for _ in range(4)] for s, c in named.items()}
+    tested = {
+        side: [[(row, *random.random(2)) for row in range(0, len(captions), 3)] for _ in range(4)]
+        for side, captions in named.items()
+    }
     answers = answered([{0}] * 40, named, tested)
     (row,) = rows_of(answers, 7, 300)
     score = samples_of(answers, lambda drawn, _: answers.quantities(drawn), 7, 300)
-    for form in ("", "_matched"):
+    for form in FORMS:
         estimate = score[f"dbac_a_to_t{form}"].estimate()
         ends = [row[f"amplification{form}{end}"] for end in ("", "_ci_low", "_ci_high")]
         assert ends == pytest.approx(estimate[:3], abs=1e-12)
@@ -224,16 +270,23 @@ def test_without_a_name_on_both_sides_the_published_parts_make_the_order():
     assert all("amplification_ci_low" in row for row in rows)
 
 
-def test_the_pairs_with_the_largest_matched_parts_have_the_intervals(monkeypatch):
-    """Where tasks are seldom named, the largest published parts are others."""
+def test_the_pairs_with_the_largest_net_parts_have_the_intervals(monkeypatch):
+    """Where tasks are seldom named, the largest matched and published parts are others."""
     monkeypatch.setattr(module, "MOST_INTERVALS", 5)
     rows = measured(0, 1500, bootstrap=20, naming=0.5, a_to_t=0.5)["details"]["sources"]["a_to_t"]
-    matched, published = (
-        sorted(rows, key=lambda row: -abs(row[key]))[:5] for key in ("amplification_matched", "amplification")
-    )
-    ends = [f"amplification{form}_ci_{end}" for form in ("", "_matched") for end in ("low", "high")]
-    assert [row for row in rows if any(end in row for end in ends)] == matched != published
-    assert all(end in row for row in matched for end in ends)
+    published, matched, net = (sorted(rows, key=lambda row: -abs(row[f"amplification{form}"]))[:5] for form in FORMS)
+    ends = [f"amplification{form}_ci_{end}" for form in FORMS for end in ("low", "high")]
+    assert [row for row in rows if any(end in row for end in ends)] == net
+    assert net not in (matched, published)
+    assert all(end in row for row in net for end in ends)
+
+
+@few_images
+def test_without_controls_the_matched_parts_make_the_order():
+    rows = dbac(**vars(plant(300, captions=1)), **FAST, bootstrap=0, controls=False)["details"]["sources"]["a_to_t"]
+    sizes = [abs(row["amplification_matched"]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert not any("net" in key for row in rows for key in row)
 
 
 def test_pairs_beyond_the_largest_have_no_interval(four_images, monkeypatch):
@@ -253,6 +306,7 @@ def lean(row):
     return women if row["attribute"] == "female" else -women
 
 
+@cache
 def measured(seed, images=3000, bootstrap=0, **dials):
     return dbac(**vars(plant(images, captions=2, seed=seed, **dials)), **FAST, bootstrap=bootstrap)
 
@@ -293,35 +347,35 @@ def test_details_go_into_a_file_and_say_why_a_table_is_empty():
 @pytest.mark.parametrize("dial", [0.3, 0.6])
 @pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
 def test_planted_pairs_come_first(direction, dial):
-    """Of the five largest, 0.9 are planted and have the sign they were planted with; by chance 0.25 to 0.33 would."""
-    for key in ("amplification", "amplification_matched"):
+    """Of the five largest, 0.8 are planted and have the sign they were planted with; by chance 0.25 to 0.33 would."""
+    for form in FORMS:
         right = []
         for seed in range(3):
             rows = measured(seed, **{direction: dial})["details"]["sources"][direction]
-            first = sorted(rows, key=lambda row: -abs(row[key]))[:5]
-            right += [lean(row) * row[key] > 0 for row in first]
-        assert np.mean(right) >= 0.9
+            first = sorted(rows, key=lambda row: -abs(row[f"amplification{form}"]))[:5]
+            right += [lean(row) * row[f"amplification{form}"] > 0 for row in first]
+        assert np.mean(right) >= 0.8
 
 
-def test_the_largest_matched_parts_come_first(strong):
+def test_the_largest_net_parts_come_first(strong):
     for rows in strong["details"]["sources"].values():
-        sizes = [abs(row["amplification_matched"]) for row in rows]
+        sizes = [abs(row["amplification_net"]) for row in rows]
         assert sizes == sorted(sizes, reverse=True)
 
 
 def test_intervals_of_planted_pairs_do_not_hold_0(strong):
     for rows in strong["details"]["sources"].values():
         for row in rows:
-            for part in ("amplification", "amplification_matched"):
+            for part in (f"amplification{form}" for form in FORMS):
                 assert row[f"{part}_ci_low"] <= row[part] <= row[f"{part}_ci_high"]
-        first = rows[:4]
-        assert all(row["amplification_matched_ci_low"] > 0 for row in first)
-        assert all(lean(row) == 1 for row in first)
+        for row in rows[:4]:
+            assert lean(row) * row["amplification_net"] > 0
+            assert row["amplification_net_ci_low"] > 0 or row["amplification_net_ci_high"] < 0
 
 
 def test_intervals_of_a_faithful_captioner_hold_0():
     rows = [row for d in measured(1, bootstrap=200)["details"]["sources"].values() for row in d]
-    for form in ("", "_matched"):
+    for form in FORMS:
         low, high = (np.array([row[f"amplification{form}_ci_{end}"] for row in rows]) for end in ("low", "high"))
         assert np.mean((low <= 0) & (high >= 0)) >= 0.8
         assert (low < high).all()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import lic
@@ -19,10 +17,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
 SCORES = ("lic", "leakage", "confidence")
 LABELS = ["female", "male"] * 200
+CLASSES = np.array([0, 1] * 200)
 PEOPLE = {"female": "woman", "male": "man"}
-THINGS = np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=len(LABELS))
-# Captions that name the person and a thing that has nothing to do with the person.
-FAIR = [f"a {PEOPLE[label]} with a {thing}" for label, thing in zip(LABELS, THINGS, strict=True)]
+
+
+def things(number):
+    """Things that have nothing to do with the person."""
+    return np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=number)
+
+
+# Captions that name the person and a thing.
+FAIR = [f"a {PEOPLE[label]} with a {thing}" for label, thing in zip(LABELS, things(len(LABELS)), strict=True)]
 # The same, and a word that goes with the label.
 GIVEN_AWAY = [
     f"{text} {'indoors' if label == 'female' else 'outdoors'}" for text, label in zip(FAIR, LABELS, strict=True)
@@ -41,14 +46,6 @@ def result(planted):
 
 def without(result, *names):
     return {key: value for key, value in result.items() if key not in ("signature", "details", *names)}
-
-
-@pytest.fixture
-def small_lstm(monkeypatch):
-    """LIC's own attacker with little to compute; the recipe itself is not the point."""
-    recipe = RECIPES["lstm-lic"]
-    small = replace(recipe, encoder=Recurrent("lstm", 8), embedding=8, schedule=replace(recipe.schedule, epochs=1))
-    monkeypatch.setitem(RECIPES, "lstm-lic", small)
 
 
 # Leakage that is known.
@@ -78,8 +75,7 @@ def test_leakage_counts_the_captions_that_the_attacker_gets_right():
     clues = [(label == "female") != flip for label, flip in zip(LABELS, wrong, strict=True)]
     captions = [f"{text} {'indoors' if clue else 'outdoors'}" for text, clue in zip(FAIR, clues, strict=True)]
     result = lic(predictions=captions, attributes=LABELS, **FAST, details=True)
-    classes = np.array([label == "male" for label in LABELS], np.int64)
-    right = [100 * np.mean(~wrong[balanced_split(classes, 0.1, seed)[1]]) for seed in (0, 1)]
+    right = [100 * np.mean(~wrong[balanced_split(CLASSES, 0.1, seed)[1]]) for seed in (0, 1)]
     assert [row["leakage"] for row in result["details"]["trials"]["m"]] == pytest.approx(right)
     assert result["leakage_m"] == pytest.approx(np.mean(right))
     assert result["lic_m"] < result["leakage_m"] < 100
@@ -95,8 +91,7 @@ def test_attribute_words_are_masked():
 
 def test_three_values_have_a_third_as_chance():
     labels = [["young", "middle", "old"][image % 3] for image in range(600)]
-    things = np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=600)
-    fair = [f"someone with a {thing}" for thing in things]
+    fair = [f"someone with a {thing}" for thing in things(600)]
     told = [f"{text} {['at school', 'at work', 'at home'][image % 3]}" for image, text in enumerate(fair)]
     options = FAST | {"trials": 5}
     result = lic(predictions=told, references=[[text] for text in fair], attributes=labels, **options, details=True)
@@ -109,35 +104,19 @@ def test_three_values_have_a_third_as_chance():
 def test_classes_are_balanced_before_they_are_split():
     """Three men to a woman: an attacker that always says man would be right in 75 of 100 captions."""
     labels = ["male" if image % 4 else "female" for image in range(800)]
-    things = np.random.default_rng(0).choice(["dog", "cat", "cake", "boat"], size=800)
-    captions = [f"someone with a {thing}" for thing in things]
+    captions = [f"someone with a {thing}" for thing in things(800)]
     result = lic(predictions=captions, attributes=labels, **FAST | {"trials": 5}, details=True)
     assert [row["captions"] for row in result["details"]["trials"]["m"]] == [40] * 5
     assert result["leakage_m"] == pytest.approx(50, abs=11)
-
-
-@pytest.mark.parametrize(
-    ("lexicon", "words"),
-    [("race", {"light": "caucasian", "dark": "asian"}), ("age", {"young": "kid", "old": "elder"})],
-)
-def test_other_attributes_have_their_own_words(lexicon, words):
-    labels = [list(words)[image % 2] for image in range(400)]
-    captions = [f"the {words[label]} with a {thing}" for label, thing in zip(labels, THINGS, strict=True)]
-    assert lic(predictions=captions, attributes=labels, **FAST)["leakage_m"] == 100, "the gender lexicon masks neither"
-    masked = lic(predictions=captions, attributes=labels, attribute_lexicon=lexicon, **FAST)
-    assert masked["leakage_m"] < 75
-    assert f"attribute:{lexicon}" in masked["signature"]
 
 
 # Columns and sides.
 
 
 def test_each_column_of_human_captions_has_its_classifiers_and_lic_d_is_their_mean():
-    columns = {"first": [[text] for text in FAIR], "second": [[text] for text in GIVEN_AWAY]}
-    both = [[first, second] for first, second in zip(FAIR, GIVEN_AWAY, strict=True)]
     rest = {"predictions": GIVEN_AWAY, "attributes": LABELS, **FAST}
-    together = lic(references=both, **rest, details=True)
-    alone = [lic(references=references, **rest) for references in columns.values()]
+    together = lic(references=list(zip(FAIR, GIVEN_AWAY, strict=True)), **rest, details=True)
+    alone = [lic(references=[[text] for text in column], **rest) for column in (FAIR, GIVEN_AWAY)]
     assert together["details"]["human_columns"] == 2
     assert [row["captions"] for row in together["details"]["trials"]["d"]] == [80, 80]
     assert together["leakage_d"] == pytest.approx((alone[0]["leakage_d"] + 100) / 2)
@@ -146,15 +125,14 @@ def test_each_column_of_human_captions_has_its_classifiers_and_lic_d_is_their_me
         assert together[f"{score}_m"] == pytest.approx(alone[0][f"{score}_m"])
 
 
-def test_captions_beyond_the_columns_that_all_images_have_are_left_out(planted):
+def test_captions_beyond_the_columns_that_all_images_have_are_left_out(planted, result):
     ragged = [[*row, "one more"] if image % 3 == 0 else row for image, row in enumerate(planted["references"])]
     message = r"references: every image has 2 or more captions; those after column 2 are not used"
     with pytest.warns(CaptionBiasWarning, match=message):
-        result = lic(**{**planted, "references": ragged}, **FAST, details=True)
-    even = lic(**planted, **FAST)
-    assert result["details"]["human_columns"] == 2
-    assert message in result["details"]["warnings"]
-    assert without(result) == pytest.approx(without(even))
+        found = lic(**{**planted, "references": ragged}, **FAST, details=True)
+    assert found["details"]["human_columns"] == 2
+    assert message in found["details"]["warnings"]
+    assert without(found) == pytest.approx(without(result))
 
 
 @pytest.mark.parametrize(("side", "absent"), [("m", "references"), ("d", "predictions")])
@@ -171,11 +149,8 @@ def test_human_words_that_the_captioner_lacks_are_unknown():
     """The human captions give the label away in words that the captioner never uses: aligned, they tell nothing."""
     result = lic(predictions=FAIR, references=[[text] for text in GIVEN_AWAY], attributes=LABELS, **FAST, details=True)
     assert result["leakage_d"] < 75
-    report = result["details"]["alignment"]
-    assert {(pair["word"], pair["replacement"]) for pair in report["pairs"]} == {
-        ("indoors", "<unk>"),
-        ("outdoors", "<unk>"),
-    }
+    replaced = {pair["word"]: pair["replacement"] for pair in result["details"]["alignment"]["pairs"]}
+    assert replaced == {"indoors": "<unk>", "outdoors": "<unk>"}
     assert lic(references=[[text] for text in GIVEN_AWAY], attributes=LABELS, **FAST)["leakage_d"] == 100
 
 
@@ -191,24 +166,22 @@ def test_captions_seen_in_training_are_counted_and_said():
 
 
 def test_unseen_only_scores_the_others():
-    """Half of the captions are copies that give the label away; the others stand once and tell nothing."""
+    """Half of the captions are copies that give the label away; the others occur once and tell nothing."""
     copied = np.random.default_rng(2).random(len(LABELS)) < 0.5
     captions = [
         f"a person {'indoors' if label == 'female' else 'outdoors'}" if copy else f"a person with number {image}"
         for image, (label, copy) in enumerate(zip(LABELS, copied, strict=True))
     ]
-    options = {"predictions": captions, "attributes": LABELS, **FAST, "details": True}
-    everything, unseen = lic(**options), lic(**options, unseen_only=True)
-    classes = np.array([label == "male" for label in LABELS], np.int64)
-    seen = [copied[balanced_split(classes, 0.1, seed)[1]].sum() for seed in (0, 1)]
+    everything, unseen = (
+        lic(predictions=captions, attributes=LABELS, **FAST, details=True, unseen_only=only) for only in (False, True)
+    )
+    tables = [result["details"]["trials"]["m"] for result in (everything, unseen)]
+    seen = [copied[balanced_split(CLASSES, 0.1, seed)[1]].sum() for seed in (0, 1)]
     assert everything["seen_m"] == unseen["seen_m"] == pytest.approx(100 * sum(seen) / 80)
     assert everything["test_captions_m"] == 40
     assert unseen["test_captions_m"] == 40 - np.mean(seen)
-    assert [row["captions"] for row in everything["details"]["trials"]["m"]] == [40, 40]
-    assert [row["captions"] for row in unseen["details"]["trials"]["m"]] == [40 - count for count in seen]
-    for whole, part, count in zip(
-        everything["details"]["trials"]["m"], unseen["details"]["trials"]["m"], seen, strict=True
-    ):
+    for whole, part, count in zip(*tables, seen, strict=True):
+        assert (whole["captions"], part["captions"]) == (40, 40 - count)
         assert whole["leakage"] == pytest.approx((100 * count + part["leakage"] * (40 - count)) / 40)
     assert not [warning for warning in unseen["details"]["warnings"] if "unseen_only" in warning]
 
@@ -228,14 +201,6 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
         assert all(unseen[f"test_captions_{side}"] < whole[f"test_captions_{side}"] for side in present)
 
 
-def test_scores_of_unseen_captions_change_no_sample_that_a_comparison_takes(planted):
-    measured = lic.measure(**planted, **FAST, details=True)
-    result, samples = measured.flat(), measured.samples
-    assert result["details"]["unseen"]["lic_m"] != result["lic_m"]
-    assert {name: sample.values.mean() for name, sample in samples.items()} == {name: result[name] for name in samples}
-    assert len(samples["lic"].replicates) == FAST["bootstrap"]
-
-
 def test_a_side_without_unseen_captions_has_no_scores_of_them():
     numbered = [f"{text} {image}" for image, text in enumerate(FAIR)]
     captions = {"predictions": numbered, "references": [[text] for text in FAIR], "attributes": LABELS}
@@ -244,19 +209,16 @@ def test_a_side_without_unseen_captions_has_no_scores_of_them():
     unseen = result["details"]["unseen"]
     assert set(unseen) == {"test_captions_m", "test_captions_d"} | {f"{score}_m" for score in SCORES}
     assert (unseen["test_captions_m"], unseen["test_captions_d"]) == (40, 0)
-    assert {name: unseen[name] for name in unseen if name.endswith("_m")} == {
-        name: result[name] for name in unseen if name.endswith("_m")
-    }
+    assert all(unseen[f"{score}_m"] == result[f"{score}_m"] for score in SCORES)
     assert any("in 2 of 2 trials all human" in warning for warning in result["details"]["warnings"])
 
 
 def test_trials_without_unseen_captions_do_not_count():
-    """Four captions stand alone; in some trials none of them is a test caption."""
+    """Four captions occur once; in some trials none of them is a test caption."""
     captions = [f"a dog {image}" if image < 4 else text for image, text in enumerate(FAIR)]
     with pytest.warns(CaptionBiasWarning, match=r"of 10 trials all model test .* are those of the other trials$"):
         result = lic(predictions=captions, attributes=LABELS, **FAST | {"trials": 10}, details=True)
-    classes = np.array([label == "male" for label in LABELS], np.int64)
-    tested = [balanced_split(classes, 0.1, seed)[1] for seed in range(10)]
+    tested = [balanced_split(CLASSES, 0.1, seed)[1] for seed in range(10)]
     left = [int((test < 4).sum()) for test in tested]
     assert 0 < sum(map(bool, left)) < 10
     unseen = result["details"]["unseen"]
@@ -271,16 +233,11 @@ def test_trials_without_unseen_captions_do_not_count():
 
 def test_nothing_unseen_to_score():
     """Which is known before anything is trained."""
-    told = []
-    with pytest.raises(ValueError, match=r"unseen_only: every test caption of trial m0 seed 0 is also in its training"):
-        lic(
-            predictions=FAIR,
-            attributes=LABELS,
-            **FAST,
-            unseen_only=True,
-            progress=lambda *numbers: told.append(numbers),
-        )
-    assert not told
+    reports = []
+    message = r"unseen_only: every test caption of trial m0 seed 0 is also in its training"
+    with pytest.raises(ValueError, match=message):
+        lic(predictions=FAIR, attributes=LABELS, **FAST, unseen_only=True, progress=lambda *done: reports.append(done))
+    assert not reports
 
 
 def test_a_value_without_unseen_captions_has_no_score_of_its_own():
@@ -292,14 +249,6 @@ def test_a_value_without_unseen_captions_has_no_score_of_its_own():
 
 
 # The result.
-
-
-def test_results_are_plain_floats_and_json(planted, result):
-    assert {type(value) for value in without(result).values()} == {float}
-    assert type(result["signature"]) is str
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert "details" not in lic(**planted, **FAST)
-    assert set(result["details"]["by_attribute"]) == set(result["details"]["trials"]) == {"m", "d"}
 
 
 def test_every_score_lies_in_its_intervals(result):
@@ -320,48 +269,12 @@ def test_the_values_of_the_attribute_make_up_the_whole(result):
             assert np.mean([one[score] for one in values.values()]) == pytest.approx(result[f"{score}_{side}"])
 
 
-def test_one_trial_and_no_bootstrap_leave_out_what_they_cannot_know(planted):
-    one = lic(**planted, **FAST | {"trials": 1, "bootstrap": 0})
-    assert not [key for key in one if key.endswith(("_std", "_ci_low", "_ci_high"))]
-
-
-def test_the_names_of_the_labels_do_not_matter(planted, result):
-    renamed = {**planted, "attributes": [{"female": "A", "male": "B"}[label] for label in planted["attributes"]]}
-    assert without(lic(**renamed, **FAST)) == without(result)
-
-
-def test_arrays_are_as_good_as_lists_and_tasks_are_not_used(planted, result):
-    arrays = {name: np.array(column, dtype=object) for name, column in planted.items()}
-    assert without(lic(**arrays, **FAST)) == without(result)
-    assert without(lic(**{**planted, "tasks": None}, **FAST)) == without(result)
-
-
-# It repeats itself exactly.
-
-
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
-def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(encoder, planted, small_lstm):
-    import torch
-
-    results = []
-    for number in (1, 2):
-        np.random.seed(number)
-        torch.manual_seed(number)
-        numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
-        results.append(lic(**planted, **FAST | {"encoder": encoder}, details=True))
-        assert np.array_equal(np.random.get_state()[1], numpy_state)
-        assert torch.equal(torch.get_rng_state(), torch_state)
-    assert results[0] == results[1]
-
-
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
-def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
-    options = FAST | {"encoder": encoder, "bootstrap": 0, "details": True}
+def test_a_trial_does_not_depend_on_the_others(planted, result):
+    options = FAST | {"bootstrap": 0, "details": True}
     five = lic(**planted, **options | {"trials": 5})["details"]["trials"]
     alone = lic(**planted, **options | {"trials": 1, "seed": 3})
-    two = lic(**planted, **options | {"trials": 2})["details"]["trials"]
     for side in ("m", "d"):
         assert alone["details"]["trials"][side] == [five[side][3]]
-        assert two[side] == five[side][:2]
+        assert result["details"]["trials"][side] == five[side][:2]
         assert len({row["confidence"] for row in five[side]}) == 5
     assert alone["lic"] == pytest.approx(five["m"][3]["lic"] - five["d"][3]["lic"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,14 +13,12 @@ import evaluate
 import numpy as np
 import pytest
 
-import captionbias
 from captionbias import metrics
 from captionbias.hub import modules
 from captionbias.metrics.catalogue import METRICS
 from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
-NAMES = sorted(METRICS)
 OF_LABELS = ["ba_mals", "directional_ba", "dpa", "label_leakage", "multi_directional_ba"]
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
 
@@ -89,7 +86,7 @@ def as_array(column: list[Any]) -> np.ndarray[Any, Any]:
     return np.array([[int(name in row) for name in names] for row in rows])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", METRICS)
 def test_a_module_returns_the_score_of_the_library(name: str, tmp_path: Path) -> None:
     """All at once, and with rows that were added one by one and in batches; nothing goes to disk."""
     rows = captions()
@@ -122,27 +119,14 @@ def test_one_side_is_measured_alone_but_not_sometimes(left_out: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", OF_LABELS)
-@pytest.mark.parametrize("arrays", [False, True])
-def test_labels_pass_through_to_the_library(name: str, arrays: bool, tmp_path: Path) -> None:
+def test_labels_pass_through_to_the_library(name: str, tmp_path: Path) -> None:
     """As names and as 0/1 arrays, which evaluate's schema has no place for."""
-    shown = labels(name)
-    options = {option: value for option, value in quick(name).items() if option != "bootstrap"}
+    shown, options = labels(name), {option: value for option, value in quick(name).items() if option != "bootstrap"}
     expected = getattr(metrics, name)(**shown, **options)
-    if arrays:
-        shown = {argument: as_array(column) for argument, column in shown.items()}
-    assert load(name, tmp_path).compute(**shown, **options) == expected
-
-
-def test_bad_labels_get_the_errors_of_the_library(tmp_path: Path) -> None:
-    module, shown = load("directional_ba", tmp_path), labels("directional_ba")
-    with pytest.raises(ValueError, match=r"predicted_tasks\[17\] names 'spoon'"):
-        module.compute(**{**shown, "predicted_tasks": [*shown["predicted_tasks"][:17], ["spoon"]] + [[]] * 42})
-    with pytest.raises(ValueError, match="predicted_tasks and predicted_attributes are both missing"):
-        module.compute(attributes=shown["attributes"], tasks=shown["tasks"])
-    with pytest.raises(ValueError, match="give captions or predicted labels, not both"):
-        module.compute(**captions() | shown)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'predicted_attributes'"):
-        load("label_leakage", tmp_path).compute(**shown)
+    module = load(name, tmp_path)
+    assert module.compute(**shown, **options) == expected
+    arrays = {argument: as_array(column) for argument, column in shown.items()}
+    assert module.compute(**arrays, **options) == expected
 
 
 def test_labels_are_not_collected(tmp_path: Path) -> None:
@@ -163,9 +147,7 @@ def test_labels_are_not_collected(tmp_path: Path) -> None:
     [
         ("predictions", None, r"predictions\[17\] "),
         ("predictions", 3, r"predictions\[17\] is 3"),
-        ("predictions", ["a man"], r"predictions\[17\] "),
         ("references", "a man", r"references\[17\] "),
-        ("references", [["a man"]], r"references\[17\]"),
         ("references", ["a man", None], r"references\[17\]"),
         ("attributes", None, r"attributes\[17\] "),
     ],
@@ -196,13 +178,11 @@ def test_what_only_all_rows_show_is_refused_and_all_rows_are_forgotten(tmp_path:
     assert module.compute(**good, **FAST) == metrics.lic(**good, **FAST)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"), [("lic", {}), ("lic", {"preset": "none"}), ("directional_ba", {}), ("gender_error", {})]
-)
+@pytest.mark.parametrize(("name", "wrong"), [("lic", {}), ("lic", {"preset": "none"}), ("gender_error", {})])
 def test_processes_share_their_images_and_the_first_one_reports(
     name: str, wrong: dict[str, str], tmp_path: Path
 ) -> None:
-    """Also one side alone, and metrics that train nothing and so share nothing; no captions are left on disk."""
+    """Also one side alone, and a metric that trains nothing and so shares nothing; no captions are left on disk."""
     rows = captions()
     if name == "gender_error":
         del rows["references"]
@@ -229,45 +209,6 @@ def test_processes_share_their_images_and_the_first_one_reports(
     else:
         assert outcomes[0] == getattr(metrics, name)(**rows, **quick(name))
     assert not list(tmp_path.rglob("*.arrow"))
-
-
-OFFLINE = """
-import doctest
-import socket
-import sys
-
-
-def refuse(*arguments):
-    raise OSError("this process has no network")
-
-
-socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-
-import evaluate
-
-for name in sys.argv[2:]:
-    module = evaluate.load(name, cache_dir=sys.argv[1])
-    examples = doctest.DocTestParser().get_doctest(module.inputs_description, {}, name, None, None)
-    assert examples.examples
-    assert not doctest.DocTestRunner().run(examples).failed
-    evaluate.config.HF_EVALUATE_OFFLINE = True  # with HF_HUB_OFFLINE alone each look-up takes seconds
-"""
-
-
-def test_installed_modules_load_by_name_from_anywhere_offline(tmp_path: Path) -> None:
-    """Also runs the example that each module shows its users."""
-    cache, elsewhere = tmp_path / "modules", tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    installed = modules.install_metrics(cache=cache)
-    assert [file.stem for file in installed] == NAMES
-    environment = {
-        **os.environ,
-        "HF_MODULES_CACHE": str(cache),
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": str(Path(captionbias.__file__).parents[1]),
-    }
-    command = [sys.executable, "-c", OFFLINE, str(tmp_path), *NAMES]
-    subprocess.run(command, cwd=elsewhere, env=environment, check=True)
 
 
 def test_installing_replaces_an_older_version_and_mends_a_damaged_one(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.metrics import pair_counts as counts
 from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.statistics.intervals import multiplicities
 
@@ -24,16 +23,9 @@ def test_groups_are_of_equal_size_and_none_is_empty(images, most, seed):
 
 
 def test_groups_are_drawn_by_the_seed():
-    drawn = {tuple(random_groups(100, seed, most=7)) for seed in range(5)}
-    assert len(drawn) == 5
-    assert tuple(random_groups(100, 3, most=7)) in drawn
+    assert len({tuple(random_groups(100, seed, most=7)) for seed in (0, 1, 2, 0, 1)}) == 3
     # Neighbours (the frames of a film, say) are not put together.
     assert np.abs(np.corrcoef(random_groups(5000, 0, most=50), np.arange(5000))[0, 1]) < 0.05
-
-
-def test_with_few_images_each_is_its_own_group_and_with_many_the_memory_is_bounded():
-    assert len(set(random_groups(counts.GROUPS, seed=0))) == counts.GROUPS
-    assert len(set(random_groups(counts.GROUPS * 3 + 1, seed=0))) == counts.GROUPS
 
 
 @settings(deadline=None, max_examples=40)
@@ -57,10 +49,3 @@ def test_counts_are_those_of_a_plain_loop(images, most, left, right, seed):
     multiplicity = np.concatenate(list(multiplicities(groups.max() + 1, 3, seed)), axis=1)
     for number, drawn in enumerate(multiplicity.T):
         assert np.array_equal(table.of(multiplicity)[:, :, number], counted(drawn))
-
-
-def test_nothing_in_a_block_adds_nothing():
-    table = PairCounts(np.arange(3), 2, 2)
-    table.add(np.zeros(0, np.int64), np.zeros((0, 2), bool), np.zeros((0, 2), bool))
-    table.add(np.arange(3), np.zeros((3, 2), bool), np.ones((3, 2), bool))
-    assert not table.of(None).any()

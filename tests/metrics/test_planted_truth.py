@@ -1,7 +1,6 @@
 """Both metrics find a bias that was planted, where it was planted, and nothing where there is none.
 
-3,000 images with two human captions each: with five, the human side's attacker learns from five times the model's
-captions and is a little better, which reads as -0.002 (A to T) and -0.004 (T to A).
+A person in the captioner's place reads 0, and a bias of other words than those for attribute and tasks is no net bias.
 """
 
 from __future__ import annotations
@@ -12,12 +11,13 @@ import numpy as np
 import pytest
 
 from captionbias.metrics import dbac, lic
-from captionbias.synthetic import plant
+from captionbias.synthetic import plant, plant_verbs
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few words repeat
 
 SETTINGS = (-0.6, -0.3, 0.0, 0.3, 0.6)
-PUBLISHED, MATCHED = ("dbac_a_to_t", "dbac_t_to_a"), ("dbac_a_to_t_matched", "dbac_t_to_a_matched")
+DIRECTIONS = ("a_to_t", "t_to_a")
+PUBLISHED, MATCHED, NET = ([f"dbac_{name}{form}" for name in DIRECTIONS] for form in ("", "_matched", "_net"))
 FAST = {"preset": "fast", "trials": 3, "bootstrap": 200}
 # One draw in twenty lies outside its interval for no reason. With seed 1 the faithful captions lie inside all of them;
 # the tests of ten seeds are what says that this is the rule.
@@ -49,7 +49,7 @@ def along_the_dial(dial, score):
     return [measured(**{dial: setting} if setting else {})[score] for setting in SETTINGS]
 
 
-@pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, "lic", "leakage", "confidence"])
+@pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, *NET, "lic", "leakage", "confidence"])
 def test_faithful_captions_have_no_bias(score):
     """Of ten seeds, eight or more intervals hold 0; the scores vary around 0, by as much as the intervals say."""
     results = [measured(seed) for seed in SEEDS]
@@ -59,7 +59,7 @@ def test_faithful_captions_have_no_bias(score):
     assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2
 
 
-@pytest.mark.parametrize("score", ["dbac_a_to_t", "dbac_a_to_t_matched", "lic"])
+@pytest.mark.parametrize("score", ["dbac_a_to_t", "dbac_a_to_t_matched", "dbac_a_to_t_net", "lic"])
 def test_a_to_t_and_lic_rise_with_what_is_named_for_an_attribute(score):
     scores = along_the_dial("a_to_t", score)
     assert scores == sorted(set(scores))
@@ -67,7 +67,7 @@ def test_a_to_t_and_lic_rise_with_what_is_named_for_an_attribute(score):
     assert interval(measured(a_to_t=0.6), score)[0] > 0
 
 
-@pytest.mark.parametrize("score", ["dbac_t_to_a", "dbac_t_to_a_matched"])
+@pytest.mark.parametrize("score", ["dbac_t_to_a", "dbac_t_to_a_matched", "dbac_t_to_a_net"])
 def test_t_to_a_rises_with_who_is_named_for_a_task(score):
     scores = along_the_dial("t_to_a", score)
     assert scores == sorted(set(scores))
@@ -75,7 +75,7 @@ def test_t_to_a_rises_with_who_is_named_for_a_task(score):
     assert interval(measured(t_to_a=-0.6), score)[1] < 0
 
 
-@pytest.mark.parametrize("score", ["dbac_a_to_t_matched", "lic"])
+@pytest.mark.parametrize("score", ["dbac_a_to_t_matched", "dbac_a_to_t_net", "lic"])
 def test_mitigation_is_seen_where_it_was_planted(score):
     assert interval(measured(a_to_t=-0.6), score)[1] < 0
 
@@ -83,29 +83,108 @@ def test_mitigation_is_seen_where_it_was_planted(score):
 @pytest.mark.parametrize(("dial", "other"), [("a_to_t", "t_to_a"), ("t_to_a", "a_to_t")])
 def test_a_dial_leaves_the_other_direction_where_it_was(dial, other):
     """To the last digit: the words that the dial changes are masked in that direction."""
-    scores = [f"dbac_{other}", f"dbac_{other}_matched", *(["lic"] if dial == "t_to_a" else [])]
-    for score in scores:
+    scores = [f"dbac_{other}{form}" for form in ("", "_matched", "_blind", "_net")]
+    for score in [*scores, *(["lic"] if dial == "t_to_a" else [])]:
         assert len(set(along_the_dial(dial, score))) == 1
         assert holds_zero(measured(**{dial: 0.6}), score)
 
 
 @pytest.mark.parametrize(("naming", "published"), [(0.8, 0.15), (0.5, 0.4)])
 def test_matched_dbac_does_not_mind_how_often_tasks_are_named(naming, published):
-    """Of ten seeds, eight or more intervals hold 0; the published score is far from it with every seed.
-
-    At half the naming, matched A to T is -0.006 on average: the attacker of the model's captions learns from half as
-    many tasks.
-    """
+    """Of ten seeds, eight or more intervals hold 0; the published score is far from it with every seed."""
     results = [measured_naming(naming, seed) for seed in SEEDS]
     assert min(interval(result, "dbac_a_to_t")[0] for result in results) > published / 2
     assert min(result["dbac_a_to_t"] for result in results) > published
-    for score in MATCHED:
+    for score in (*MATCHED, *NET):
         assert sum(holds_zero(result, score) for result in results) >= 8
         assert abs(np.mean([result[score] for result in results])) < 0.01
 
 
 def test_matched_dbac_finds_amplification_by_a_captioner_that_names_little():
     result = measured(naming=0.5, a_to_t=0.4)
-    assert interval(result, "dbac_a_to_t_matched")[0] > 0.02
-    assert holds_zero(result, "dbac_t_to_a_matched")
+    for form in ("_matched", "_net"):
+        assert interval(result, f"dbac_a_to_t{form}")[0] > 0.02
+        assert holds_zero(result, f"dbac_t_to_a{form}")
     assert result["dbac_a_to_t"] - measured(naming=0.5)["dbac_a_to_t"] < 0.03, "the published score hardly moves"
+
+
+@pytest.mark.parametrize("captions", [1, 5])
+@pytest.mark.parametrize("naming", [1, 0.5])
+def test_net_of_a_faithful_captioner_is_0_with_one_reference_and_with_five(naming, captions):
+    """Tasks are given with one reference; with five, the four others say them. Of five seeds, four or more hold 0."""
+    results = []
+    for seed in range(5):
+        planted = vars(plant(images=1500, captions=captions, seed=seed, naming=naming))
+        tasks = planted["tasks"] if captions == 1 else None
+        results.append(dbac(**{**planted, "tasks": tasks}, **FAST, alignment="constant"))
+    for score in NET:
+        assert sum(holds_zero(result, score) for result in results) >= 4
+        assert abs(np.mean([result[score] for result in results])) < 0.01
+
+
+@pytest.mark.parametrize(("dial", "other"), [("a_to_t", "t_to_a"), ("t_to_a", "a_to_t")])
+def test_planted_bias_is_all_net(dial, other):
+    """To blind attackers these are faithful captions, weighed a little otherwise; the other direction has none."""
+    for setting, sign in ((-0.6, -1), (0.6, 1)):
+        result = measured(**{dial: setting})
+        low, high = interval(result, f"dbac_{dial}_net")
+        assert min(sign * low, sign * high) > 0.01
+        assert holds_zero(result, f"dbac_{other}_net")
+        assert result[f"dbac_{dial}_blind"] == pytest.approx(measured()[f"dbac_{dial}_blind"], abs=0.002)
+
+
+@pytest.mark.parametrize("captions", [1, 2])
+def test_a_bias_of_verbs_is_matched_and_not_net(captions):
+    """All captions name the tasks that the images show, equally often of women and men; verbs give them away."""
+    result = dbac(**vars(plant_verbs(model=0.9, seed=1, captions=captions)), **FAST)
+    assert interval(result, "dbac_a_to_t_matched")[0] > 0.1
+    assert interval(result, "dbac_a_to_t_blind")[0] > 0.1
+    assert holds_zero(result, "dbac_a_to_t_net")
+    assert abs(result["dbac_a_to_t_net"]) < 0.02
+    for form in ("_matched", "_blind", "_net"):
+        assert abs(result[f"dbac_t_to_a{form}"]) < 0.02
+
+
+def one_of_four_people(seed, images=2000):
+    """People describe images, each half of what they show; the first is taken for the captioner."""
+    random = np.random.default_rng(seed)
+    doing, leans = {"dog": "barking", "cake": "baking", "tie": "formal"}, (0.5, 0.7, 0.3)
+    attributes = ["female" if image % 2 else "male" for image in range(images)]
+    rows = []
+    for attribute in attributes:
+        shown = [
+            task for task, lean in zip(doing, leans, strict=True) if (random.random() < lean) == (attribute == "female")
+        ]
+        person = {"female": "a woman", "male": "a man"}[attribute]
+        rows.append(
+            [
+                " ".join(
+                    [
+                        person if random.random() < 0.8 else "someone",
+                        *(f"{doing[task]} with a {task}" for task in shown if random.random() < 0.5),
+                        "outside",
+                    ]
+                )
+                for _ in range(4)
+            ]
+        )
+    return {
+        "predictions": [row[0] for row in rows],
+        "references": [row[1:] for row in rows],
+        "attributes": attributes,
+    }
+
+
+def test_a_person_in_the_captioner_s_place_is_not_biased():
+    """Where people's captions say themselves what the images show, no captioner's can: a person reads -0.15 or so.
+
+    Of five people, four or more intervals hold 0 by held-out pairing.
+    """
+    options = FAST | {"alignment": "constant"}
+    results = [dbac(**one_of_four_people(seed), **options) for seed in range(5)]
+    for score in (*MATCHED, *NET):
+        assert sum(holds_zero(result, score) for result in results) >= 4
+        assert abs(np.mean([result[score] for result in results])) < 0.01
+    for seed in range(2):
+        published = dbac(**one_of_four_people(seed), **options, pairing="every-caption")
+        assert interval(published, "dbac_t_to_a_matched")[1] < -0.05

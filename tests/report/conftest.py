@@ -17,11 +17,15 @@ IMAGES = 240
 QUICK = {"trials": 2, "bootstrap": 60, "cache": False, "quality_images": 10}
 
 
-def measured(key, low, high, signature=""):
-    """A measurement of one score whose interval has these ends, and whose value is in the middle."""
-    value = (low + high) / 2
-    sample = Sample(np.array([value]), np.zeros((1, 0)), np.repeat([low, high], 50), catalogue.bounds(key))
-    return Measurement(catalogue.SCORES[key].metric, {key: sample}, {}, signature)
+def measured(key, low, high, **others):
+    """A measurement of scores whose intervals have these ends, and whose values are in the middle."""
+
+    def sample(name, low, high):
+        values = np.array([(low + high) / 2])
+        return Sample(values, np.zeros((1, 0)), np.repeat([low, high], 50), catalogue.bounds(name))
+
+    samples = {name: sample(name, *ends) for name, ends in {key: (low, high), **others}.items()}
+    return Measurement(catalogue.SCORES[key].metric, samples, {}, "")
 
 
 def changed(audit, metric, captioner, **changes):

@@ -54,25 +54,13 @@ def report(two):
     return markdown_report(two, command=COMMAND)
 
 
-def test_every_table_is_one_to_a_parser_with_as_many_cells_in_each_row(report):
-    found = tables(report)
-    assert len(found) == 2 + 4 + 2  # scores, differences, sources of both captioners and directions, quality, leaks
-    rows = [line for line in report.splitlines() if line.startswith("|")]
-    assert sum(map(len, found)) == len(rows) - len(found)  # but for the lines under the headings
-    bare = [line.replace("\\|", "") for line in rows]
-    for table in found:
-        assert len({len(row) for row in table}) == 1
-        width = len(table[0])
-        assert all(line.count("|") == width + 1 for line in bare[: len(table) + 1])
-        del bare[: len(table) + 1]
-
-
 def listed(text):
-    """What stands in lists."""
+    """The items of lists."""
     return [plain(token) for token in PARSER.parse(text) if token.type == "inline" and token.level == 3]
 
 
 def test_scores_with_a_verdict_come_first_then_the_largest_sources_of_each_captioner(report, two):
+    assert len(tables(report)) == 2 + 4 + 2  # scores, differences, sources of captioners and directions, quality, leaks
     heading, *rows = tables(report)[0]
     assert heading[-1] == "verdict"
     assert rows == [row for row in views.scores(two).texts() if row[-1] != "-"]
@@ -112,13 +100,13 @@ def test_without_people_the_captioner_s_scores_are_shown_and_what_is_missing_is_
 @pytest.fixture(scope="module")
 def hostile():
     """Names, labels and tasks that would be a page's own parts if they could."""
-    given = plant(120, captions=2)
-    names = {task: f"{task} {HOSTILE}" for tasks in given.tasks for task in tasks}
+    planted = plant(120, captions=2)
+    names = {task: f"{task} {HOSTILE}" for tasks in planted.tasks for task in tasks}
     return audit(
-        {HOSTILE: given.predictions, "- " + HOSTILE: plant(120, captions=2, a_to_t=0.9).predictions},
-        references=given.references,
-        attributes=[HOSTILE if label == "male" else "| b | c |" for label in given.attributes],
-        tasks=[[names[task] for task in tasks] for tasks in given.tasks],
+        {HOSTILE: planted.predictions, "- " + HOSTILE: plant(120, captions=2, a_to_t=0.9).predictions},
+        references=planted.references,
+        attributes=[HOSTILE if label == "male" else "| b | c |" for label in planted.attributes],
+        tasks=[[names[task] for task in tasks] for tasks in planted.tasks],
         task_lexicon={name: [task] for task, name in names.items()},
         **QUICK,
     )

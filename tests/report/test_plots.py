@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 
@@ -22,10 +20,8 @@ from captionbias.report.plots import (
     sources_plot,
     tradeoff_plot,
     vectors_plot,
-    write_html,
 )
-from tests.browser import NEEDS_BROWSER, browser, new_page
-from tests.report.conftest import QUICK, audited, changed
+from tests.report.conftest import QUICK, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -80,7 +76,7 @@ def test_without_people_the_captioner_s_scores_have_no_zero(alone):
 
 
 def test_an_undefined_score_is_a_gap_and_not_zero(two):
-    key, measured = "dbac_a_to_t_matched", two.measurement("dbac", "nic")
+    key, measured = "dbac_a_to_t_net", two.measurement("dbac", "nic")
     samples = {name: sample for name, sample in measured.samples.items() if name != key}
     found = changed(two, "dbac", "nic", samples=samples)
     first, *_ = scores_plot(found).data
@@ -90,33 +86,10 @@ def test_an_undefined_score_is_a_gap_and_not_zero(two):
     assert list(tradeoff_plot(found).data[0].y) == [None]
 
 
-def test_without_a_bootstrap_marks_have_no_bars(planted):
-    found = audited(planted["sat"], metrics=["lic"], bootstrap=0)
-    (trace,) = scores_plot(found).data
-    assert list(trace.x) == [found.measurement("lic", "nic").estimates["lic"].value]
-    assert np.isnan([*trace.error_x.array, *trace.error_x.arrayminus]).all()
-
-
-@NEEDS_BROWSER
-def test_a_mark_without_an_interval_does_not_look_certain(tmp_path):
-    certain = {"amplification": 0.1, "amplification_ci_low": 0.05, "amplification_ci_high": 0.2}
-    rows = [
-        {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplification": 0.2},
-        {"direction": "a_to_t", "attribute": "man", "task": "tie", **certain},
-    ]
-    write_html(sources_plot(rows), tmp_path / "plot.html")
-    with browser() as chromium:
-        page = new_page(chromium)
-        page.goto((tmp_path / "plot.html").as_uri())
-        page.locator(".barlayer .point").nth(1).wait_for()
-        drawn = page.locator("path.xerror").evaluate_all("bars => bars.filter((bar) => bar.getAttribute('d')).length")
-    assert drawn == 1
-
-
 @pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
 def test_the_largest_sources_are_bars_with_their_intervals(direction, two):
     rows = two.details("dbac", "sat")["sources"][direction]
-    part = "amplification_matched"
+    part = "amplification_net"
     largest = sorted((row for row in rows if part in row), key=lambda row: -abs(row[part]))[:7]
     figure = sources_plot(rows, top=7)
     (bars,) = figure.data
@@ -151,18 +124,13 @@ def test_bias_is_drawn_over_cider_with_its_interval(every_metric):
     assert len(zeros(figure, "y")) == len(judged)
 
 
-def test_the_curve_of_alignment_marks_its_elbow_if_it_has_one(two):
+def test_the_curve_of_alignment_marks_its_elbow(two):
     pairs = [(direction, name) for direction in ("a_to_t", "t_to_a") for name in two.captioners]
-    flat = two
     for trace, (direction, captioner) in zip(alignment_plot(two).data, pairs, strict=True):
         by_delta = two.details("dbac", captioner)[direction]["alignment"]["by_delta"]
         assert (list(trace.x), list(trace.y)) == (by_delta["deltas"], by_delta["shares"])
         sizes = dict(zip(trace.x, trace.marker.size, strict=True))
         assert [delta for delta, size in sizes.items() if size == max(sizes.values())] == [by_delta["elbow"]]
-        details = copy.deepcopy(flat.details("dbac", captioner))
-        details[direction]["alignment"]["by_delta"] |= {"shares": [0.0] * len(by_delta["deltas"]), "elbow": None}
-        flat = changed(flat, "dbac", captioner, details=details)
-    assert {size for trace in alignment_plot(flat).data for size in trace.marker.size} == {4}
 
 
 def test_word_vectors_are_drawn_side_by_side(planted):

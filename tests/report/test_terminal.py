@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from captionbias.captions import check_captions
 from captionbias.metrics import catalogue, dbac, lic
 from captionbias.metrics.measurement import Sample
+from captionbias.metrics.verdicts import verdict
 from captionbias.report.terminal import measurement_table, score_table
-from captionbias.report.wording import interval, verdict
-from captionbias.synthetic import plant
+from captionbias.report.wording import interval
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
@@ -24,16 +23,6 @@ INTERVAL = re.compile(r"-?\d+\.\d+ \[-?\d+\.\d+, -?\d+\.\d+\]")
 DIRECTIONS = ("a_to_t", "t_to_a")
 LIC_COLUMNS = ("lic", "leakage", "confidence")
 SIDES = {"predictions": ("captioner", "human captions"), "references": ("human captions", "captioner")}
-
-
-@pytest.fixture(scope="module")
-def captions():
-    return check_captions(**vars(plant(images=80, captions=1, a_to_t=0.5)))
-
-
-@pytest.fixture(scope="module")
-def measurements(captions):
-    return {metric.name: metric.measure(captions, **CHOSEN) for metric in (lic, dbac)}
 
 
 def rendered(measured, width=80):
@@ -52,8 +41,8 @@ def cells(measured, keys, digits):
     return [interval(measured.estimates[key], digits) for key in keys]
 
 
-def test_lic_of_two_sides_has_both_their_difference_and_a_verdict(measurements):
-    measured = measurements["lic"]
+def test_lic_of_two_sides_has_both_their_difference_and_a_verdict(two):
+    measured = two.measurement("lic", "sat")
     text = rendered(measured)
     for label, suffix in (("captioner", "_m"), ("human captions", "_d"), ("difference", "")):
         assert row(text, label) == cells(measured, [f"{score}{suffix}" for score in LIC_COLUMNS], 1)
@@ -63,10 +52,11 @@ def test_lic_of_two_sides_has_both_their_difference_and_a_verdict(measurements):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("metric", [lic, dbac], ids=["lic", "dbac"])
-def test_one_side_alone_has_no_difference_and_no_verdict(captions, metric, side):
-    given = {side: getattr(captions, side), "attributes": captions.attributes}
-    given |= {} if metric is lic else {"tasks": captions.tasks}
-    text = rendered(metric.measure(**given, **CHOSEN))
+def test_one_side_alone_has_no_difference_and_no_verdict(planted, metric, side):
+    captions = planted["nic"]
+    tasks = {"tasks": captions.tasks} if metric is dbac else {}
+    measured = metric.measure(**{side: getattr(captions, side)}, attributes=captions.attributes, **tasks, **CHOSEN)
+    text = rendered(measured)
     shown, absent = SIDES[side]
     omega = "omega, " if metric is dbac else ""
     assert len(row(text, f"{omega}{shown}")) == (2 if metric is dbac else 3)
@@ -75,15 +65,18 @@ def test_one_side_alone_has_no_difference_and_no_verdict(captions, metric, side)
     assert "amplifies" not in text
 
 
-def test_chance_depends_on_the_number_of_labels(captions):
-    measured = lic.measure(predictions=captions.predictions, attributes=["a", "b", "c", "d"] * 20, **CHOSEN)
+def test_chance_depends_on_the_number_of_labels(planted):
+    predictions = planted["nic"].predictions
+    measured = lic.measure(predictions=predictions, attributes=["a", "b", "c", "d"] * 60, **CHOSEN)
     assert row(rendered(measured), "chance") == ["6.2 or more", "25.0", "25.0"]
 
 
-def test_dbac_has_matched_and_published_in_both_directions_on_80_columns_and_no_wider(measurements):
-    measured = measurements["dbac"]
+def test_dbac_has_net_to_published_in_both_directions_on_80_columns_and_no_wider(two):
+    measured = two.measurement("dbac", "sat")
     text = rendered(measured)
     for label, key in (
+        ("DBAC, net", "dbac_{}_net"),
+        ("DBAC, blind", "dbac_{}_blind"),
         ("DBAC, matched", "dbac_{}_matched"),
         ("DBAC, as published", "dbac_{}"),
         ("its weights alone", "dbac_{}_prior"),
@@ -91,8 +84,8 @@ def test_dbac_has_matched_and_published_in_both_directions_on_80_columns_and_no_
         ("omega, human captions", "omega_h_{}"),
     ):
         assert row(text, label) == cells(measured, [key.format(name) for name in DIRECTIONS], 3)
-    assert row(text, "verdict") == [verdict(measured, f"dbac_{name}_matched") for name in DIRECTIONS]
-    assert len(INTERVAL.findall(text)) == 10
+    assert row(text, "verdict") == [verdict(measured, f"dbac_{name}_net") for name in DIRECTIONS]
+    assert len(INTERVAL.findall(text)) == 14
     assert text == rendered(measured, width=200)
 
 
@@ -100,15 +93,16 @@ def test_dbac_of_one_direction_has_one_column_and_a_dash_where_it_cannot_be_matc
     people = {"references": [["a person with a cake"]] * 60, "attributes": ["female", "male"] * 30}
     said = ["a person with a dog"] * 60
     text = rendered(dbac.measure(predictions=said, **people, directions=["a_to_t"], **CHOSEN))
-    assert row(text, "DBAC, matched") == row(text, "verdict") == ["-"]
+    assert row(text, "DBAC, matched") == ["-"]
+    assert not any(line.strip().startswith(("DBAC, net", "verdict")) for line in text.splitlines())
     assert len(row(text, "DBAC, as published")) == 1
     assert row(text, "DBAC, as published") != ["-"]
     assert "T to A" not in text
 
 
-def test_the_longest_intervals_are_in_one_piece_on_80_columns(measurements):
+def test_the_longest_intervals_are_in_one_piece_on_80_columns(two):
     extreme = Sample(np.array([-94.35]), np.zeros((1, 0)), np.repeat([-99.9, -88.8], 50), (-100.0, 100.0))
-    measured = measurements["lic"]
+    measured = two.measurement("lic", "sat")
     text = rendered(replace(measured, samples=dict.fromkeys(measured.samples, extreme)))
     assert len(INTERVAL.findall(text)) == 9
     assert max(map(len, text.splitlines())) <= 80

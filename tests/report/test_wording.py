@@ -9,13 +9,19 @@ import pytest
 
 from captionbias.metrics import Measurement, catalogue
 from captionbias.metrics.measurement import Estimate
-from captionbias.report.wording import interval, sentence, verdict, verdicts
+from captionbias.metrics.verdicts import verdict
+from captionbias.report.wording import interval, sentence, verdicts
 from tests.report.conftest import audited, measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
-A_TO_T, T_TO_A, LIC = "dbac_a_to_t_matched", "dbac_t_to_a_matched", "lic"
-WORDED = [score for score in catalogue.SCORES.values() if score.more]
+A_TO_T, T_TO_A, LIC = "dbac_a_to_t_net", "dbac_t_to_a_net", "lic"
+WORDED = [score for score in catalogue.SCORES.values() if score.judged and score.more]
+
+
+def beside(key):
+    """The scores that the sentence about a net DBAC says more of."""
+    return {key.replace("_net", form): (-0.1, 0.1) for form in ("", "_matched", "_blind")} if "_net" in key else {}
 
 
 @pytest.mark.parametrize(
@@ -38,14 +44,13 @@ def test_a_score_is_written_with_its_interval_and_never_as_minus_zero(estimate, 
         (LIC, -2.0, -0.1, "mitigates"),
         (LIC, -0.1, 2.0, "no clear change"),
         (LIC, 0.0, 2.0, "no clear change"),
-        (LIC, -2.0, 0.0, "no clear change"),
         (LIC, 0.001, 0.003, "amplifies"),
-        (A_TO_T, 0.008, 0.010, "no clear change"),  # faithful captioners read up to 0.01
+        (A_TO_T, 0.008, 0.010, "no clear change"),  # a person reads up to 0.01
         (A_TO_T, -0.010, -0.008, "no clear change"),
         (A_TO_T, 0.010, 0.012, "amplifies"),
     ],
 )
-def test_a_verdict_needs_an_interval_without_0_and_a_matched_dbac_a_size(key, low, high, words):
+def test_a_verdict_needs_an_interval_without_0_and_a_net_dbac_a_size(key, low, high, words):
     assert verdict(measured(key, low, high), key) == words
 
 
@@ -63,11 +68,11 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     [
         (0.1, 0.3, "nic makes its data's bias worse: it {more}. We are sure of that ("),
         (-0.3, -0.1, "nic softens its data's bias: it {less}. We are sure of that ("),
-        (-0.1, 0.3, "nic: no clear change. The interval does not show whether it {more}, or less ("),
+        (-0.1, 0.3, "nic: no clear change. We cannot tell whether it {more}, or less ("),
     ],
 )
 def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, opening):
-    said = sentence("nic", measured(score.key, low, high), score.key, 0.001, "race", "dishes")
+    said = sentence("nic", measured(score.key, low, high, **beside(score.key)), score.key, 0.001, "race", "dishes")
     words = {"more": score.more, "less": score.less}
     assert said.startswith(opening.format(**words).format(attribute="race", tasks="dishes") + score.label)
 
@@ -88,30 +93,40 @@ def test_a_p_value_says_how_sure_a_verdict_is(p, words):
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.001, 0.003), (-0.003, -0.001), (0.001, 0.018)])
-def test_a_score_as_small_as_a_faithful_captioner_s_is_too_small_to_tell(low, high):
-    said = sentence("nic", measured(T_TO_A, low, high), T_TO_A, 0.001)
-    small = "The score is too small to tell from what a faithful captioner reads, 0.01 (DBAC"
+def test_a_score_as_small_as_a_person_s_is_too_small_to_tell(low, high):
+    said = sentence("nic", measured(T_TO_A, low, high, **beside(T_TO_A)), T_TO_A, 0.001)
+    small = "The score is too small to tell from what a person reads, 0.01 (DBAC"
     assert said.startswith(f"nic: no clear change. {small}")
 
 
-def test_t_to_a_below_zero_with_tasks_that_people_named_asks_for_the_tasks_of_the_images(planted):
-    said = sentence("nic", measured(T_TO_A, -0.3, -0.1, "metric:dbac|tasks:named|v:0.1.0"), T_TO_A, 0.001, "gender")
-    assert said.startswith("nic: cannot tell whether it lets the objects")
-    assert "give the tasks of the images" in said
-    given = measured(T_TO_A, -0.3, -0.1, "metric:dbac|tasks:given|v:0.1.0")
-    assert sentence("nic", given, T_TO_A, 0.001).startswith("nic softens")
-    assert verdict(given, T_TO_A) == "mitigates"
+def test_a_net_dbac_without_a_side_says_that_what_matched_has_is_not_of_the_words_named():
+    others = {"dbac_t_to_a_matched": (0.1, 0.3), "dbac_t_to_a_blind": (0.2, 0.4), "dbac_t_to_a": (-0.6, -0.4)}
+    said = sentence("nic", measured(T_TO_A, -0.2, 0.1, **others), T_TO_A, 0.4, "gender")
+    assert said.startswith("nic: no clear change. We cannot tell whether it lets the objects in an image ")
+    assert said.endswith(
+        "With the words for objects hidden, its captions reveal the objects more than people's do (matched 0.200 "
+        "[0.100, 0.300]). Hiding the words for gender as well changes little: other words explain it (blind 0.300 "
+        "[0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on how often captions name "
+        "anything."
+    )
+    other_side = sentence("nic", measured(T_TO_A, 0.1, 0.3, **others | {"dbac_t_to_a_blind": (-0.2, 0.0)}), T_TO_A, 0.0)
+    assert other_side.startswith("nic makes its data's bias worse: ")
+    assert "With the words for attribute hidden as well: -0.100 [-0.200, 0.000] (blind). As" in other_side
 
 
-def test_the_numbers_have_the_digits_of_their_score():
-    assert sentence("nic", measured(LIC, 1.04, 5.16), LIC, 0.004).endswith("(LIC x 100: 3.1 [1.0, 5.2]).")
-    said = sentence("nic", measured(A_TO_T, -0.00004, 0.2), A_TO_T, 0.004)
-    assert said.endswith("(DBAC A to T, matched: 0.100 [0.000, 0.200]).")
+def test_the_verdict_is_of_the_excess_over_a_person_where_there_is_one():
+    found = measured("ba_mals", 0.1, 0.3, ba_mals_excess=(-0.3, -0.1))
+    assert (verdict(found, "ba_mals"), verdict(found, "ba_mals_excess")) == ("-", "mitigates")
 
 
 def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(every_metric):
     found = verdicts(every_metric)
-    wanted = [(name, score) for name in every_metric.captioners for score in WORDED]
+    wanted = [
+        (name, score)
+        for name in every_metric.captioners
+        for score in WORDED
+        if not catalogue.superseded(score.key, every_metric.measurement(score.metric, name).estimates)
+    ]
     assert len(found) == len(wanted)
     for said, (captioner, score) in zip(found, wanted, strict=True):
         assert said.captioner == captioner
@@ -124,7 +139,6 @@ def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(eve
     [
         (None, "objects"),
         ("coco_objects_published", "objects"),
-        ("coco_names", "objects"),
         ("emotion", "tasks"),
         ("/home/me/coco_objects.json", "tasks"),
         ({"name": "custom", "groups": {"cook": ["cooking"]}}, "tasks"),
@@ -134,6 +148,12 @@ def test_tasks_are_called_objects_where_they_are(lexicon, called, two):
     found = replace(two, settings={**two.settings, "task_lexicon": lexicon})
     (said,) = (one.text for one in verdicts(found) if one.captioner == "sat" and "(DBAC A to T" in one.text)
     assert f"shape which {called} it names" in said
+
+
+def test_crossed_attributes_are_named(two):
+    found = replace(two, settings={**two.settings, "attribute_lexicon": ["gender", "race"]})
+    (said,) = (one.text for one in verdicts(found) if one.captioner == "sat" and "(DBAC A to T" in one.text)
+    assert "lets the person's gender and race shape which objects" in said
 
 
 def test_a_custom_attribute_is_called_the_attribute_and_without_people_there_is_no_verdict(planted, alone):

@@ -25,11 +25,13 @@ from captionbias.scores import (
     weighted,
 )
 from captionbias.scores import Tested as Answered
+from captionbias.scores.omega import NOT_SHOWN
 
 KINDS = list(QUALITIES)
 PARTS = (
     "published",
     "matched",
+    "blind",
     "mean_quality",
     "mean_weight",
     "coverage",
@@ -40,13 +42,15 @@ PARTS = (
 
 @dataclass
 class Caption:
-    """One human or model caption: what it names, what its image shows, and what the attacker made of it."""
+    """One human or model caption: what it names, what its image shows, and what the attacker made of it.
+
+    Two attackers: the probability that each gives to the truth and whether it is right, the blind one's second.
+    """
 
     image: int
     names: frozenset[int]
     shows: Hashable
-    probability: float
-    correct: bool
+    answers: tuple[tuple[float, bool], tuple[float, bool]]
     tested: bool
 
 
@@ -54,37 +58,45 @@ def frequency(wanted: Hashable, among: Sequence[Hashable]) -> float:
     return sum(one == wanted for one in among) / len(among)
 
 
+def quality(kind: str, probability: float, correct: bool) -> float:
+    if kind == "confidence":
+        return probability
+    return float(correct) if kind == "accuracy" else -math.log(probability)
+
+
 def by_hand(
     captions: list[Caption],
-    human: list[Caption],
+    sides: tuple[list[Caption], list[Caption]],
     shown: Sequence[Hashable],
     both: set[frozenset[int]],
     kind: str,
     bayes: bool,
 ) -> dict[str, float]:
-    """Both forms by their definition: `shown` is what each image shows."""
+    """All forms by their definition, weighed to the names of both `sides`: `shown` is what each image shows."""
     tested = [caption for caption in captions if caption.tested]
-    if kind == "confidence":
-        q = [caption.probability for caption in tested]
-    elif kind == "accuracy":
-        q = [1.0 if caption.correct else 0.0 for caption in tested]
-    else:
-        q = [-math.log(caption.probability) for caption in tested]
-    named, pi = [caption.names for caption in captions], [caption.names for caption in human]
+    q, q_blind = ([quality(kind, *caption.answers[which]) for caption in tested] for which in (0, 1))
+    named = [caption.names for caption in captions]
+
+    def pi(names: frozenset[int]) -> float:
+        return sum(frequency(names, [one.names for one in side]) for side in sides) / 2
+
     w = [frequency(caption.names, named) / frequency(caption.shows, shown) if bayes else 1.0 for caption in tested]
     v = [
-        frequency(caption.names, pi) / frequency(caption.names, named) / frequency(caption.shows, shown)
+        pi(caption.names) / frequency(caption.names, named) / frequency(caption.shows, shown)
         if caption.names in both
         else 0.0
         for caption in tested
     ]
     n = len(tested)
     weighted = math.fsum(one * weight for one, weight in zip(q, w, strict=True)) / n
-    matched = math.fsum(one * weight for one, weight in zip(q, v, strict=True)) / math.fsum(v)
+    matched, blind = (
+        math.fsum(one * weight for one, weight in zip(of, v, strict=True)) / math.fsum(v) for of in (q, q_blind)
+    )
     inverse = kind == "inverse_cross_entropy"
     return {
         "published": 1 / (math.fsum(q) / n) * (math.fsum(w) / n) if inverse else weighted,
         "matched": 1 / matched if inverse else matched,
+        "blind": 1 / blind if inverse else blind,
         "mean_quality": math.fsum(q) / n,
         "mean_weight": math.fsum(w) / n,
         "coverage": sum(caption.names in both for caption in tested) / n,
@@ -119,21 +131,23 @@ def draw(direction: str, images: int, seed: int) -> Sample:
     test_images = random.random(images) < 0.4
     test_images[0] = True
 
+    def answer(image: int) -> tuple[float, bool]:
+        if direction == A_TO_T:
+            return float(random.uniform(0.01, 1)), bool(random.random() < 0.6)
+        p = random.uniform(0.05, 0.95, size=12)
+        truth = task_flags[image]
+        # The product over tasks of p or 1 - p; right when every task is.
+        probability = math.prod(one if here else 1 - one for one, here in zip(p, truth, strict=True))
+        correct = bool(np.array_equal(p > 0.5, truth))
+        scores = score_tasks(np.log(p / (1 - p))[None], truth[None])
+        assert math.exp(scores.log_probability[0]) == pytest.approx(probability, rel=1e-12)
+        assert scores.correct[0] == correct
+        return probability, correct
+
     def caption(image: int, rate: float) -> Caption:
         width = 12 if direction == A_TO_T else 2
         names = frozenset(np.flatnonzero(random.random(width) < rate).tolist())
-        if direction == A_TO_T:
-            probability, correct = float(random.uniform(0.01, 1)), bool(random.random() < 0.6)
-        else:
-            p = random.uniform(0.05, 0.95, size=12)
-            truth = task_flags[image]
-            # The product over tasks of p or 1 - p; right when every task is.
-            probability = math.prod(one if here else 1 - one for one, here in zip(p, truth, strict=True))
-            correct = bool(np.array_equal(p > 0.5, truth))
-            scores = score_tasks(np.log(p / (1 - p))[None], truth[None])
-            assert math.exp(scores.log_probability[0]) == pytest.approx(probability, rel=1e-12)
-            assert scores.correct[0] == correct
-        return Caption(image, names, shown[image], probability, correct, bool(test_images[image]))
+        return Caption(image, names, shown[image], (answer(image), answer(image)), bool(test_images[image]))
 
     rates = (0.1, 0.16) if direction == A_TO_T else (0.4, 0.5)
     model = [caption(image, rates[0]) for image in range(images)]
@@ -159,15 +173,16 @@ def by_arrays(sample: Sample, multiplicity: np.ndarray, kind: str, bayes: bool) 
     packed = {name: Side(np.array([one.image for one in captions]), numbers[name]) for name, captions in sides.items()}
     names = 1 + max(int(number.max()) for number in numbers.values())
     common = np.isin(np.arange(names), numbers["model"]) & np.isin(np.arange(names), numbers["human"])
-    target = named_frequencies(packed["human"], multiplicity, names)
+    target = sum(named_frequencies(side, multiplicity, names) for side in packed.values()) / 2
     results = {}
     for name, captions in sides.items():
         rows = np.flatnonzero([one.tested for one in captions])
-        scores = TrialScores(
-            np.log([captions[row].probability for row in rows]), np.array([captions[row].correct for row in rows])
-        )
-        quality = QUALITIES[kind](scores.log_probability, scores.correct)
-        table = tabulate(packed[name], shown, [Answered(rows, quality)], names)
+        answers = [
+            TrialScores(*map(np.array, zip(*of, strict=True)))
+            for of in zip(*(captions[row].answers for row in rows), strict=True)
+        ]
+        qualities = [QUALITIES[kind](np.log(of.log_probability), of.correct) for of in answers]
+        table = tabulate(packed[name], shown, [Answered(rows, *qualities)], names)
         of_side = weighted(table, multiplicity, target, common)
         (results[name],) = of_side.omegas(inverse=kind == "inverse_cross_entropy", bayes=bayes)
     return results
@@ -182,7 +197,7 @@ def test_omega_is_the_mean_over_captions_that_metrics_states(direction, kind, ba
     found = by_arrays(sample, np.ones((150, 1)), kind, bayes)
     assert 0 < found["model"].coverage[0] < 1 or direction == T_TO_A
     for name, captions in (("model", sample.model), ("human", sample.human)):
-        expected = by_hand(captions, sample.human, sample.shown, sample.both(), kind, bayes)
+        expected = by_hand(captions, (sample.model, sample.human), sample.shown, sample.both(), kind, bayes)
         for part in PARTS:
             value = getattr(found[name], part)
             assert value.shape == (1,)
@@ -214,7 +229,7 @@ def test_multiplicities_are_images_repeated(direction, kind):
         again = repeated(sample, multiplicity[:, replicate])
         for name, captions in (("model", again.model), ("human", again.human)):
             # What both sides name is a property of the captioner, not of the resampled images.
-            expected = by_hand(captions, again.human, again.shown, sample.both(), kind, True)
+            expected = by_hand(captions, (again.model, again.human), again.shown, sample.both(), kind, True)
             for part in PARTS:
                 if part == "coverage":
                     continue
@@ -281,12 +296,32 @@ def test_trials_are_scored_each_by_itself():
     side = Side(np.arange(60), number_sets([flags])[0])
     shown = np.array(sample.shown)
     random = np.random.default_rng(0)
-    trials = [Answered(random.permutation(60)[:size], random.random(size)) for size in (10, 25, 60)]
-    together = omegas(side, shown, trials, np.ones((60, 2)))
+    trials = [Answered(random.permutation(60)[:size], *random.random((2, size))) for size in (10, 25, 60)]
+    target = random.random((1 + side.named.max(), 2))
+    common = random.random(len(target)) < 0.8
+    together = omegas(side, shown, trials, np.ones((60, 2)), target, common)
     for trial, omega in zip(trials, together, strict=True):
-        (alone,) = omegas(side, shown, [trial], np.ones((60, 2)))
+        (alone,) = omegas(side, shown, [trial], np.ones((60, 2)), target, common)
         for part in PARTS:
-            assert np.array_equal(getattr(omega, part), getattr(alone, part), equal_nan=True)
+            assert np.isfinite(getattr(omega, part)).all()
+            assert np.array_equal(getattr(omega, part), getattr(alone, part))
+
+
+def test_images_that_take_no_part_change_nothing():
+    """Ten more images, of which there are no captions, between the others."""
+    sample, random = draw(T_TO_A, 60, 6), np.random.default_rng(1)
+    kinds = {value: number for number, value in enumerate(dict.fromkeys(sample.shown))}
+    shown, named = np.array([kinds[value] for value in sample.shown]), random.integers(3, size=60)
+    trial = Answered(random.permutation(60)[:20], *random.random((2, 20)))
+    multiplicity = random.integers(1, 4, size=(60, 3)).astype(float)
+    place = np.sort(random.permutation(70)[:60])
+    more_shown, more_times = np.full(70, NOT_SHOWN), np.full((70, 3), 5.0)
+    more_shown[place], more_times[place] = shown, multiplicity
+    matched_to = random.random((3, 3)), np.ones(3, bool)
+    (few,) = omegas(Side(np.arange(60), named), shown, [trial], multiplicity, *matched_to)
+    (more,) = omegas(Side(place, named), more_shown, [trial], more_times, *matched_to)
+    for part in PARTS:
+        assert getattr(more, part) == pytest.approx(getattr(few, part), rel=1e-12), part
 
 
 @settings(deadline=None, max_examples=60)

@@ -65,19 +65,6 @@ def test_each_replicate_draws_as_many_images_as_there_are(images, replicates, se
         assert (part.sum(axis=0) == images).all()
 
 
-@pytest.mark.parametrize("block", [1, 7, 100, 1999, 10**7])
-def test_the_draws_do_not_depend_on_the_size_of_the_blocks(monkeypatch, block):
-    whole = np.concatenate(list(multiplicities(30, 50, seed=4)), axis=1)
-    monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
-    assert np.array_equal(np.concatenate(list(multiplicities(30, 50, seed=4)), axis=1), whole)
-
-
-def test_more_replicates_begin_with_the_same_ones():
-    few, many = (np.concatenate(list(multiplicities(30, count, seed=4)), axis=1) for count in (20, 50))
-    assert np.array_equal(many[:, :20], few)
-    assert not np.array_equal(few, next(iter(multiplicities(30, 20, seed=5))))
-
-
 def test_every_image_is_as_likely_as_another():
     (drawn,) = multiplicities(50, 4000, seed=0)
     assert drawn.mean(axis=1) == pytest.approx(1, abs=0.08)  # five standard errors
@@ -85,7 +72,7 @@ def test_every_image_is_as_likely_as_another():
     assert np.corrcoef(drawn[0], drawn[1])[0, 1] == pytest.approx(-1 / 49, abs=0.08)
 
 
-@pytest.mark.parametrize("trials", [1, 2, 10])
+@pytest.mark.parametrize("trials", [1, 10])
 def test_trials_are_drawn_with_repetition(trials):
     weights = trial_weights(trials, 3000, seed=0)
     assert weights.shape == (trials, 3000)
@@ -96,21 +83,15 @@ def test_trials_are_drawn_with_repetition(trials):
     assert trials == 1 or weights.std() > 0
 
 
-@pytest.mark.parametrize("block", [1, 100, 10**7])
+@pytest.mark.parametrize("block", [1, 1999])
 def test_resamples_pair_images_with_trials_whatever_the_blocks(monkeypatch, block):
+    (whole,) = multiplicities(30, 50, seed=6)
     monkeypatch.setattr(statistics, "_NUMBERS_AT_ONCE", block)
-    images, weights = (np.concatenate(parts, axis=1) for parts in zip(*resamples(30, 4, 25, seed=6), strict=True))
-    assert np.array_equal(images, np.concatenate(list(multiplicities(30, 25, seed=6)), axis=1))
-    assert np.array_equal(weights, trial_weights(4, 25, seed=6))
-
-
-def test_the_bootstrap_of_a_mean_gives_the_textbook_interval():
-    values = np.random.default_rng(1).normal(3.0, 2.0, size=400)
-    (drawn,) = multiplicities(400, 4000, seed=0)
-    low, high = bootstrap_interval(values.mean(), values @ drawn / 400, UNBOUNDED)
-    half = 1.96 * values.std() / 20
-    assert low == pytest.approx(values.mean() - half, abs=0.1 * half)
-    assert high == pytest.approx(values.mean() + half, abs=0.1 * half)
+    images, weights = (np.concatenate(parts, axis=1) for parts in zip(*resamples(30, 4, 50, seed=6), strict=True))
+    assert np.array_equal(images, whole)
+    assert np.array_equal(weights, trial_weights(4, 50, seed=6))
+    fewer, _ = next(resamples(30, 4, 20, seed=6))
+    assert np.array_equal(fewer, whole[:, :20]), "more replicates begin with the same ones"
 
 
 def test_the_bootstrap_interval_covers_the_truth():
@@ -143,17 +124,11 @@ def test_undefined_replicates_are_left_out():
     assert np.isnan(bootstrap_interval(0.1, np.zeros(0), (-1, 1))).all()
 
 
-@pytest.mark.parametrize(
-    ("estimate", "bounds", "clipped"),
-    [(0.98, (-1, 1), "high"), (-0.98, (-1, 1), "low"), (0.01, (0, np.inf), "low")],
-)
-def test_an_interval_stays_inside_the_bounds(estimate, bounds, clipped):
-    free = dict(zip(("low", "high"), bootstrap_interval(estimate, REPLICATES, UNBOUNDED), strict=True))
-    kept = dict(zip(("low", "high"), bootstrap_interval(estimate, REPLICATES, bounds), strict=True))
-    other = {"low": "high", "high": "low"}[clipped]
-    assert kept[other] == free[other]
-    assert not bounds[0] <= free[clipped] <= bounds[1]
-    assert kept[clipped] == bounds[clipped == "high"]
+def test_an_interval_stays_inside_the_bounds():
+    for estimate in (0.98, -0.98):
+        free = bootstrap_interval(estimate, REPLICATES, UNBOUNDED)
+        assert max(map(abs, free)) > 1
+        assert bootstrap_interval(estimate, REPLICATES, (-1, 1)) == tuple(np.clip(free, -1, 1))
 
 
 # How far attackers agree

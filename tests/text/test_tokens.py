@@ -1,4 +1,4 @@
-"""Tokens: full stops stand apart, words of any script stay whole, and a table of tokens loses nothing."""
+"""Tokens: full stops are apart, words of any script stay whole, and a table of tokens loses nothing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.text import TOKENIZERS, Tokens, split_whitespace, split_words, tokenize
-from captionbias.text.tokens import tokenizer
 
 # Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
 CAPTION = st.text(alphabet="ab. ,\t", max_size=8)
 ANY_TEXT = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=12)
-SEARCH = settings(deadline=None, max_examples=60)
+SEARCH = settings(deadline=None, max_examples=40)
 NAMES = pytest.mark.parametrize("name", list(TOKENIZERS))
 
 
@@ -41,14 +40,10 @@ def test_words_and_punctuation_stand_apart(caption, words):
         ("رجل يركب دراجة.", ["رجل", "يركب", "دراجة", "."]),
         ("مَرْحَبًا، يا رجل", ["مَرْحَبًا", "،", "يا", "رجل"]),  # vowel marks, and a comma of its own
         ("एक हिन्दी किताब।", ["एक", "हिन्दी", "किताब", "।"]),  # vowel signs and the virama are marks
-        ("मैं क्\u200dष", ["मैं", "क्\u200dष"]),  # a joiner inside a word
         ("می\u200cکنم.", ["می\u200cکنم", "."]),  # a non-joiner inside a word
         ("ÉTÉ à Île-de-Ré", ["été", "à", "île", "-", "de", "-", "ré"]),
         ("cafe\u0301 noir", ["caf\u00e9", "noir"]),  # the accent as a mark of its own
-        ("Ένας ΆΝΔΡΑΣ", ["ένας", "άνδρας"]),
-        ("日本語。", ["日本語", "。"]),
         ("a dog 🐶🐶!", ["a", "dog", "🐶", "🐶", "!"]),
-        ("dog🐶", ["dog", "🐶"]),
     ],
 )
 def test_words_of_any_script_stay_whole(caption, words):
@@ -67,15 +62,8 @@ def test_whitespace_is_the_plain_split(caption):
     assert split_whitespace(caption) == unicodedata.normalize("NFC", caption).lower().split()
 
 
-def test_whitespace_leaves_the_full_stop_where_it_was():
-    assert split_whitespace("On her cell phone.") == ["on", "her", "cell", "phone."]
-    assert tokenize(["A man."], "whitespace").words == ("a", "man.")
-
-
 def test_an_unknown_tokenizer_is_refused_by_name():
     with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown; choose one of words, whitespace"):
-        tokenizer("nltk")
-    with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown"):
         tokenize(["a"], "nltk")
 
 
@@ -91,33 +79,12 @@ def test_texts_are_what_was_split(name, captions):
     assert tokens.rows.tolist() == [number for number, row in enumerate(rows) for _ in row]
 
 
-@SEARCH
-@given(captions=st.lists(CAPTION, max_size=6))
-def test_splitting_the_texts_again_changes_nothing(captions):
-    once = tokenize(captions)
-    again = tokenize(once.texts())
-    assert again.words == once.words
-    assert np.array_equal(again.ids, once.ids)
-    assert np.array_equal(again.offsets, once.offsets)
-
-
 def test_words_are_numbered_as_they_first_appear():
     tokens = tokenize(["b a b", "c a"])
     assert tokens.words == ("b", "a", "c")
     assert tokens.ids.tolist() == [0, 1, 0, 2, 1]
     assert tokens.offsets.tolist() == [0, 3, 5]
     assert tokens.ids.dtype == np.int32
-
-
-def test_captions_without_words_keep_their_rows():
-    tokens = tokenize(["", "a", " \t ", "..."])
-    assert len(tokens) == 4
-    assert tokens.lengths.tolist() == [0, 1, 0, 3]
-    assert tokens.texts() == ["", "a", "", ". . ."]
-    assert tokens.rows.tolist() == [1, 3, 3, 3]
-    empty, full = tokens.fingerprints()[[0, 2]], tokens.fingerprints()[[1, 3]]
-    assert empty[0] == empty[1]
-    assert empty[0] not in full
 
 
 @pytest.mark.parametrize("captions", [[], [""], ["", " "]])
@@ -139,7 +106,10 @@ def test_select_takes_rows_in_the_order_asked(captions, data):
     assert chosen.texts() == [tokens.texts()[row] for row in rows]
     assert chosen.words is tokens.words
     flags = np.array(data.draw(st.lists(st.booleans(), min_size=len(captions), max_size=len(captions))))
-    assert tokens.select(flags).texts() == [text for text, kept in zip(tokens.texts(), flags, strict=True) if kept]
+    some = tokens.select(flags)
+    assert some.texts() == [text for text, kept in zip(tokens.texts(), flags, strict=True) if kept]
+    words = {word for caption in some.texts() for word in caption.split()}
+    assert {word for word, here in zip(some.words, some.present(), strict=True) if here} == words
 
 
 @NAMES
@@ -156,17 +126,6 @@ def test_joined_tables_are_what_is_split_at_once(name, tables):
 
 
 @SEARCH
-@given(captions=st.lists(CAPTION, min_size=1, max_size=6))
-def test_present_are_the_words_that_occur(captions):
-    tokens = tokenize(captions)
-    assert tokens.present().all()
-    first = tokens.select(np.array([0]))
-    assert {word for word, here in zip(tokens.words, first.present(), strict=True) if here} == set(
-        split_words(captions[0])
-    )
-
-
-@SEARCH
 @given(captions=st.lists(CAPTION, max_size=8))
 def test_fingerprints_are_equal_exactly_when_captions_are(captions):
     tokens = tokenize(captions)
@@ -174,21 +133,7 @@ def test_fingerprints_are_equal_exactly_when_captions_are(captions):
     assert len(set(zip(texts, prints, strict=True))) == len(set(texts)) == len(set(prints))
 
 
-def test_fingerprints_see_order_repetition_and_length():
-    captions = ["a b", "b a", "a a b", "a b b", "a", "a a", "a a a", "b", ""]
-    assert len(set(tokenize(captions).fingerprints().tolist())) == len(captions)
-
-
 def test_fingerprints_do_not_depend_on_the_captions_around():
     tokens = tokenize(["a b c", "c", "", "b a b a"])
     alone = [tokens.select(np.array([row])).fingerprints()[0] for row in range(len(tokens))]
     assert tokens.fingerprints().tolist() == alone
-
-
-def test_one_letter_has_one_spelling() -> None:
-    """An accent written as a mark of its own gives the same word as the accented letter."""
-    assert (
-        split_words("cafe\u0301 e\u0301te\u0301")
-        == split_words("caf\u00e9 \u00e9t\u00e9")
-        == ["caf\u00e9", "\u00e9t\u00e9"]
-    )

@@ -87,7 +87,7 @@ def learner(tokenizer):
 
 
 class Parrot(nn.Module):
-    """Says a given caption of each image, whose number stands in its first pixel; its loss falls in training."""
+    """Says a given caption of each image, whose number is in its first pixel; its loss falls in training."""
 
     def __init__(self, tokenizer, captions):
         super().__init__()

@@ -75,25 +75,8 @@ def test_every_evaluation_logs_the_scores_of_its_captions(trainer, parrot, numbe
     assert "eval_loss" in returned
 
 
-def test_other_callbacks_are_told(trainer, parrot, numbered, planted, processor, tokenizer):
-    """As loggers are: Tensorboard and the like."""
-    from transformers import TrainerCallback
-
-    told = []
-
-    class Logger(TrainerCallback):
-        def on_log(self, args, state, control, logs=None, **kwargs):
-            told.append(dict(logs))
-
-    trainer = trainer(parrot(planted.predictions), numbered, max_steps=2)
-    trainer.add_callback(Logger())
-    add(trainer, numbered, planted, processor, tokenizer, metrics=["lic"])
-    trainer.train()
-    assert [set(logs) for logs in told if "eval_lic" in logs] == [{"eval_lic", "eval_empty_captions", "epoch"}]
-
-
 def test_every_second_evaluation_under_another_prefix(trainer, parrot, numbered, planted, processor, tokenizer):
-    trainer = trainer(parrot(planted.predictions), numbered)
+    trainer = trainer(parrot(planted.predictions), numbered, max_steps=4)
     add(trainer, numbered, planted, processor, tokenizer, every=2, prefix="bias", metrics=["lic"])
     trainer.train()
     assert [row["step"] for row in trainer.state.log_history if "bias_lic" in row] == [4]
@@ -116,27 +99,21 @@ def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(
     torch.testing.assert_close(ends[0], ends[1], rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("caption", ["", "a man stands with a tie on a street .", "a", "."])
-def test_a_degenerate_captioner_ends_no_training(trainer, parrot, numbered, planted, processor, tokenizer, caption):
+@pytest.mark.parametrize("caption", ["", "a man stands with a tie on a street ."])
+def test_a_degenerate_captioner_ends_no_training_and_is_noted_once(
+    trainer, parrot, numbered, planted, processor, tokenizer, caption
+):
     trainer = trainer(parrot([caption] * 300), numbered, max_steps=2)
-    add(trainer, numbered, planted, processor, tokenizer)
-    trainer.train()
-    (logged,) = scores_logged(trainer)
-    assert logged["eval_empty_captions"] == float(caption == "")
-    assert all(type(value) is float and math.isfinite(value) for value in logged.values())
-    if not caption:
-        assert len(logged) == 1
-
-
-def test_what_is_left_out_is_said_once_an_evaluation(trainer, parrot, numbered, planted, processor, tokenizer):
-    trainer = trainer(parrot([""] * 300), numbered)
     add(trainer, numbered, planted, processor, tokenizer)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CaptionBiasWarning)
         trainer.train()
-    told = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
-    assert len(told) == 3
-    assert all("300 of 300 captions are empty" in text for text in told)
+    (logged,) = scores_logged(trainer)
+    assert logged["eval_empty_captions"] == float(caption == "")
+    assert all(type(value) is float and math.isfinite(value) for value in logged.values())
+    assert (len(logged) == 1) == (caption == "")
+    (note,) = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
+    assert ("300 of 300 captions are empty" in note) == (caption == "")
 
 
 def test_an_undefined_score_may_choose_the_best_model(trainer, parrot, numbered, planted, processor, tokenizer):
@@ -162,8 +139,6 @@ def test_errors_come_before_the_training(trainer, parrot, numbered, planted, pro
         ({"pictures": 7}, "images is of type int"),
         ({"every": 0}, "every must be a whole number of 1 or more"),
         ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
-        ({"trials": 0}, "trials must be"),
-        ({"metrics": ["bleu"]}, "metric 'bleu' is unknown"),
         ({"attribute_lexicon": "nobody"}, "nobody"),
     ]:
         arguments = {"pictures": numbered, "processor": processor, "tokenizer": tokenizer} | changes

@@ -20,33 +20,12 @@ def batch_of(learner, tokenizer, images, captions):
     return {"pixel_values": torch.tensor(np.stack(images), dtype=torch.float32), "labels": labels}
 
 
-def trained(learner, tokenizer, images, planted, steps=3, between=lambda: None):
-    """Losses of a few steps with dropout, something done between them."""
-    optimizer = torch.optim.SGD(learner.parameters(), lr=0.1)
-    losses = []
-    learner.train()
-    torch.manual_seed(1)
-    for step in range(steps):
-        rows = slice(8 * step, 8 * step + 8)
-        loss = learner(**batch_of(learner, tokenizer, images[rows], planted.predictions[rows])).loss
-        loss.backward()
-        between()
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
-    return losses
-
-
 def test_captions_come_in_the_order_of_the_images(parrot, planted, tokenizer, numbered, processor):
-    said = [text.removesuffix(".") + " ." for text in planted.predictions]
+    said = ["", *(text.removesuffix(".") + " ." for text in planted.predictions[1:])]
     found = caption_images(parrot(said), processor, numbered, tokenizer=tokenizer, batch_size=77)
     assert found == said
     assert processor.batches == [77, 77, 77, 69]
-
-
-def test_an_empty_caption_is_an_empty_string(parrot, tokenizer, numbered, processor):
-    said = ["", "a man"] * 150
-    assert caption_images(parrot(said), processor, numbered, tokenizer=tokenizer) == said
+    assert caption_images(parrot(said), processor, [], tokenizer=tokenizer) == []
 
 
 def test_images_as_column_array_or_function_give_the_same(parrot, planted, tokenizer, numbered, processor):
@@ -64,10 +43,6 @@ def test_images_as_column_array_or_function_give_the_same(parrot, planted, token
     ]
     for form in forms:
         assert caption_images(parrot(said), processor, form, tokenizer=tokenizer, batch_size=20) == said
-
-
-def test_no_image_gives_no_caption(parrot, tokenizer, processor):
-    assert caption_images(parrot(["a man"]), processor, [], tokenizer=tokenizer) == []
 
 
 @pytest.mark.parametrize("generation", [None, {"do_sample": True, "num_beams": 2}])
@@ -116,17 +91,6 @@ def test_a_failure_leaves_the_training_as_it_was_too(learner, tokenizer, images)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_losses_are_the_same_bit_for_bit_with_and_without(learner, tokenizer, images, planted, processor):
-    twin = copy.deepcopy(learner)
-
-    def caption():
-        caption_images(learner, processor, images[:20], tokenizer=tokenizer, generation={"do_sample": True}, **OPTIONS)
-
-    without = trained(twin, tokenizer, images, planted)
-    assert trained(learner, tokenizer, images, planted, between=caption) == without
-    assert len(set(without)) == 3
-
-
 def test_drawn_captions_repeat_with_their_seed_only(learner, tokenizer, images, processor):
     def drawn(seed):
         return caption_images(
@@ -142,12 +106,8 @@ def test_images_take_the_precision_of_the_model(learner, tokenizer, images, proc
     assert len(found) == 4
 
 
-@pytest.mark.parametrize("wrong", [3, {"image": []}, "photos", (image for image in ())])
-def test_what_is_no_column_of_images_is_refused(parrot, tokenizer, processor, wrong):
-    with pytest.raises(ValueError, match=r"images is of type \w+: give a list of images, a column"):
-        caption_images(parrot(["a man"]), processor, wrong, tokenizer=tokenizer)
-
-
-def test_what_cannot_make_text_is_refused(parrot, processor, numbered):
+def test_what_is_not_a_column_of_images_and_what_cannot_make_text_is_refused(parrot, tokenizer, processor, numbered):
+    with pytest.raises(ValueError, match="images is of type dict: give a list of images, a column"):
+        caption_images(parrot(["a man"]), processor, {"image": []}, tokenizer=tokenizer)
     with pytest.raises(ValueError, match="tokenizer: Processor has no batch_decode"):
         caption_images(parrot(["a man"]), processor, numbered)

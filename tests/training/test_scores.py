@@ -14,6 +14,7 @@ from captionbias.training import bias_scores
 from captionbias.training.scores import TrainingBias
 
 NAMES = [*catalogue.headlines("dbac"), *catalogue.headlines("lic")]
+WITHOUT_CONTROLS = [key for key in NAMES if not catalogue.SCORES[key].control]
 
 
 def remarks(measure):
@@ -28,24 +29,22 @@ def human(planted):
     return planted.references, planted.attributes
 
 
-def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted):
+@pytest.mark.parametrize(("controls", "names"), [({}, WITHOUT_CONTROLS), ({"controls": True}, NAMES)])
+def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted, controls, names):
     options = {"preset": "fast", "trials": 2, "bootstrap": 0, "seed": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaptionBiasWarning)
-        found = bias_scores(planted.predictions, *human(planted), tasks=planted.tasks, trials=2, seed=3)
+        found = bias_scores(planted.predictions, *human(planted), tasks=planted.tasks, trials=2, seed=3, **controls)
         wanted = dbac(**vars(planted), **options) | lic(**vars(planted), **options)
-    assert found == {"empty_captions": 0.0} | {name: wanted[name] for name in NAMES}
+    assert found == {"empty_captions": 0.0} | {name: wanted[name] for name in names}
     assert set(map(type, found.values())) == {float}
     assert found["dbac_a_to_t_matched"] > 0.05, "planted"
 
 
-@pytest.mark.parametrize("metric", [lic, dpa], ids=lambda metric: metric.name)
-def test_one_metric_alone(planted, metric):
-    chosen = {"tasks": planted.tasks, "trials": 1}
-    found, _ = remarks(lambda: bias_scores(planted.predictions, *human(planted), metrics=[metric.name], **chosen))
-    assert list(found) == ["empty_captions", *catalogue.headlines(metric.name)]
-    preset = {"preset": "fast"} if metric is lic else {}
-    wanted, _ = remarks(lambda: metric(**vars(planted), trials=1, bootstrap=0, **preset))
+def test_another_metric_alone(planted):
+    found, _ = remarks(lambda: bias_scores(**vars(planted), metrics=["dpa"], trials=1))
+    assert list(found) == ["empty_captions", "dpa_a_to_t", "dpa_t_to_a"]
+    wanted, _ = remarks(lambda: dpa(**vars(planted), trials=1, bootstrap=0, controls=False))
     assert found.items() - {("empty_captions", 0.0)} <= wanted.items()
 
 
@@ -79,17 +78,15 @@ def test_too_few_captions_of_a_group_give_no_score_and_one_warning(planted, wome
     assert f"no score: 'female' has {women} images with a caption, and an attacker needs 10 a value" in note
 
 
-@pytest.mark.parametrize(
-    "caption", ["", "a man with a tie.", "man", "the the the", "!", "\u200b", "<unk>", "-", "🙂", "woman man"]
-)
+@pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the", "\u200b", "<unk>"])
 @pytest.mark.parametrize("given", [True, False], ids=["tasks given", "tasks named"])
 def test_the_same_caption_for_every_image_gives_numbers_or_nothing(planted, caption, given):
     tasks = planted.tasks if given else None
     found, notes = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
-    assert set(found) <= {"empty_captions", *NAMES}
+    assert set(found) <= {"empty_captions", *WITHOUT_CONTROLS}
     assert all(type(value) is float and math.isfinite(value) for value in found.values())
     assert len(notes) <= 1
-    missing = set(NAMES) - set(found) if caption else ()
+    missing = set(WITHOUT_CONTROLS) - set(found) if caption else ()
     assert all(name in notes[0] or name.split("_")[0] + " is left out" in notes[0] for name in missing)
 
 
@@ -123,12 +120,9 @@ def test_the_few_that_speak_may_show_no_task(planted):
         ({"attributes": ["male"] * 300}, "only one value 'male'"),
         ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
         ({"metrics": "lic"}, "metrics must list one or more of dbac, lic, .* not 'lic'"),
-        ({"metrics": []}, "metrics must list"),
         ({"metrics": ["lic", "bleu"]}, "metric 'bleu' is unknown"),
         ({"preset": "quick"}, "preset 'quick' is unknown"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),
-        ({"seed": -1}, "seed must be a whole number"),
-        ({"attribute_lexicon": "nobody"}, "nobody"),
         ({"tasks": [["flying"]] * 300}, "none of its names"),
     ],
 )
@@ -141,20 +135,17 @@ def test_wrong_arguments_raise_however_bad_the_captioner_is(planted, changes, me
 
 
 def test_a_training_checks_the_human_captions_first_and_measures_as_often_as_it_likes(planted):
-    options = {"metrics": ["dbac", "lic"], "preset": "fast", "trials": 2, "seed": 0, "cache": True}
-    options |= {"attribute_lexicon": None, "task_lexicon": None}
-    training, _ = remarks(lambda: TrainingBias.prepared(*human(planted), tasks=planted.tasks, **options))
-    assert training.names == ["empty_captions", *NAMES]
+    training, _ = remarks(lambda: TrainingBias(*human(planted), planted.tasks, trials=2).prepare())
+    assert training.names == ["empty_captions", *WITHOUT_CONTROLS]
     wanted, _ = remarks(lambda: bias_scores(**vars(planted), trials=2))
     for _ in range(2):
         found, _ = remarks(lambda: training.measure(planted.predictions))
-        assert {name: found[name] for name in ("empty_captions", "lic")} == {
-            "empty_captions": 0.0,
-            "lic": wanted["lic"],
-        }
+        assert (found["empty_captions"], found["lic"]) == (0.0, wanted["lic"])
         assert set(found) == set(wanted)  # of DBAC with word vectors of people's captions alone
     with pytest.raises(ValueError, match="task_lexicon"):
-        TrainingBias.prepared([["a man", "nothing here"]] * 300, planted.attributes, tasks=None, **options)
+        TrainingBias([["a man", "nothing here"]] * 300, planted.attributes, None).prepare()
+    with pytest.raises(TypeError, match="unexpected keyword argument trails"):
+        TrainingBias(*human(planted), None, trails=2)
 
 
 def test_other_warnings_are_not_swallowed(planted, monkeypatch):

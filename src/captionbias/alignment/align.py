@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 # Single precision is good to about seven digits: words equally close must tie, and a distance of delta is not below it.
 _DIGITS = 6
 _CELLS_AT_ONCE = 2**24
-
-
 DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
 
 
@@ -136,7 +134,24 @@ def align(
     chosen = np.where(distances < delta, closest, unknown)
     table = np.arange(len(words), dtype=np.int32)
     table[foreign] = chosen
-    report = _report(counts, foreign, chosen, distances, words, unknown)
+    weights, contextual = counts[foreign], chosen != unknown
+    pairs = (
+        Replacement(
+            words[foreign[row]],
+            words[chosen[row]],
+            None if math.isnan(distances[row]) else float(distances[row]),
+            int(weights[row]),
+        )
+        for row in np.argsort(-weights, kind="stable")
+    )
+    report = AlignmentReport(
+        tokens=int(counts.sum()),
+        replaced_contextual=int(weights[contextual].sum()),
+        replaced_unknown=int(weights[~contextual].sum()),
+        words_contextual=int(contextual.sum()),
+        words_unknown=int((~contextual).sum()),
+        pairs=tuple(pairs),
+    )
     return replace(tokens, ids=table[tokens.ids], words=words), report
 
 
@@ -163,32 +178,3 @@ def _closest(
         nearness = similarities[np.arange(len(rows)), best].astype(np.float64)
         distances[rows] = np.round(1 - nearness, _DIGITS).clip(min=0)
     return closest, distances
-
-
-def _report(
-    counts: Integers,
-    foreign: Integers,
-    chosen: Integers,
-    distances: Floats,
-    words: tuple[str, ...],
-    unknown: int,
-) -> AlignmentReport:
-    weights = counts[foreign]
-    contextual = chosen != unknown
-    pairs = (
-        Replacement(
-            words[foreign[row]],
-            words[chosen[row]],
-            None if math.isnan(distances[row]) else float(distances[row]),
-            int(weights[row]),
-        )
-        for row in np.argsort(-weights, kind="stable")
-    )
-    return AlignmentReport(
-        tokens=int(counts.sum()),
-        replaced_contextual=int(weights[contextual].sum()),
-        replaced_unknown=int(weights[~contextual].sum()),
-        words_contextual=int(contextual.sum()),
-        words_unknown=int((~contextual).sum()),
-        pairs=tuple(pairs),
-    )

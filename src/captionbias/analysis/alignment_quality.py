@@ -26,8 +26,7 @@ class AlignmentQuality:
     Attributes:
         meteor: METEOR between human captions before and after contextual substitution, mean over captions.
         share_contextual: of the tokens that were replaced, the share that became a word and not `<unk>`.
-        deltas: thresholds, ascending, shape `(n,)`.
-        shares: `share_contextual` at each of them.
+        deltas, shares: thresholds, ascending, and `share_contextual` at each of them, shape `(n,)`.
         elbow: the threshold after which more of it gains less; None if the curve has none.
         report: what was replaced.
     """
@@ -85,9 +84,6 @@ def alignment_quality(
 
     Raises:
         ValueError: bad captions, word vectors or delta; no word vectors; no word to replace.
-
-    Warns:
-        CaptionBiasWarning: METEOR goes without synonyms, as WordNet is not installed.
 
     >>> import warnings
     >>> warnings.simplefilter("ignore")

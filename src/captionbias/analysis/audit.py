@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -17,6 +17,9 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, measure_together
+from captionbias.analysis.sensitivity import Sensitivity, draws
+from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
+from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.metrics import Measurement, catalogue, find_metric
@@ -28,7 +31,7 @@ PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
 ALIGNED = 500  # human captions whose alignment is judged
 # How long the steps take, relative to each other.
-COST = {"vectors": 3, "dbac": 12, "lic": 4, "dpa": 4, "label_leakage": 2, "quality": 2}
+COST = {"word vectors": 3, "dbac": 12, "lic": 4, "dpa": 4, "label_leakage": 2, "quality": 2, "sensitivity": 60}
 
 Watch = Callable[[str, float], None]
 
@@ -40,20 +43,20 @@ class Audit:
     Attributes:
         captioners: their names.
         images: how many there are; `attribute_counts`: of each attribute value.
-        comparisons: of each metric (`dbac`, `lic`) the captioners' results with details, p-values, parts of the
-            variance and differences; see `captionbias.analysis.compare.compare`.
-        needed: of each metric, captioner and score: how many images it takes to halve the interval; None if images
-            alone cannot.
+        comparisons: of each metric the captioners' results with details, p-values, parts of the variance and
+            differences; see `captionbias.analysis.compare.compare`.
+        needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
         words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
             (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each
             value, with every word's value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
             packages that compute them.
         alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
-            alignment: `contextual`, as DBAC has it, and `constant`, as LIC has it; `score` says which METEOR it is.
+            alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which METEOR it is.
         missing: what could not be measured, and why.
         settings: the arguments, to reproduce it.
         signatures: everything that changes the scores, by metric.
+        sensitivity: how much hangs on choices, if it was requested; see `captionbias.analysis.sensitivity`.
     """
 
     captioners: tuple[str, ...]
@@ -67,6 +70,7 @@ class Audit:
     missing: tuple[str, ...]
     settings: dict[str, Any]
     signatures: dict[str, str]
+    sensitivity: Sensitivity | None = None
 
     def measurement(self, metric: str, captioner: str) -> Measurement:
         """What the metric computed for the captioner, details included."""
@@ -89,6 +93,8 @@ class Audit:
     def as_dict(self) -> dict[str, Any]:
         """Everything, for a file."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "comparisons"}
+        if self.sensitivity:
+            fields["sensitivity"] = self.sensitivity.as_dict()
         return {**fields, "comparisons": {metric: found.as_dict() for metric, found in self.comparisons.items()}}
 
 
@@ -107,13 +113,14 @@ def audit(
     vectors: Any = None,
     bootstrap: int = 1000,
     quality_images: int = 1000,
+    sensitivity: bool = False,
     cache: bool | str | Path = True,
     watch: Watch | None = None,
 ) -> Audit:
     """Measure one captioner or several with everything that a report shows.
 
     Several captioners are aligned with the same word vectors, trained once on all captions if one of the captioners
-    lacks a human word; one alone with its own, so its scores are those that `dbac` and `lic` give.
+    lacks a human word; one alone has the scores that `dbac` and `lic` give.
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
@@ -126,13 +133,13 @@ def audit(
         vectors: word vectors of DBAC's alignment, see `captionbias.alignment.vectors.load_vectors`.
         bootstrap: replicates.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
+        sensitivity: also measure DBAC with other choices, see `captionbias.sensitivity`; takes several times as long.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
         watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
             raises ends the audit.
 
     Raises:
-        ValueError: no captioner or no name of one, an unknown metric or preset, a bad number, or what the
-            metrics refuse.
+        ValueError: no captioner, an unknown metric or preset, a bad number, or what the metrics refuse.
 
     >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))
@@ -148,32 +155,46 @@ def audit(
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     first = next(iter(checked.values()))
     missing: list[str] = []
-    scored = first.references is not None and _has_quality(missing)
-    requested_vectors = vectors
+    scored = first.references is not None and bool(find_spec("pycocoevalcap") and find_spec("nltk"))
+    if first.references is not None and not scored:
+        missing.append("caption quality: pip install 'captionbias[quality]'")
+    settings = {
+        "metrics": chosen,
+        "preset": preset,
+        "trials": trials,
+        "seed": seed,
+        "bootstrap": bootstrap,
+        "attribute_lexicon": _named(attribute_lexicon),
+        "task_lexicon": _named(task_lexicon),
+        "vectors": _vectors_name(vectors),
+        "quality_images": quality_images,
+        "sensitivity": sensitivity,
+    }
     aligned = _lacking_human_words(checked) if "dbac" in chosen and first.references is not None else []
     trained = bool(aligned) and vectors in (None, CAPTIONS)
-    steps = _Steps(watch, _plan(list(checked), chosen, trained, aligned if scored else [], scored))
+    judged = aligned if scored else []  # whose alignment is
+    kinds = [kind for kind in (*chosen, "words", *(["quality"] if scored else [])) for _ in checked]
+    kinds += ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
+    steps = _Steps(watch, ["word vectors"] * trained + kinds)
+    requested_vectors = vectors
     if trained:
-        steps.begin("vectors", None)
+        steps.begin("word vectors")
         vectors = _trained_vectors(checked)
     options: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "details": True, "vectors": vectors}
     options |= {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "progress": steps.within}
-    if first.references is None and first.tasks is None:
-        missing.append("T to A: without human captions it needs the tasks that the images show")
+    if first.tasks is None and sum(len(texts) > 1 for texts in first.references or ()) < SMALLEST_CLASS:
+        missing.append("T to A: without two human captions an image it needs the tasks that the images show")
         options["directions"] = ["a_to_t"]
     comparisons = {}
     for metric in chosen:
+        accepted = _accepted(metric, options | {"preset": preset, "keep_attackers": int(metric == "lic")})
         comparisons[metric] = measure_together(
-            checked,
-            metric,
-            watch=partial(steps.begin_first, metric),
-            bootstrap=bootstrap,
-            **_accepted(metric, options | {"keep_attackers": int(metric == "lic")}, preset),
+            checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
         )
     missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
     words = {}
     for name, captions in checked.items():
-        steps.begin("words", name)
+        steps.begin("words", [name])
         try:
             if "lic" in comparisons:
                 found = explain(comparisons["lic"].measurements[name])
@@ -191,18 +212,36 @@ def audit(
         else:
             words[name] = _explained(found, mask)
     alignments, quality = {}, {}
-    for name in aligned if scored else ():
-        steps.begin("alignment", name)
+    for name in judged:
+        steps.begin("alignment", [name])
         try:
             alignments[name] = _alignment(checked[name], vectors, seed)
         except ValueError as error:
             missing.append(f"alignment of {name}: {error}")
     for name, captions in checked.items() if scored else ():
-        steps.begin("quality", name)
+        steps.begin("quality", [name])
         quality[name] = caption_quality(
             predictions=captions.predictions, references=captions.references, images=quality_images, seed=seed
         )
-    steps.end()
+    choices = None
+    if sensitivity:
+        steps.begin("sensitivity")
+        try:
+            choices = sensitivity_of(
+                checked,
+                preset=preset,
+                watch=steps.counted(),
+                trials=trials,
+                seed=draws(preset, trials, seed),
+                attribute_lexicon=attribute_lexicon,
+                task_lexicon=task_lexicon,
+                vectors=requested_vectors,
+                bootstrap=bootstrap,
+                cache=cache,
+            )
+        except ValueError as error:
+            missing.append(f"sensitivity: {error}")
+    steps.watch("done", 1.0)
     return Audit(
         captioners=tuple(checked),
         images=len(first),
@@ -213,78 +252,49 @@ def audit(
         quality=quality,
         alignments=alignments,
         missing=tuple(missing),
-        settings={
-            "metrics": chosen,
-            "preset": preset,
-            "trials": trials,
-            "seed": seed,
-            "bootstrap": bootstrap,
-            "attribute_lexicon": _named(attribute_lexicon),
-            "task_lexicon": None if task_lexicon is None else _named(task_lexicon),
-            "vectors": _vectors_name(requested_vectors),
-            "quality_images": quality_images,
-        },
+        settings=settings,
         signatures={metric: found.signature for metric, found in comparisons.items()},
+        sensitivity=choices,
     )
-
-
-TITLES = {"vectors": "word vectors"}
 
 
 class _Steps:
     """Which step it is, and how much of all work is done."""
 
-    def __init__(self, watch: Watch | None, plan: Mapping[tuple[str, str | None], float]) -> None:
+    def __init__(self, watch: Watch | None, kinds: Sequence[str]) -> None:
+        """`kinds`: of the steps that there will be, in order."""
         self.watch = watch or (lambda step, done: None)
-        total = sum(plan.values())
-        ends = np.cumsum(list(plan.values())) / total
-        self.spans = {
-            step: (float(end - cost / total), float(end)) for (step, cost), end in zip(plan.items(), ends, strict=True)
-        }
-        self.title, self.span = "", (0.0, 0.0)
+        self.total = sum(COST.get(kind, 1) for kind in kinds)
+        self.title, self.start, self.cost = "", 0, 0
 
-    def begin(self, kind: str, captioner: str | None) -> None:
-        title = catalogue.METRICS[kind].title if kind in catalogue.METRICS else TITLES.get(kind, kind)
-        self.title = " of ".join(filter(None, (title, captioner)))
-        self.span = self.spans[kind, captioner]
-        self.watch(self.title, self.span[0])
+    def begin(self, kind: str, left: Sequence[str] = ()) -> None:
+        """The next step, of the first of the captioners that are left."""
+        name = catalogue.METRICS[kind].title if kind in catalogue.METRICS else kind
+        self.title = " of ".join([name, *left[:1]])
+        self.start, self.cost = self.start + self.cost, COST.get(kind, 1)
+        self.watch(self.title, self.start / self.total)
 
-    def begin_first(self, metric: str, left: Sequence[str]) -> None:
-        self.begin(metric, left[0])
-
-    def within(self, finished: int, total: int) -> None:
+    def within(self, finished: int, total: int, what: str = "attacker") -> None:
         """Trials are most of the work of a metric."""
-        start, end = self.span
-        self.watch(f"{self.title}: attacker {finished} of {total}", start + (end - start) * 0.9 * finished / total)
+        done = (self.start + self.cost * 0.9 * finished / total) / self.total
+        self.watch(f"{self.title}: {what} {finished} of {total}", done)
 
-    def end(self) -> None:
-        self.watch("done", 1.0)
+    def counted(self) -> Callable[[Sequence[Any]], None]:
+        """A function to call before each measurement with those that are left."""
+        totals: list[int] = []
 
+        def count(left: Sequence[Any]) -> None:
+            totals.append(len(left))
+            self.within(totals[0] - len(left), totals[0], "measurement")
 
-def _plan(
-    captioners: Sequence[str], metrics: Sequence[str], trained: bool, aligned: Sequence[str], scored: bool
-) -> dict[tuple[str, str | None], float]:
-    """The steps that there will be, in order, with what each of them costs."""
-    steps: list[tuple[str, str | None]] = [("vectors", None)] if trained else []
-    steps += [(kind, name) for kind in (*metrics, "words") for name in captioners]
-    steps += [("alignment", name) for name in aligned]
-    steps += [("quality", name) for name in captioners if scored]
-    return {step: COST.get(step[0], 1) for step in steps}
+        return count
 
 
 def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
-    if not isinstance(captioners, Mapping):
+    if not isinstance(captioners, Mapping) or not captioners or any(one is None for one in captioners.values()):
         raise ValueError(
-            "captioners must map each captioner's name to its captions, as {'nic': captions} does; "
-            f"it is of type {type(captioners).__name__}"
+            "captioners must map the name of each captioner, one or more, to its captions, as {'nic': captions} does"
         )
-    if not captioners:
-        raise ValueError("captioners is empty: give at least one captioner's captions")
-    for name, captions in captioners.items():
-        if not isinstance(name, str):
-            raise ValueError(f"captioners has the name {name!r}: names are text, so write {str(name)!r}")
-        if captions is None:
-            raise ValueError(f"captioners[{name!r}] is None: give its captions, one for each image, or leave it out")
     listed = isinstance(metrics, Collection) and not isinstance(metrics, str)
     if not listed or not len(metrics) or any(name not in catalogue.METRICS for name in metrics):
         raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
@@ -293,18 +303,10 @@ def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset
     return [name for name in catalogue.METRICS if name in metrics]
 
 
-def _accepted(metric: str, options: Mapping[str, Any], preset: str) -> dict[str, Any]:
+def _accepted(metric: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that a metric takes; None leaves its default."""
     taken = find_metric(metric).options()
-    wanted = {**options, "preset": preset}
-    return {name: value for name, value in wanted.items() if name in taken and value is not None}
-
-
-def _has_quality(missing: list[str]) -> bool:
-    if find_spec("pycocoevalcap") and find_spec("nltk"):
-        return True
-    missing.append("caption quality: pip install 'captionbias[quality]'")
-    return False
+    return {name: value for name, value in options.items() if name in taken and value is not None}
 
 
 def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
@@ -366,26 +368,25 @@ def _explained(found: Attributions, mask: str) -> dict[str, Any]:
 
 def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | None]]:
     needed: dict[str, dict[str, int | None]] = {}
-    for captioner, parts in comparison.parts.items():
-        estimates = comparison.measurements[captioner].estimates
-        needed[captioner] = {}
-        for score, of_score in parts.items():
-            found = estimates.get(score)
-            width = math.nan if found is None or found.low is None or found.high is None else found.high - found.low
-            try:
-                needed[captioner][score] = images_needed(of_score, images, width / 2)
-            except ValueError:  # no interval, one trial, or an attacker whose training spreads further than that
-                needed[captioner][score] = None
+    for captioner, by_score in comparison.parts.items():
+        needed[captioner] = dict.fromkeys(by_score)
+        for score, parts in by_score.items():
+            found = comparison.measurements[captioner].estimates.get(score)
+            if found is not None and found.low is not None and found.high is not None:
+                with suppress(ValueError):  # one trial, or an attacker whose training spreads further than that
+                    needed[captioner][score] = images_needed(parts, images, (found.high - found.low) / 2)
     return needed
 
 
-def _named(lexicon: LexiconSource) -> Any:
-    if isinstance(lexicon, (str, Path)):
-        return str(lexicon)
-    return asdict(load_lexicon(lexicon))
+def _named(lexicon: LexiconSource | None) -> Any:
+    if lexicon is None:
+        return None
+    if isinstance(lexicon, (list, tuple)):
+        return [_named(each) for each in lexicon]
+    return str(lexicon) if isinstance(lexicon, (str, Path)) else asdict(load_lexicon(lexicon))
 
 
 def _vectors_name(vectors: Any) -> str | None:
-    if vectors is None or isinstance(vectors, (str, Path)):
-        return None if vectors is None else str(vectors)
-    return str(getattr(vectors, "called", type(vectors).__name__))
+    if vectors is None:
+        return None
+    return str(vectors if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,24 +21,23 @@ def caption_quality(
 ) -> dict[str, Any]:
     """How close a captioner's captions are to human captions.
 
-    Captions are split as bias metrics split them; tokens without a letter or a digit are left out, as COCO's own
-    evaluation leaves punctuation out. Its tokenizer is another one, so published figures come out near, not the same.
+    Tokens without a letter or a digit are left out, as in COCO's evaluation, but captions are split as bias metrics
+    split them, so published figures come out near, not the same.
 
     Args:
         predictions: `n` model captions.
         references: `n` lists of human captions.
         tokenizer: `words` or `whitespace`.
-        images: measure so many images, drawn without replacement and kept in order; all of them when None or when there
-            are no more. CIDEr weighs words by how few of the measured images have them.
-        seed: seed of the draw.
+        images: measure so many images, drawn without replacement with `seed`; all of them when None or when there are
+            no more. CIDEr weighs words by how few of the measured images have them.
+        seed: of the draw.
 
     Returns:
         `bleu_4`, `rouge_l` and `meteor` in [0, 1], `cider` in [0, 10], the higher the better, and `signature`. METEOR
         matches synonyms through WordNet; where that is not installed it is `meteor_without_synonyms` instead.
 
     Raises:
-        ValueError: bad captions or numbers; the message names the argument, the first bad row and the way out. Or a
-            package is missing.
+        ValueError: bad captions or numbers, or a package is missing.
 
     Warns:
         CaptionBiasWarning: WordNet is not installed.
@@ -85,7 +85,10 @@ def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
     from nltk.stem import PorterStemmer
     from nltk.translate.meteor_score import single_meteor_score
 
-    known = _Remembering(PorterStemmer().stem, (_wordnet() or _NoSynonyms()).synsets)
+    wordnet = _wordnet()
+    look_up = (PorterStemmer().stem, wordnet.synsets if wordnet else lambda word: [])
+    stem, synsets = (lru_cache(maxsize=100_000)(function) for function in look_up)  # captions have few different words
+    known = SimpleNamespace(stem=stem, synsets=synsets)
     same = {"preprocess": str, "stemmer": known, "wordnet": known}
     best = [
         max((single_meteor_score(reference, caption, **same) for reference in texts), default=0.0)
@@ -104,18 +107,6 @@ def meteor_name() -> str:
         stacklevel=3,
     )
     return "meteor_without_synonyms"
-
-
-class _Remembering:
-    """A stemmer and a thesaurus that look up each word once: captions have few different ones."""
-
-    def __init__(self, stem: Any, synsets: Any) -> None:
-        self.stem, self.synsets = (lru_cache(maxsize=100_000)(look_up) for look_up in (stem, synsets))
-
-
-class _NoSynonyms:
-    def synsets(self, word: str) -> list[Any]:
-        return []
 
 
 def _wordnet() -> Any:

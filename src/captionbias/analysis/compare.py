@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -39,14 +38,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Captioners measured on the same images.
-
-    Attributes:
-        metric: what was measured.
-        scores: the keys that are compared.
-        measurements: each captioner's.
-        differences: of every pair and score.
-    """
+    """Captioners measured on the same images: each one's measurement, and the differences of every pair in `scores`."""
 
     metric: str
     scores: list[str]
@@ -120,11 +112,9 @@ def compare(
 ) -> Comparison:
     """Measure two or more captioners on the same images, and test every difference between their scores.
 
-    All captioners have the same splits, the same seeds and the same bootstrap replicates of images and trials, so what
-    an easy split or an odd image does to all of them drops out of their differences. P-values are corrected for the
-    number of pairs and scores, by Holm's procedure.
-
-    Finished trials are kept: one more captioner trains only its attackers.
+    All captioners have the same splits, seeds and bootstrap replicates of images and trials, so what an easy split or
+    an odd image does to all of them drops out of their differences. P-values are corrected for the number of pairs and
+    scores, by Holm's procedure. Finished trials are kept: one more captioner trains only its attackers.
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
@@ -135,9 +125,6 @@ def compare(
         bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`.
         watch: called before each measurement with the captioners that are left, this one first.
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
-
-    Returns:
-        Scores, differences, intervals and p-values.
 
     Raises:
         ValueError: fewer than two captioners, an unknown metric or score, or what the metric refuses.
@@ -150,8 +137,7 @@ def compare(
     [('faithful', 'biased', 'lic', True)]
     """
     if len(captioners) < 2:
-        raise ValueError(f"captioners: {len(captioners)} given; a comparison needs two or more")
-    find_metric(metric)
+        raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     return measure_together(checked, metric, scores=scores, bootstrap=bootstrap, watch=watch, **options)
 
@@ -165,15 +151,17 @@ def measure_together(
     **options: Any,
 ) -> Comparison:
     """`compare` of one captioner or more, already checked; of one there are no differences."""
+    function, names = find_metric(metric), list(captioners)
     measurements: dict[str, Measurement] = {}
-    names = list(captioners)
     pairs = list(itertools.combinations(names, 2))
     chosen: list[str] = []
     for number, name in enumerate(names):
         if watch:
             watch(names[number:])
-        with errors_of(name):
-            measurements[name] = find_metric(metric).measure(captioners[name], **options)
+        try:
+            measurements[name] = function.measure(captioners[name], **options)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
         if not chosen:
             chosen = _chosen_scores(metric, scores, measurements[name].samples)
             _warn_of_few_replicates(options.get("bootstrap", 1000), len(pairs) * len(chosen))
@@ -186,15 +174,6 @@ def measure_together(
     corrected = holm([one.p for one in found]).tolist()
     differences = [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
     return Comparison(metric, chosen, measurements, differences)
-
-
-@contextmanager
-def errors_of(captioner: str) -> Iterator[None]:
-    """Errors name the captioner."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{captioner}: {error}") from error
 
 
 def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:

@@ -83,8 +83,7 @@ def consistency(
 ) -> Study:
     """Measure every captioner with every encoder, and compare.
 
-    Finished trials are kept: a study that was interrupted goes on where it stopped, and one more captioner or encoder
-    trains only its attackers.
+    Finished trials are kept: a study that was interrupted goes on where it stopped.
 
     Args:
         captioners: their names, and for each its `Captions`, or the arguments `predictions`, `references`, `attributes`
@@ -94,9 +93,6 @@ def consistency(
         directions: of `dbac`.
         watch: called before each measurement with those that are left, this one first.
         options: of the metrics, such as `trials`, `vectors`, `seed` or `cache`.
-
-    Returns:
-        The scores and how far they agree.
 
     Raises:
         ValueError: fewer than two encoders, an unknown metric, or what the metrics refuse.
@@ -120,9 +116,7 @@ def consistency(
             raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
-    checked = {
-        name: given if isinstance(given, Captions) else check_captions(**given) for name, given in captioners.items()
-    }
+    checked = {name: one if isinstance(one, Captions) else check_captions(**one) for name, one in captioners.items()}
     cells = [Cell(captioner, encoder, metric) for captioner in captioners for encoder in named for metric in metrics]
     keys = [
         key

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,8 +14,11 @@ from captionbias.captions import CaptionBiasWarning, Labels, check_labels
 from captionbias.captions.values import as_list, image_keys
 from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.protocol import whole_number
 from captionbias.scores import number_sets
 
+# What a row of the sources may add to, by the keys of its parts; the first that it has is the one that counts.
+FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
 SMALL_SHARE = 0.2
 
@@ -25,23 +27,22 @@ def in_words(row: Mapping[str, Any]) -> str:
     """One row of `dbac(..., details=True)["details"]["sources"]["a_to_t"]` (or `["t_to_a"]`) as a sentence.
 
     A pair that is named more often can still take from the score: omega also counts how sure an attacker is of these
-    captions, and how frequent all of what they name is. The part of the matched score comes first: the published one
-    also moves with how often a captioner names tasks at all.
+    captions, and how frequent all of what they name is.
 
     >>> in_words({
     ...     "direction": "t_to_a", "attribute": "woman", "task": "knife", "named_m": 0.54, "named_h": 0.3,
     ...     "amplification": 0.021, "amplification_ci_low": 0.01, "amplification_ci_high": 0.03,
-    ...     "amplification_matched": 0.019,
+    ...     "amplification_matched": 0.019, "amplification_net": 0.017,
     ... })
-    'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.019 matched,
-    +0.021 [+0.010, +0.030] as published'
+    'knife -> woman (T to A): in 54.0% of captions, in 30.0% of human ones (1.8 times as often); adds +0.017 net,
+    +0.019 matched, +0.021 [+0.010, +0.030] as published'
     """
     parts = "; ".join(filter(None, (_how_often(row), _how_much(row))))
     return f"{pair_name(row, '->')} ({DIRECTIONS[row['direction']]})" + (f": {parts}" if parts else "")
 
 
 def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
-    """A row of the sources as the pair, with an arrow to what is named from what shapes it.
+    """A row of the sources as the pair, with an arrow from what shapes to what is named.
 
     >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
     'knife → woman'
@@ -53,56 +54,67 @@ def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
 
 def _how_often(row: Mapping[str, Any]) -> str:
     model, human = row.get("named_m"), row.get("named_h")
-    if model is None and human is None:
-        return ""
-    if model is None or human is None:
-        return f"in {model if human is None else human:.1%} of {'' if human is None else 'human '}captions"
-    text = f"in {model:.1%} of captions, in {human:.1%} of human ones"
-    return f"{text} ({model / human:.1f} times as often)" if human else text
+    if model is not None and human is not None:
+        times = f" ({model / human:.1f} times as often)" if human else ""
+        return f"in {model:.1%} of captions, in {human:.1%} of human ones{times}"
+    if model is not None:
+        return f"in {model:.1%} of captions"
+    return "" if human is None else f"in {human:.1%} of human captions"
 
 
 def _how_much(row: Mapping[str, Any]) -> str:
-    parts = [
-        f"{row[quantity]:+.3f}{_interval(row, quantity)} {form}"
-        for quantity, form in (("amplification_matched", "matched"), ("amplification", "as published"))
-        if row.get(quantity) is not None
-    ]
+    parts = []
+    for quantity, form in FORMS.items():
+        if row.get(quantity) is not None:
+            low, high = row.get(f"{quantity}_ci_low"), row.get(f"{quantity}_ci_high")
+            interval = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+            parts.append(f"{row[quantity]:+.3f}{interval} {form}")
     return f"adds {', '.join(parts)}" if parts else ""
 
 
-def _interval(row: Mapping[str, Any], quantity: str) -> str:
-    low, high = row.get(f"{quantity}_ci_low"), row.get(f"{quantity}_ci_high")
-    return "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+def added(row: Mapping[str, Any]) -> tuple[str, float] | None:
+    """What a row adds to the net score, and the key of that; to the matched score without net, else to the published.
 
+    None without any, as where one side alone was measured.
 
-def added(row: Mapping[str, Any]) -> float | None:
-    """What a row adds to the matched score; to the published one where it has no matched part; None without either.
-
-    The published part also moves with how often a captioner names tasks at all: where it rarely does, most pairs that
-    name one have a part below 0, whatever its bias.
-
-    >>> added({"amplification": -0.016, "amplification_matched": 0.026}), added({"amplification": -0.016}), added({})
-    (0.026, -0.016, None)
+    >>> added({"amplification": -0.016, "amplification_matched": 0.026}), added({})
+    (('amplification_matched', 0.026), None)
     """
-    matched = row.get("amplification_matched")
-    return row.get("amplification") if matched is None else matched
+    return next(((key, row[key]) for key in FORMS if row.get(key) is not None), None)
 
 
-def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10) -> Floats:
+def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Mapping[str, Any]]:
+    """The rows that add to the score, by `added`, and name both an attribute value and a task.
+
+    Only those whose interval lies above 0, unless `unclear`.
+    """
+    found = []
+    for row in rows:
+        part = added(row)
+        if part and row["attribute"] is not None and row["task"] is not None:
+            key, value = part
+            if value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0):
+                found.append(row)
+    return found
+
+
+def resampling_weights(
+    attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10, unclear: bool = False
+) -> Floats:
     """How often to draw each training image, so that the attribute is independent of the tasks that are amplified.
 
-    Takes the first `top` of the rows that add to the matched score (their `amplification_matched` is above 0, or their
-    `amplification` where they have no matched one) and name both an attribute value and a task. Drawn by the weights,
-    each task of these rows is as frequent with every attribute value; every attribute value and each of these tasks
-    stay as frequent as they are. So images that go against an association, of women without knives, say, count more. Of
-    all such weights these are the closest to equal ones (they have the smallest relative entropy).
+    Drawn by the weights, each task of the `top` rows is as frequent with every attribute value; every attribute value
+    and each of these tasks stay as frequent as they are. So images that go against an association, of women without
+    knives, say, count more. Of all such weights these are the closest to equal ones (of smallest relative entropy).
 
     Args:
         attributes: `n` labels, one for each image.
         tasks: `n` lists of the tasks that the images show, under the names of the rows.
         rows: rows of one direction or both, from `dbac(..., details=True)["details"]["sources"]`. Their attribute
             values may have other names than `attributes`: those of T to A are the lexicon's.
-        top: how many rows, from the first on.
+        top: how many rows, from the first on, of those that add to the net score (without controls to the matched one)
+            and name both an attribute value and a task.
+        unclear: take also rows whose 95% interval holds 0, or that have none.
 
     Returns:
         Weights `(n,)` with mean 1: for `torch.utils.data.WeightedRandomSampler(weights, len(weights))`, or with
@@ -115,19 +127,26 @@ def resampling_weights(attributes: Any, tasks: Any, rows: Sequence[Mapping[str, 
     Source: Deming and Stephan 1940 (iterative proportional fitting); Kamiran and Calders 2012 (reweighing).
 
     >>> tasks = [["knife"], ["knife"], ["knife"], [], ["knife"], [], [], []]
-    >>> row = {"attribute": "female", "task": "knife", "amplification": 0.1}
+    >>> row = {"attribute": "female", "task": "knife", "amplification": 0.1, "amplification_ci_low": 0.05}
     >>> resampling_weights(["female"] * 4 + ["male"] * 4, tasks, [row]).round(3).tolist()
     [0.667, 0.667, 0.667, 2.0, 2.0, 0.667, 0.667, 0.667]
     """
     shown = _checked(attributes, tasks)
-    chosen = _chosen_tasks(rows, top, shown[1])
+    chosen = _chosen_tasks(rows, top, unclear, shown[1])
     classes, flags = shown[0].flags.argmax(axis=1), shown[1].flags[:, chosen]
     # Images with the same attribute value and the same of these tasks have the same weight.
     (group,) = number_sets([np.column_stack([shown[0].flags, flags])])
     _, first, count = np.unique(group, return_index=True, return_counts=True)
     names = [shown[1].names[task] for task in chosen]
     weights = _independent(classes[first], flags[first], count.astype(np.float64), shown[0].names, names)[group]
-    _warn_few(weights)
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    if effective < SMALL_SHARE * len(weights):
+        warnings.warn(
+            f"weights: the {len(weights):,} images count as {effective:,.0f}; a few rare ones would be drawn again and "
+            "again. Ask for fewer rows with top, or add images that go against the association",
+            CaptionBiasWarning,
+            stacklevel=2,
+        )
     return weights
 
 
@@ -137,8 +156,8 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     It describes the labels that a captioner would be trained on, and does not predict what that captioner names.
 
     Returns:
-        One row a pair that some image shows: `attribute`, `task`, `images`, and `before` and `after`, the share of the
-        attribute value among images with the task over its share among all images. 1 is independent, above 1 they go
+        One row a pair that some image shows: `attribute`, `task`, `images`, and `before` and `after`, the attribute
+        value's share of the images with the task over its share of all images. 1 is independent, above 1 they go
         together. The farthest from 1 before come first.
 
     >>> tasks = [["knife"], ["knife"], ["knife"], [], ["knife"], [], [], []]
@@ -149,9 +168,9 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     male knife 1 0.5 1.0
     """
     attribute, task = _checked(attributes, tasks)
-    given = _checked_weights(weights, len(attribute))
-    images = _together(attribute.flags, task.flags, np.ones(len(attribute)))[0]
-    before, after = (_together(attribute.flags, task.flags, each)[1] for each in (np.ones(len(attribute)), given))
+    drawn = _checked_weights(weights, len(attribute))
+    images, before = _together(attribute.flags, task.flags, np.ones(len(attribute)))
+    _, after = _together(attribute.flags, task.flags, drawn)
     rows = [
         {
             "attribute": attribute.names[a],
@@ -184,30 +203,21 @@ def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
     7,0.5
     9,1.5
     """
+    import pandas as pd
+
     path = Path(path)
     if path.suffix not in (".csv", ".parquet"):
         raise ValueError(f"path {str(path)!r} ends in neither .csv nor .parquet: name a file of one of these kinds")
     ids = image_keys("image_ids", as_list("image_ids", image_ids))
-    given = _checked_weights(weights, len(ids))
-    seen: dict[str, int] = {}
-    for row, image in enumerate(ids if len(set(ids)) < len(ids) else ()):
-        if seen.setdefault(image, row) != row:
-            raise ValueError(f"image_ids[{row}] repeats {image}, the image of row {seen[image]}: give each one row")
+    checked = _checked_weights(weights, len(ids))
+    table = pd.DataFrame({"image_id": list(ids), "weight": checked})
+    for row in np.flatnonzero(table["image_id"].duplicated())[:1]:
+        raise ValueError(f"image_ids[{row}] repeats {ids[row]}: give each image one row")
     with replacing(path) as part:
-        _write(part, path.suffix, list(ids), given)
-
-
-def _write(part: Path, ending: str, ids: list[str], weights: Floats) -> None:
-    if ending == ".csv":
-        with part.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["image_id", "weight"])
-            writer.writerows(zip(ids, weights.tolist(), strict=True))
-        return
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"image_id": ids, "weight": weights}), part)
+        if path.suffix == ".csv":
+            table.to_csv(part, index=False, lineterminator="\n", encoding="utf-8")
+        else:
+            table.to_parquet(part, index=False)
 
 
 def _checked(attributes: Any, tasks: Any) -> tuple[Labels, Labels]:
@@ -225,45 +235,40 @@ def _checked(attributes: Any, tasks: Any) -> tuple[Labels, Labels]:
 
 
 def _checked_weights(weights: Any, images: int) -> Floats:
-    given = np.asarray(weights, np.float64)
-    if given.shape != (images,):
-        raise ValueError(f"weights has shape {given.shape}, and there are {images:,} images: give one weight for each")
-    for row in np.flatnonzero(~np.isfinite(given) | (given < 0))[:1]:
-        raise ValueError(f"weights[{row}] is {given[row]}: a weight is a number of 0 or more")
-    if not given.any():
-        raise ValueError("weights are all 0: give at least one image a weight above 0")
-    return given
-
-
-def _chosen_tasks(rows: Sequence[Mapping[str, Any]], top: int, tasks: Labels) -> Integers:
-    """The columns of the tasks of the first `top` rows that add, by `added`."""
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise ValueError(f"top must be a whole number of 1 or more, not {top!r}")
-    adding = [
-        (number, row)
-        for number, row in enumerate(rows)
-        if row["attribute"] is not None and row["task"] is not None and (added(row) or 0.0) > 0
-    ][:top]
-    if not adding:
+    checked = np.asarray(weights, np.float64)
+    if checked.shape != (images,):
         raise ValueError(
-            "rows: none with an attribute value and a task has an amplification_matched (an amplification where there "
-            "is no matched one) above 0, so there is nothing to take out; give the rows of details['sources'] of a "
-            "captioner measured with predictions and references"
+            f"weights has shape {checked.shape}, and there are {images:,} images: give one weight for each"
         )
-    for number, row in adding:
-        if row["task"] not in tasks.names:
+    for row in np.flatnonzero(~np.isfinite(checked) | (checked < 0))[:1]:
+        raise ValueError(f"weights[{row}] is {checked[row]}: a weight is a number of 0 or more")
+    if not checked.any():
+        raise ValueError("weights are all 0: give at least one image a weight above 0")
+    return checked
+
+
+def _chosen_tasks(rows: Sequence[Mapping[str, Any]], top: int, unclear: bool, tasks: Labels) -> Integers:
+    """The columns of the tasks of the first `top` rows that add, by `added`."""
+    chosen = [row["task"] for row in adding(rows, unclear)[: whole_number("top", top, least=1)]]
+    if not chosen:
+        also = "" if unclear else "; unclear=True takes pairs whose interval holds 0 as well"
+        raise ValueError(
+            "rows: no pair of an attribute value and a task clearly adds to the score, so there is nothing to take "
+            f"out; give the rows of details['sources'] of a captioner measured with predictions and references{also}"
+        )
+    for task in chosen:
+        if task not in tasks.names:
             raise ValueError(
-                f"rows[{number}] is about task {row['task']!r}, which no image has; give tasks under the names of the "
-                "rows, or leave that row out"
+                f"rows name task {task!r}, which no image has; give tasks under the names of the rows, or leave its "
+                "rows out"
             )
-    return np.unique([tasks.names.index(row["task"]) for _, row in adding])
+    return np.unique([tasks.names.index(task) for task in chosen])
 
 
 def _independent(classes: Integers, flags: Flags, count: Floats, values: Sequence[str], tasks: Sequence[str]) -> Floats:
-    """Weights of groups of images under which each task is independent of the class.
+    """Weights of groups of images, `(groups,)`, under which each task is independent of the class.
 
-    Args:
-        classes: each group's class, `(groups,)`; `flags`: its tasks, `(groups, tasks)`; `count`: its images.
+    `classes`: each group's class, `(groups,)`; `flags`: its tasks, `(groups, tasks)`; `count`: its images.
     """
     cells = [2 * classes + flags[:, task] for task in range(len(tasks))]
     of_class = np.bincount(classes, count, len(values))
@@ -292,17 +297,6 @@ def _independent(classes: Integers, flags: Flags, count: Floats, values: Sequenc
         f"tasks: no weights make {', '.join(tasks)} all independent of the attribute, since they occur together too "
         "often; ask for fewer rows with top"
     )
-
-
-def _warn_few(weights: Floats) -> None:
-    effective = weights.sum() ** 2 / (weights**2).sum()
-    if effective < SMALL_SHARE * len(weights):
-        warnings.warn(
-            f"weights: the {len(weights):,} images count as {effective:,.0f}; a few rare ones would be drawn again and "
-            "again. Ask for fewer rows with top, or add images that go against the association",
-            CaptionBiasWarning,
-            stacklevel=3,
-        )
 
 
 def _together(attribute: Flags, task: Flags, weights: Floats) -> tuple[Floats, Floats]:

@@ -13,12 +13,11 @@ import gradio as gr
 
 from captionbias.analysis.audit import audit
 from captionbias.app import reproduce, results
-from captionbias.app.components import OWN
-from captionbias.app.custom_lexicon import own_words
-from captionbias.app.heard_warnings import heard
-from captionbias.app.preview import PreviewRow, preview
+from captionbias.app.custom_lexicon import custom_lexicon
+from captionbias.app.example import example
+from captionbias.app.preview import preview
 from captionbias.app.results import Run
-from captionbias.app.runs import CancelledError
+from captionbias.app.runs import CancelledError, Runs, heard
 from captionbias.app.upload_state import (
     MAX_LABELS,
     Columns,
@@ -42,10 +41,7 @@ from captionbias.text.markdown import escaped
 NOTHING = Data({})
 NO_COLUMN = ""
 NONE = ("(none)", NO_COLUMN)
-PREVIEWED = 4  # images
-UNCHOSEN = Columns()
-# The user's words do not go into the settings: the files that hold them, and their names in commands.
-OWN_FILES = {"attribute": reproduce.WORDS, "task": reproduce.TASK_WORDS}
+CUSTOM = "custom words"
 
 
 @contextmanager
@@ -61,6 +57,16 @@ def plain_errors() -> Iterator[None]:
         ) from None
 
 
+@contextmanager
+def running(runs: Runs, request: gr.Request, progress: gr.Progress) -> Iterator[Callable[[str, float], None]]:
+    """A run of this session, as the function to call at every step, which shows it."""
+    with (
+        plain_errors(),
+        runs.begun(str(request.session_hash), lambda done, step: progress(done, desc=step)) as watch,
+    ):
+        yield watch
+
+
 def read(
     predictions: list[str] | None, references: str | None, attributes: str | None, tasks: str | None
 ) -> tuple[Any, ...]:
@@ -69,21 +75,31 @@ def read(
         return guessed(read_uploads(predictions or [], references, attributes, tasks))
 
 
+def read_example() -> tuple[Any, ...]:
+    """Two captioners of known bias, as if their files had been uploaded."""
+    return guessed(example())
+
+
+def read_nothing() -> tuple[Any, ...]:
+    """After a refused upload: the previous data must not be measured."""
+    return guessed(NOTHING)
+
+
 def guessed(data: Data) -> tuple[Any, ...]:
     """Data with the columns they seem to have."""
     if not data:
-        return NOTHING, UNCHOSEN, "", gr.update(visible=False), *[gr.skip()] * 6
+        return NOTHING, "", gr.update(visible=False), *[gr.skip()] * 6
     found = guess_columns(**data.first())
     guess = {role: column or NO_COLUMN for role, (column, _) in found.items()}
     counts = count_labels(data, guess["attribute_column"])
     predictions = tuple(filter(None, [guess.pop("prediction_column")]))
-    chosen = Columns(**guess, prediction_column=predictions, keep=tuple(kept_at_first(counts)))
+    columns = Columns(**guess, prediction_column=predictions, keep=tuple(kept_at_first(counts)))
     dropdowns = []
     for role, (column, choices) in found.items():
         optional = [NONE] if role in ("reference_column", "task_column") else []
         value = list(predictions) if role == "prediction_column" else column or (NO_COLUMN if optional else None)
         dropdowns.append(gr.update(choices=[*optional, *choices], value=value))
-    return data, chosen, "", gr.update(visible=True), *dropdowns, _kept(counts, chosen.keep)
+    return replace(data, columns=columns), "", gr.update(visible=True), *dropdowns, _kept(counts, columns.keep)
 
 
 def columns(
@@ -98,15 +114,9 @@ def columns(
     """The columns as the user corrects them; other labels when the label column changes."""
     counts = count_labels(data, attributes or NO_COLUMN)
     kept = [label for label in keep if label in counts] or kept_at_first(counts)
-    chosen = Columns(
-        image_id or NO_COLUMN,
-        tuple(predictions),
-        references or NO_COLUMN,
-        attributes or NO_COLUMN,
-        tasks or NO_COLUMN,
-        tuple(kept),
-    )
-    return chosen, _kept(counts, kept)
+    image_id, references, attributes, tasks = (name or NO_COLUMN for name in (image_id, references, attributes, tasks))
+    chosen = Columns(image_id, tuple(predictions), references, attributes, tasks, tuple(kept))
+    return replace(data, columns=chosen), _kept(counts, kept)
 
 
 def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
@@ -114,106 +124,80 @@ def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
     return gr.update(choices=[(f"{label} ({count:,})", label) for label, count in listed.items()], value=list(kept))
 
 
-def look(
-    data: Data, chosen: Columns, attribute: str, own_attribute: str, task_words: str, own_task: str
-) -> tuple[Any, ...]:
+def look(data: Data, attribute: str, custom_attribute: str, task_words: str, custom_tasks: str) -> tuple[Any, ...]:
     """The number of images, and the first of them with the words marked that will be masked."""
-    if not data:
-        return "", gr.update(visible=False), [], []
     hidden = gr.update(visible=False)
+    if not data:
+        return "", hidden, [], []
     try:
-        lexicons = _lexicon(attribute, own_attribute), _lexicon(task_words, own_task)
+        lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
         with heard() as notes:
-            (captions,) = captions_of(data, chosen, first_only=True).values()
-        spans = [_spans(preview(captions, lexicon, rows=PREVIEWED)) for lexicon in lexicons]
+            (captions,) = captions_of(data, first_only=True).values()
     except ValueError as error:
         return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
-    names = ", ".join(map(escaped, captioner_columns(list(data.predictions), chosen.prediction_column)))
+    names = ", ".join(map(escaped, captioner_columns(list(data.predictions), data.columns.prediction_column)))
     lines = [f"**{len(captions):,} images**, captioners: {names}."]
     if captions.references is None:
         lines.append("Without human captions only the bias of the captioner is measured, not whether it is amplified.")
-    lines += [
-        f"Note: {escaped(note)}."
-        for note in (*notes, left_out(count_labels(data, chosen.attribute_column), chosen.keep))
-        if note
-    ]
-    return "\n\n".join(lines), gr.update(visible=True), *spans
+    lines += [f"Note: {escaped(note)}." for note in _with_left_out(notes, data)]
+    marked = [preview(captions, load_lexicon(lexicon)) for lexicon in lexicons.values()]
+    return "\n\n".join(lines), gr.update(visible=True), *marked
 
 
-def _spans(rows: Sequence[PreviewRow]) -> list[tuple[str, str | None]]:
-    spans: list[tuple[str, str | None]] = []
-    for row in rows:
-        spans.append((f"{row.image} ({row.attribute})\n", None))
-        if row.model is not None:
-            spans += [("captioner: ", None), *row.model, ("\n", None)]
-        for caption in row.human[:1]:
-            spans += [("human: ", None), *caption, ("\n", None)]
-        spans.append(("\n", None))
-    return spans
+def _with_left_out(notes: Sequence[str], data: Data) -> list[str]:
+    counts = count_labels(data, data.columns.attribute_column)
+    return list(filter(None, [*notes, left_out(counts, data.columns.keep)]))
 
 
-def _lexicon(name: str, own: str) -> Lexicon:
-    if name != OWN:
-        return load_lexicon(name)
-    words = own_words(own or "")
-    if words is None:
-        raise ValueError("write your own words first: a line for each value, such as 'female: woman, lady, girl'")
-    return words
+def _lexicons(attribute: str, custom_attribute: str, task_words: str, custom_tasks: str) -> dict[str, str | Lexicon]:
+    """The chosen words by setting; custom ones are called like their file, so that the signature names it."""
+    return {
+        "attribute_lexicon": custom_lexicon(custom_attribute, "attribute-words") if attribute == CUSTOM else attribute,
+        "task_lexicon": custom_lexicon(custom_tasks, "task-words") if task_words == CUSTOM else task_words,
+    }
 
 
 def measure(
     data: Data,
-    chosen: Columns,
     attribute: str,
-    own_attribute: str,
+    custom_attribute: str,
     task_words: str,
-    own_task: str,
+    custom_tasks: str,
     metrics: list[str],
     preset: str,
     trials: int,
     seed: int | None,
     watch: Callable[[str, float], None],
 ) -> Run:
-    """Measure the data by the columns and settings that are chosen."""
+    """Measure the data by the settings that are chosen."""
     if not metrics:
         raise ValueError("choose at least one metric")
     if seed is None:
         raise ValueError("seed is empty: give a whole number, such as 0")
-    lexicons = {"attribute": _lexicon(attribute, own_attribute), "task": _lexicon(task_words, own_task)}
-    typed = {"attribute": own_attribute if attribute == OWN else "", "task": own_task if task_words == OWN else ""}
-    for kind in filter(typed.get, typed):  # called as their files are, for a run on these to have the same signature
-        lexicons[kind] = replace(lexicons[kind], name=OWN_FILES[kind].removesuffix(".json"))
+    lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
     watch("reading", 0.0)
     with heard() as notes:
         found = audit(
-            captioners_of(data, chosen),
+            captioners_of(data),
             metrics=metrics,
             preset=preset,
             trials=int(trials),
             seed=int(seed),
-            attribute_lexicon=lexicons["attribute"] if typed["attribute"] else attribute,
-            task_lexicon=lexicons["task"] if typed["task"] else task_words,
+            attribute_lexicon=lexicons["attribute_lexicon"],
+            task_lexicon=lexicons["task_lexicon"],
             watch=watch,
         )
     of_metrics = {note for name in found.captioners for note in found.notes(name)}
-    own = {OWN_FILES[kind]: _words(lexicons[kind]) for kind, text in typed.items() if text}
-    files = {kind: OWN_FILES[kind] for kind, text in typed.items() if text}
+    custom = {name: lexicon for name, lexicon in lexicons.items() if isinstance(lexicon, Lexicon)}
+    files = {name: f"{lexicon.name}.json" for name, lexicon in custom.items()}
     return Run(
         found,
-        tuple(
-            note
-            for note in (*notes, left_out(count_labels(data, chosen.attribute_column), chosen.keep))
-            if note and not any(other.endswith(note) for other in of_metrics)
-        ),
-        reproduce.command(data, chosen, found.settings, files),
-        reproduce.python(data, chosen, found.settings, files),
-        own,
+        tuple(note for note in _with_left_out(notes, data) if not any(other.endswith(note) for other in of_metrics)),
+        reproduce.command(data, found.settings, files),
+        reproduce.python(data, found.settings, files),
+        tuple(custom.values()),
         TemporaryDirectory(prefix="captionbias-app-"),
     )
-
-
-def _words(lexicon: Lexicon) -> dict[str, Any]:
-    return {"groups": {value: list(words) for value, words in lexicon.groups.items()}, "mask": lexicon.mask}
 
 
 def show(run: Run) -> tuple[Any, ...]:
@@ -221,8 +205,6 @@ def show(run: Run) -> tuple[Any, ...]:
     found = run.audit
     several, scored = len(found.captioners) > 1, bool(found.quality)
     notes = results.notes(run)
-    captioners = gr.update(choices=list(found.captioners), value=found.captioners[0])
-    explained = gr.update(choices=list(found.words), value=next(iter(found.words), None))
     return (
         gr.update(visible=True),
         results.summary(run),
@@ -233,14 +215,14 @@ def show(run: Run) -> tuple[Any, ...]:
         gr.update(visible=several),
         plots.differences_plot(found) if several else None,
         _frame(views.differences(found)),
+        gr.update(visible="dbac" in found.comparisons),
+        gr.update(choices=list(found.captioners), value=found.captioners[0]),
+        gr.update(choices=list(found.words), value=next(iter(found.words), None)),
         gr.update(visible=scored),
         plots.tradeoff_plot(found) if scored else None,
         _frame(views.quality(found)),
         _frame(views.certainty(found)),
         _frame(views.leaks(found)),
-        gr.update(visible="dbac" in found.comparisons),
-        captioners,
-        explained,
         run.command or "# the data are not files of different names: see the Python below",
         run.python,
     )
@@ -271,6 +253,17 @@ def words(run: Run | None, captioner: str | None) -> tuple[Any, ...]:
         return results.coloured(run.audit, name), _frame(views.words(run.audit, name))
 
 
+def _known(run: Run, captioner: str | None) -> str:
+    if captioner not in run.audit.captioners:
+        raise ValueError(f"captioner {captioner!r} was not measured: choose one of {', '.join(run.audit.captioners)}")
+    return captioner
+
+
+def _frame(grid: Grid) -> Any:
+    types = ["number" if column.form else "str" for column in grid.columns]  # text is never read as HTML or Markdown
+    return gr.update(value=results.frame(grid), datatype=types, visible=bool(grid.rows))
+
+
 def files(run: Run | None) -> list[str]:
     """Everything to download."""
     with plain_errors():
@@ -294,13 +287,3 @@ def overview(run: Run | None) -> dict[str, Any]:
             "differences": results.frame(views.differences(found)),
             "signatures": found.signatures,
         }
-
-
-def _known(run: Run, captioner: str | None) -> str:
-    if captioner not in run.audit.captioners:
-        raise ValueError(f"captioner {captioner!r} was not measured: choose one of {', '.join(run.audit.captioners)}")
-    return captioner
-
-
-def _frame(grid: Grid) -> Any:
-    return gr.update(value=results.frame(grid), datatype=results.datatypes(grid), visible=bool(grid.rows))

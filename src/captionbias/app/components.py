@@ -1,4 +1,4 @@
-"""The components of the page in their layout; each function returns its components by name."""
+"""The sections of a page: their components in their layout, and what each event does."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from typing import Any
 
 import gradio as gr
 
+from captionbias.app import actions
+from captionbias.app.actions import CUSTOM
 from captionbias.app.results import CONTRIBUTIONS
 from captionbias.metrics import catalogue
 
-OWN = "my own words"
-ATTRIBUTES = ("gender", "race", "age", "emotion", OWN)
-TASKS = ("coco_objects", "coco_names", OWN)
+QUEUE, HOUR = 32, 3600
+# Runs wait for each other where they can be cancelled: in `Runs`.
+WAITING: dict[str, Any] = {"concurrency_limit": QUEUE}
+# What changes during a reading is read after it: an older reading never ends last.
+READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading", "trigger_mode": "always_last"}
+# A part of another endpoint. It has a name, or it would take the name of its function from an endpoint.
+UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
+
+ATTRIBUTES = ["gender", "race", "age", "emotion"]
+TASKS = ["coco_objects", "coco_names"]
 KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
 DIRECTIONS = [(f"{name}: {catalogue.QUESTIONS[key]}", key) for key, name in catalogue.DIRECTIONS.items()]
 METRICS = [("DBAC: in which direction?", "dbac"), ("LIC: does it give the attribute away?", "lic")]
@@ -61,138 +70,152 @@ print(client.predict(api_name="/files"))
 """
 
 
-def data() -> dict[str, Any]:
-    """Files, and which of their columns is what."""
-    found: dict[str, Any] = {}
+def captions_section(data: Any) -> tuple[Any, Any, Any]:
+    """Uploads, read into the state `data`, and which of their columns is what.
+
+    Returns:
+        The text about what was read, the button that takes example data, and the event after which these are read.
+    """
     gr.Markdown("## 1. Captions")
-    found["example"] = gr.Button("Try it with example data", elem_id="example")
+    example = gr.Button("Try it with example data", elem_id="example")
     with gr.Row():
-        found["predictions"] = _upload(
+        predictions = _upload(
             label="The captioner's captions: one file for each captioner",
             file_count="multiple",
             height=170,
             elem_id="predictions",
         )
-        found["references"] = _upload(
-            label="Human captions, if they are in another file", height=170, elem_id="references"
-        )
+        references = _upload(label="Human captions, if they are in another file", height=170, elem_id="references")
     with gr.Accordion("Labels or tasks in separate files", open=False), gr.Row():
-        found["attributes"] = _upload(label="The label of each image", height=140)
-        found["tasks"] = _upload(label="The tasks (objects, activities) of each image", height=140)
+        attributes = _upload(label="The label of each image", height=140)
+        tasks = _upload(label="The tasks (objects, activities) of each image", height=140)
     gr.Markdown("CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions; joined by image id.")
-    found["read"] = gr.Markdown(elem_id="read")
+    about = gr.Markdown(elem_id="read")
     with gr.Group(visible=False) as group:
         with gr.Row():
-            found["image_id"] = _column("Image ids")
-            found["prediction_columns"] = _column("The captioner's captions", multiselect=True)
-            found["reference_column"] = _column("Human captions")
+            first = [
+                _column("Image ids"),
+                _column("The captioner's captions", multiselect=True),
+                _column("Human captions"),
+            ]
         with gr.Row():
-            found["attribute_column"] = _column("Label of each image")
-            found["task_column"] = _column("Tasks of each image")
-            found["keep"] = _column("Only images with these labels", multiselect=True)
-    found["columns"] = group
-    return found
+            second = [_column("Label of each image"), _column("Tasks of each image")]
+            keep = _column("Only images with these labels", multiselect=True)
+    uploads, columns = [predictions, references, attributes, tasks], [*first, *second, keep]
+    guessed = [data, about, group, *columns]
+    read = gr.on([one.change for one in uploads], actions.read, uploads, guessed, api_name="read", **READING)
+    read.failure(actions.read_nothing, None, guessed, **UNNAMED)
+    corrected = [one.input for one in columns]
+    gr.on(corrected, actions.columns, [data, *columns], [data, keep], api_name="columns", **READING)
+    return about, example, example.click(actions.read_example, None, guessed, api_name="example", **READING)
 
 
-def choice() -> dict[str, Any]:
-    """What is measured."""
-    found: dict[str, Any] = {}
+def settings_section(data: Any, about: Any) -> list[Any]:
+    """What is measured, and what will be masked in the first images; gives the arguments of `actions.measure`."""
     gr.Markdown("## 2. What to measure")
     with gr.Accordion("What these terms mean", open=False):
         gr.Markdown(TERMS)
     with gr.Row():
         with gr.Column():
-            found["attribute"] = gr.Dropdown(list(ATTRIBUTES), value="gender", label="Attribute")
-            found["own_attribute"] = gr.Textbox(
+            attribute = gr.Dropdown([*ATTRIBUTES, CUSTOM], value=ATTRIBUTES[0], label="Attribute")
+            custom_attribute = _custom_words(
+                attribute,
+                "value",
                 label="Attribute words",
-                info="A line for each value, or JSON.",
-                lines=3,
-                visible=False,
                 placeholder="female: woman, lady, girl\nmale: man, guy, boy",
-                elem_id="own-attribute",
             )
         with gr.Column():
-            found["task_words"] = gr.Dropdown(list(TASKS), value=TASKS[0], label="Task words")
-            found["own_task"] = gr.Textbox(
+            task_words = gr.Dropdown([*TASKS, CUSTOM], value=TASKS[0], label="Task words")
+            custom_tasks = _custom_words(
+                task_words,
+                "task",
                 label="Your task words",
-                info="A line for each task, or JSON.",
-                lines=3,
-                visible=False,
                 placeholder="knife: knife, knives\nsurfboard: surfboard, surf board",
             )
     with gr.Row():
-        found["metrics"] = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
-        found["preset"] = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
+        metrics = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
+        preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
     with gr.Row():
-        found["trials"] = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
-        found["seed"] = gr.Number(0, precision=0, minimum=0, label="Seed")
-    with (
-        gr.Accordion("What will be masked, in the first images", open=True, visible=False) as accordion,
-        gr.Row(),
-    ):
-        found["masked_a_to_t"] = gr.HighlightedText(
-            label="In A to T and LIC: the words for the attribute", min_width=320, elem_id="masked-a-to-t"
-        )
-        found["masked_t_to_a"] = gr.HighlightedText(
-            label="In T to A: the words for tasks", min_width=320, elem_id="masked-t-to-a"
-        )
-    found["masked"] = accordion
-    return found
+        trials = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
+        seed = gr.Number(0, precision=0, minimum=0, label="Seed")
+    with gr.Accordion("What will be masked, in the first images", visible=False) as masked, gr.Row():
+        marked = [
+            gr.HighlightedText(label=label, min_width=320, elem_id=name)
+            for name, label in (
+                ("masked-a-to-t", "In A to T and LIC: the words for the attribute"),
+                ("masked-t-to-a", "In T to A: the words for tasks"),
+            )
+        ]
+    words = [attribute, custom_attribute, task_words, custom_tasks]
+    gr.on(
+        [data.change, attribute.input, task_words.input, custom_attribute.blur, custom_tasks.blur],
+        actions.look,
+        [data, *words],
+        [about, masked, *marked],
+        show_progress="hidden",
+        api_name="preview",
+        **READING,
+    )
+    return [*words, metrics, preset, trials, seed]
 
 
-def results() -> dict[str, Any]:
-    """What was found."""
-    found: dict[str, Any] = {}
-    with gr.Column(visible=False, elem_id="results") as column:
+def results_section(run: Any) -> Any:
+    """What was found in the run; gives the column that holds it."""
+    with gr.Column(visible=False, elem_id="results") as section:
         gr.Markdown("## 3. What was found")
-        found["summary"] = gr.Markdown(elem_id="summary")
-        with gr.Accordion("Notes on these numbers", open=True) as accordion:
-            found["notes"] = gr.Markdown(elem_id="notes")
-        found["noted"] = accordion
+        summary = gr.Markdown(elem_id="summary")
+        with gr.Accordion("Notes on these numbers") as noted:
+            notes = gr.Markdown(elem_id="notes")
         with gr.Tabs():
             with gr.Tab("Scores"):
-                found["scores_plot"] = _plot("scores")
-                found["scores"] = _frame("Scores")
-            with gr.Tab("Compare", visible=False) as tab:
-                found["differences_plot"] = _plot("differences")
-                found["differences"] = _frame("Differences")
-            found["compare"] = tab
-            with gr.Tab("Where it comes from") as tab:
+                scores = [_plot("scores"), _frame("Scores")]
+            with gr.Tab("Compare", visible=False) as compare:
+                differences = [_plot("differences"), _frame("Differences")]
+            with gr.Tab("Where it comes from") as origin:
                 with gr.Row():
-                    found["source_captioner"] = gr.Dropdown([], label="Captioner")
-                    found["direction"] = gr.Radio(DIRECTIONS, value="a_to_t", label="Direction")
-                found["sources_plot"] = _plot("sources")
-                found["sources"] = _frame("Sources")
-                found["alignment"] = _frame("What alignment replaced")
-            found["origin"] = tab
+                    source_captioner = gr.Dropdown([], label="Captioner")
+                    direction = gr.Radio(DIRECTIONS, value="a_to_t", label="Direction")
+                sources = [_plot("sources"), _frame("Sources"), _frame("What alignment replaced")]
             with gr.Tab("Words"):
-                found["word_captioner"] = gr.Dropdown([], label="Captioner")
-                found["captions"] = gr.HighlightedText(
+                word_captioner = gr.Dropdown([], label="Captioner")
+                captions = gr.HighlightedText(
                     label="Captions that give the attribute away: which words speak for it, which against it",
                     color_map=CONTRIBUTIONS,
                     show_inline_category=False,
                     show_legend=True,
                     elem_id="captions",
                 )
-                found["words"] = _frame("Words")
-            with gr.Tab("Quality", visible=False) as tab:
-                found["tradeoff"] = _plot("tradeoff")
-                found["quality"] = _frame("Quality")
-            found["good"] = tab
+                words = [captions, _frame("Words")]
+            with gr.Tab("Quality", visible=False) as scored:
+                quality = [_plot("tradeoff"), _frame("Quality")]
             with gr.Tab("How sure"):
-                found["certainty"] = _frame("How sure")
-                found["leaks"] = _frame("Seen in training")
+                certainty = [_frame("How sure"), _frame("Seen in training")]
             with gr.Tab("Download"):
-                found["files"] = gr.File(
+                files = gr.File(
                     label="Report, data and tables", interactive=False, file_count="multiple", elem_id="files"
                 )
-                found["command"] = gr.Code(language="shell", label="The same run on your machine", elem_id="command")
-                found["python"] = gr.Code(language="python", label="The same in Python", elem_id="python")
-    found["all"] = column
-    return found
+                command = gr.Code(language="shell", label="The same run on your machine", elem_id="command")
+                python = gr.Code(language="python", label="The same in Python", elem_id="python")
+    outputs = [section, summary, noted, notes, *scores, compare, *differences, origin, source_captioner]
+    outputs += [word_captioner, scored, *quality, *certainty, command, python]
+    shown = run.change(actions.show, run, outputs, show_progress="hidden", **UNNAMED)
+    # The captioner may have the name of the last run's: then nothing changes that would show the new sources.
+    of_captioner = [run, source_captioner, direction]
+    for shows in (shown.then, source_captioner.change, direction.change):
+        shows(actions.sources, of_captioner, sources, **UNNAMED)
+    for shows in (shown.then, word_captioner.change):
+        shows(actions.words, [run, word_captioner], words, **UNNAMED)
+    shown.then(actions.files, run, files, **UNNAMED)
+    # A dropdown takes what it offers, and offers captioners only to whom results were shown.
+    captioner, trigger = gr.Textbox(visible=False), gr.Button(visible=False)
+    trigger.click(actions.sources, [run, captioner, direction], sources, api_name="sources")
+    trigger.click(actions.words, [run, captioner], words, api_name="words")
+    trigger.click(actions.overview, run, gr.JSON(visible=False), api_name="results")
+    trigger.click(actions.files, run, gr.File(visible=False, file_count="multiple"), api_name="files")
+    return section
 
 
-def program() -> Any:
+def program_section() -> Any:
     """How a program uses the page; gives the component with the code, which names the page's address."""
     with gr.Accordion("Use it from a program", open=False):
         gr.Markdown(PROGRAM)
@@ -202,6 +225,14 @@ def program() -> Any:
 def code(address: str) -> str:
     """Lines of Python that use the page at this address."""
     return CODE.format(address=address)
+
+
+def _custom_words(choice: Any, of: str, **options: Any) -> Any:
+    """A text that is shown while custom words are chosen."""
+    info = f"A line for each {of}, or JSON."
+    text = gr.Textbox(info=info, lines=3, visible=False, elem_id=f"custom-{of}", **options)
+    choice.change(lambda chosen: gr.update(visible=chosen == CUSTOM), choice, text, **UNNAMED)
+    return text
 
 
 def _upload(**options: Any) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from captionbias.text import Lexicon, load_lexicon
+from captionbias.text import Lexicon
 
 MAX_TEXT = 1_000_000  # characters of the whole list
 MAX_VALUES = 100
@@ -16,35 +15,43 @@ MAX_WORD = 200  # characters of a word or value
 _LINE = "write one line for each value, such as 'female: woman, lady, girl'"
 
 
-def own_words(text: str) -> Lexicon | None:
+def custom_lexicon(text: str, name: str) -> Lexicon:
     """The lexicon that a text describes.
 
     A line names a value and its words: `female: woman, lady, girl`. Two lines of one value add up, and blank lines
     count for nothing. Or the text is JSON: `{"female": ["woman", "lady"], "male": ["man"]}`. Words may be several
     words long; plurals count as separate words. Anything else in a word, such as HTML, is text.
 
-    Returns:
-        The lexicon, or None for a text of nothing but blanks.
-
     Raises:
         ValueError: names the line or the value, and what to write instead.
 
     Example:
-        >>> own_words("female: woman, Lady\\n\\nmale: man").groups
+        >>> custom_lexicon("female: woman, Lady\\n\\nmale: man", "mine").groups
         {'female': ('woman', 'lady'), 'male': ('man',)}
-        >>> own_words("female woman")
+        >>> custom_lexicon("female woman", "mine")
         Traceback (most recent call last):
         ValueError: line 1 has no colon: write one line for each value, such as 'female: woman, lady, girl'
     """
     if len(text) > MAX_TEXT:
         raise ValueError(f"the list has {len(text):,} characters, and none may have more than {MAX_TEXT:,}: shorten it")
-    if not text.strip():
-        return None
-    words = _merged(_of_json(text) if text.lstrip().startswith("{") else _of_lines(text))
-    if not words:
+    groups: dict[str, dict[str, None]] = {}
+    values: dict[str, str] = {}  # of each word
+    for where, value, listed in _of_json(text) if text.lstrip().startswith("{") else _of_lines(text):
+        _check_entry(where, value, listed)
+        words = groups.setdefault(value, {})
+        for word in (" ".join(word.lower().split()) for word in listed):
+            if values.setdefault(word, value) != value:
+                raise ValueError(
+                    f"{where}: {_shown(word)} is listed under {_shown(values[word])} and {_shown(value)}: keep one"
+                )
+            words[word] = None
+        if len(words) > MAX_WORDS:
+            raise ValueError(f"{where} gives {_shown(value)} more than {MAX_WORDS:,} words: leave some out")
+        if len(groups) > MAX_VALUES:
+            raise ValueError(f"{where} is one value more than the {MAX_VALUES} that are allowed: leave some out")
+    if not groups:
         raise ValueError(f"the list has no words: {_LINE}")
-    _check_known_once(words)
-    return load_lexicon({"groups": {value: list(found) for value, found in words.items()}, "mask": "<attribute>"})
+    return Lexicon(name, "<attribute>", {value: tuple(words) for value, words in groups.items()})
 
 
 def _of_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
@@ -71,38 +78,17 @@ def _of_json(text: str) -> Iterator[tuple[str, str, list[str]]]:
         yield where, value.strip(), [word.strip() for word in listed if word.strip()]
 
 
-def _merged(entries: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str, Any]]:
-    """Each value's words, once each and with their place in the text."""
-    words: dict[str, dict[str, Any]] = {}
-    for where, value, listed in entries:
-        if not value:
-            raise ValueError(f"{where} names no value before the colon: {_LINE}")
-        if not listed:
-            raise ValueError(f"{where} has no words for {_shown(value)}: {_LINE}")
-        too_long = next((text for text in (value, *listed) if len(text) > MAX_WORD), None)
-        if too_long is not None:
+def _check_entry(where: str, value: str, listed: list[str]) -> None:
+    if not value:
+        raise ValueError(f"{where} names no value before the colon: {_LINE}")
+    if not listed:
+        raise ValueError(f"{where} has no words for {_shown(value)}: {_LINE}")
+    for text in (value, *listed):
+        if len(text) > MAX_WORD:
             raise ValueError(
-                f"{where} has a word of {len(too_long):,} characters ({_shown(too_long)}), and none may have more than "
+                f"{where} has a word of {len(text):,} characters ({_shown(text)}), and none may have more than "
                 f"{MAX_WORD}: separate words with commas"
             )
-        own = words.setdefault(value, {})
-        for word in listed:
-            own.setdefault(" ".join(word.lower().split()), where)
-        if len(own) > MAX_WORDS:
-            raise ValueError(f"{where} gives {_shown(value)} more than {MAX_WORDS:,} words: leave some out")
-        if len(words) > MAX_VALUES:
-            raise ValueError(f"{where} is one value more than the {MAX_VALUES} that are allowed: leave some out")
-    return words
-
-
-def _check_known_once(words: dict[str, dict[str, Any]]) -> None:
-    seen: dict[str, str] = {}
-    for value, own in words.items():
-        for word, where in own.items():
-            if seen.setdefault(word, value) != value:
-                raise ValueError(
-                    f"{where}: {_shown(word)} is listed under {_shown(seen[word])} and {_shown(value)}: keep one"
-                )
 
 
 def _shown(text: str) -> str:

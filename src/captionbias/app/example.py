@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from captionbias.app.upload_state import Data
-from captionbias.captions.tables import Table, table_from_memory
+from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
 
 IMAGES, CAPTIONS = 3000, 2
@@ -29,17 +29,11 @@ def example() -> Data:
     ['faithful', 'biased']
     """
     faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, **BIASED)
-    ids = list(range(IMAGES))
+    captions = {"faithful": faithful.predictions, "biased": biased.predictions}
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
+    ids = {"image_id": list(range(IMAGES))}
     return Data(
-        {
-            name: _table(name, ids, {"caption": one.predictions})
-            for name, one in (("faithful", faithful), ("biased", biased))
-        },
-        references=_table("people", ids, people),
+        {name: table_from_memory(ids | {"caption": texts}, name) for name, texts in captions.items()},
+        references=table_from_memory(ids | people, "people"),
         code=CODE,
     )
-
-
-def _table(name: str, ids: list[int], columns: dict[str, Any]) -> Table:
-    return table_from_memory({"image_id": ids, **columns})._replace(name=name)

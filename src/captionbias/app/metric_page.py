@@ -8,10 +8,9 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app import actions, components
-from captionbias.app.heard_warnings import heard, listen
-from captionbias.app.runs import Runs
-from captionbias.app.upload_state import Columns, Data, captioners_of
-from captionbias.app.wiring import HOUR, QUEUE, WAITING, connect_data
+from captionbias.app.components import ATTRIBUTES, HOUR, QUEUE, WAITING
+from captionbias.app.runs import Runs, heard, listen
+from captionbias.app.upload_state import Data, captioners_of
 from captionbias.metrics import Measurement, Metric
 from captionbias.text.markdown import escaped
 
@@ -19,7 +18,6 @@ MAX_CAPTIONS = 20_000  # of all captioners together
 SECONDS = 1800  # that one run may take
 HEADERS = ["captioner", "score", "value", "low", "high"]
 TYPES: Any = ["str", "str", "number", "number", "number"]  # text is never read as HTML
-ATTRIBUTES = [name for name in components.ATTRIBUTES if name != components.OWN]
 
 TABLE = """
 Upload the captions of a captioner and human captions of the same images: CSV, TSV, JSON, JSONL, Parquet, COCO results
@@ -38,9 +36,9 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
     listen()
     runs = Runs(SECONDS)
     with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
-        given, chosen = gr.State(actions.NOTHING), gr.State(actions.UNCHOSEN)
+        data = gr.State(actions.NOTHING)
         gr.Markdown(f"# {title}\n{about}\n{TABLE}")
-        data = components.data()
+        components.captions_section(data)
         gr.Markdown("## 2. Scores")
         attribute = gr.Dropdown(ATTRIBUTES, value=ATTRIBUTES[0], label="Attribute")
         button = gr.Button("Measure", variant="primary", elem_id="measure")
@@ -52,22 +50,15 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
         signature = gr.Code(language=None, label="Signature", interactive=False, elem_id="signature")
         with gr.Accordion("Everything, for programs", open=False):
             everything = gr.JSON(label="Results", show_label=False)
-        connect_data(given, chosen, data)
 
         def measure(
-            given: Any,
-            chosen: Any,
+            data: Any,
             attribute: str,
             request: gr.Request,
             progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
         ) -> tuple[Any, ...]:
-            session = str(request.session_hash)
-            with (
-                actions.plain_errors(),
-                runs.begun(session, lambda done, step: progress(done, desc=step)) as watch,
-                heard() as warned,
-            ):
-                found = measure_each(given, chosen, metric, {**options, "attribute_lexicon": attribute}, watch)
+            with actions.running(runs, request, progress) as watch, heard() as warned:
+                found = measure_each(data, metric, {**options, "attribute_lexicon": attribute}, watch)
             signatures = dict.fromkeys(measured.signature for measured in found.values())
             results = {name: measured.flat() for name, measured in found.items()}
             lines = "\n".join(f"- {escaped(note)}" for note in warned)
@@ -77,14 +68,14 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
             runs.cancel(str(request.session_hash))
 
         outputs = [notes, scores, signature, everything]
-        button.click(measure, [given, chosen, attribute], outputs, api_name="measure", **WAITING)
+        button.click(measure, [data, attribute], outputs, api_name="measure", **WAITING)
         page.unload(left)
     page.queue(max_size=QUEUE)
     return page
 
 
 def measure_each(
-    data: Data, columns: Columns, metric: Metric[Any], options: dict[str, Any], watch: Callable[[str, float], None]
+    data: Data, metric: Metric[Any], options: dict[str, Any], watch: Callable[[str, float], None]
 ) -> dict[str, Measurement]:
     """Measure each captioner on the images that all of them have. Nothing that was trained is kept.
 
@@ -92,7 +83,7 @@ def measure_each(
         ValueError: as `captioners_of` and the metric, or when there are more than `MAX_CAPTIONS` captions.
     """
     watch("reading", 0.0)
-    captioners = captioners_of(data, columns)
+    captioners = captioners_of(data)
     captions = sum(map(len, captioners.values()))
     if captions > MAX_CAPTIONS:
         raise ValueError(
@@ -101,18 +92,15 @@ def measure_each(
         )
     found = {}
     for number, (name, predicted) in enumerate(captioners.items()):
-        watch(f"measuring {name}", number / len(captioners))
-        extra = {"cache": False, "progress": _progress(watch, name, number, len(captioners))}
-        options |= {option: value for option, value in extra.items() if option in metric.options()}
-        found[name] = metric.measure(predicted, **options)
+
+        def show(finished: int, total: int, name: str = name, number: int = number) -> None:
+            watch(f"measuring {name}", (number + finished / max(1, total)) / len(captioners))
+
+        show(0, 1)
+        extra = {"cache": False, "progress": show}
+        taken = {option: value for option, value in extra.items() if option in metric.options()}
+        found[name] = metric.measure(predicted, **options, **taken)
     return found
-
-
-def _progress(watch: Callable[[str, float], None], name: str, number: int, count: int) -> Callable[[int, int], None]:
-    def show(finished: int, total: int) -> None:
-        watch(f"measuring {name}", (number + finished / max(1, total)) / count)
-
-    return show
 
 
 def rows(found: Mapping[str, Measurement]) -> list[list[Any]]:

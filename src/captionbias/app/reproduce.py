@@ -6,35 +6,36 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from captionbias.app.upload_state import Columns, Data
+from captionbias.app.upload_state import Data
 
-WORDS, TASK_WORDS = "attribute-words.json", "task-words.json"
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 
 
-def command(data: Data, columns: Columns, settings: dict[str, Any], own: dict[str, str]) -> str | None:
+def command(data: Data, settings: dict[str, Any], custom: dict[str, str]) -> str | None:
     """One command line; None for data that are not files, or that are files of one name.
 
     Args:
         settings: of the audit, see `captionbias.analysis.audit.Audit`.
-        own: the files with the user's words, by `attribute` and `task`.
+        custom: the files with custom words, by setting.
     """
-    predictions, others = _files(data)
+    predictions = {name: table.name for name, table in data.predictions.items()}
+    others = _others(data)
     files = [*predictions.values(), *others.values()]
     if data.code or len(set(files)) < len(files):
         return None
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
     words = ["captionbias", "report"]
-    for name, value in {"predictions": named, **others, **vars(columns), **_audit(settings, own)}.items():
+    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, custom)}
+    for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each)]
     return shlex.join(words)
 
 
-def python(data: Data, columns: Columns, settings: dict[str, Any], own: dict[str, str]) -> str:
+def python(data: Data, settings: dict[str, Any], custom: dict[str, str]) -> str:
     """The same as Python."""
-    predictions, others = _files(data)
-    options = {**others, **vars(columns), "keep": columns.keep or None}
+    predictions = {name: table.name for name, table in data.predictions.items()}
+    options = {**_others(data), **vars(data.columns), "keep": data.columns.keep or None}
     read = (
         "from captionbias.captions import on_the_same_images, read_captioners\n\n"
         f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n{_lines(options)}))\n"
@@ -42,25 +43,19 @@ def python(data: Data, columns: Columns, settings: dict[str, Any], own: dict[str
     return (
         "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
         f"{data.code or read}"
-        f"found = audit(\n    captioners,\n{_lines(_audit(settings, own))})\n"
+        f"found = audit(\n    captioners,\n{_lines(_chosen(settings, custom))})\n"
         'write_report(found, "report.html")\n'
     )
 
 
-def _files(data: Data) -> tuple[dict[str, str], dict[str, str]]:
-    """The captioners' files, and the others."""
-    others = {name: getattr(data, name) for name in ("references", "attributes", "tasks")}
-    return (
-        {name: table.name for name, table in data.predictions.items()},
-        {name: table.name for name, table in others.items() if table},
-    )
+def _others(data: Data) -> dict[str, str]:
+    return {argument: table.name for argument, table in data.others().items()}
 
 
-def _audit(settings: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
-    """The settings that are not defaults, with the user's words as files."""
+def _chosen(settings: dict[str, Any], custom: dict[str, str]) -> dict[str, Any]:
+    """The settings that are not defaults, with custom words as files."""
     names = ("metrics", "preset", "trials", "seed", "attribute_lexicon", "task_lexicon")
-    files = {f"{kind}_lexicon": file for kind, file in own.items()}
-    return {name: value for name in names if (value := files.get(name, settings[name])) is not None}
+    return {name: value for name in names if (value := custom.get(name, settings[name])) is not None}
 
 
 def _lines(arguments: dict[str, Any]) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,13 +11,14 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.io.files import write_text
-from captionbias.io.formats import csv_text, write_json
+from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
-from captionbias.report.html import write_report
+from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.report.views import Cell, Grid
 from captionbias.report.wording import verdicts
+from captionbias.text import Lexicon
 from captionbias.text.markdown import escaped
 
 WEAK, STRONG = 0.1, 0.5
@@ -27,7 +27,7 @@ CONTRIBUTIONS = {"strongly for": "#d55e00", "for": "#f0b083", "against": "#85c1e
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run: the audit, warnings of its input, how to repeat it, and the folder with its files.
+    """A finished run: the audit, warnings of its input, how to repeat it, custom words, and the folder with its files.
 
     The folder is deleted with the run.
     """
@@ -36,23 +36,15 @@ class Run:
     notes: tuple[str, ...]
     command: str | None
     python: str
-    own: dict[str, dict[str, Any]]
+    custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
 
 
 def frame(grid: Grid) -> dict[str, Any]:
     """A table for `gr.Dataframe`: numbers stay numbers, so that it is sorted by their size."""
-    percent = [column.form.endswith("%") for column in grid.columns]
-    headers = [
-        f"{column.name} (%)" if share else column.name for column, share in zip(grid.columns, percent, strict=True)
-    ]
+    headers = [f"{column.name} (%)" if column.form.endswith("%") else column.name for column in grid.columns]
     rows = [[_cell(cell, column.form) for cell, column in zip(row, grid.columns, strict=True)] for row in grid.rows]
     return {"headers": headers, "data": rows}
-
-
-def datatypes(grid: Grid) -> list[str]:
-    """For `gr.Dataframe`: text is never read as HTML or Markdown."""
-    return ["number" if column.form else "str" for column in grid.columns]
 
 
 def _cell(cell: Cell, form: str) -> Cell:
@@ -83,7 +75,7 @@ def notes(run: Run) -> str:
 def coloured(audit: Audit, captioner: str) -> list[tuple[str, str | None]]:
     """Captions with the contribution of each word, for `gr.HighlightedText`; see `CONTRIBUTIONS`."""
     spans: list[tuple[str, str | None]] = []
-    for caption in audit.words.get(captioner, {"captions": []})["captions"]:
+    for caption in audit.words[captioner]["captions"]:
         label = caption["attribute"]
         values = caption["values"][label]
         largest = max(map(abs, values), default=0) or 1.0
@@ -106,34 +98,32 @@ def _contribution(share: float) -> str | None:
 
 
 def files(run: Run) -> list[str]:
-    """Write the files to download: the report, everything as JSON, the tables as CSV."""
-    folder = Path(run.folder.name)
-    write_report(run.audit, folder / "report.html", command=run.command)
-    write_text(markdown_report(run.audit, command=run.command), folder / "report.md")
-    write_json(run.audit.as_dict(), folder / "everything.json")
-    names = ["report.html", "report.md", "everything.json"]
+    """Write the files to download: the report, everything as JSON, the tables as CSV, custom words as JSON."""
+    texts = {
+        "report.html": html_report(run.audit, command=run.command),
+        "report.md": markdown_report(run.audit, command=run.command),
+        "everything.json": json_text(run.audit.as_dict(), indent=2),
+    }
     for name, grid in _tables(run.audit):
-        write_text(csv_text([column.name for column in grid.columns], grid.rows), folder / name)
-        names.append(name)
-    for name, words in run.own.items():
-        write_text(json.dumps(words, indent=2, ensure_ascii=False) + "\n", folder / name)
-        names.append(name)
-    return [str(folder / name) for name in names]
+        texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
+    for lexicon in run.custom:
+        texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
+    for name, text in texts.items():
+        write_text(text, Path(run.folder.name, name))
+    return [str(Path(run.folder.name, name)) for name in texts]
 
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
-    yield "scores.csv", views.scores(audit)
+    yield "scores", views.scores(audit)
     if len(audit.captioners) > 1:
-        yield "differences.csv", views.differences(audit)
+        yield "differences", views.differences(audit)
     if "dbac" in audit.comparisons:
         for direction in DIRECTIONS:
             found = {name: views.sources(audit, name, direction) for name in audit.captioners}
-            if any(grid.rows for grid in found.values()):
-                yield f"sources-{direction.replace('_', '-')}.csv", _joined(found)
-
-
-def _joined(found: Mapping[str, Grid]) -> Grid:
-    """One table of the captioners' tables."""
-    first = next(iter(found.values()))
-    rows: Iterable[list[Cell]] = ([name, *row] for name, grid in found.items() for row in grid.rows)
-    return Grid(first.title, (views.Column("captioner"), *first.columns), list(rows))
+            rows = [[name, *row] for name, grid in found.items() for row in grid.rows]
+            if rows:
+                first = found[audit.captioners[0]]
+                yield (
+                    f"sources-{direction.replace('_', '-')}",
+                    first._replace(columns=(views.Column("captioner"), *first.columns), rows=rows),
+                )

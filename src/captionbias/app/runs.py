@@ -1,11 +1,18 @@
-"""Runs of users who use the app at once: only the user who began a run can cancel it."""
+"""Runs of users who share the process of the app: one works at a time, and only its user cancels it or hears of it."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Condition, Event
+from typing import Any
+
+from captionbias.captions import CaptionBiasWarning
+
+_heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
 class CancelledError(Exception):
@@ -17,8 +24,7 @@ class Runs:
 
     def __init__(self, seconds: float | None = None) -> None:
         """`seconds`: how long a run may take; None for as long as it needs."""
-        self._stops: dict[str, Event] = {}
-        self._line: list[Event] = []  # the first one works, the others wait
+        self._line: list[tuple[str, Event]] = []  # the first one works, the others wait
         self._changed = Condition()
         self._seconds = seconds
 
@@ -32,14 +38,12 @@ class Runs:
         `show`: called with the share that is done and a text with the step and the time left.
         """
         stop = Event()
+        run = session, stop
         with self._changed:
-            if session in self._stops:
-                self._stops[session].set()
-            self._stops[session] = stop
-            self._line.append(stop)
-            self._changed.notify_all()
+            self.cancel(session)
+            self._line.append(run)
         try:
-            self._wait(stop, show)
+            self._wait(run, show)
             start = time.monotonic()
 
             def watch(step: str, done: float) -> None:
@@ -56,15 +60,14 @@ class Runs:
             yield watch
         finally:
             with self._changed:
-                self._line.remove(stop)
-                if self._stops.get(session) is stop:
-                    del self._stops[session]
+                self._line.remove(run)
                 self._changed.notify_all()
 
-    def _wait(self, stop: Event, show: Callable[[float, str], object]) -> None:
+    def _wait(self, run: tuple[str, Event], show: Callable[[float, str], object]) -> None:
         """Until the run is the first in the line."""
+        _, stop = run
         with self._changed:
-            while (before := self._line.index(stop)) and not stop.is_set():
+            while (before := self._line.index(run)) and not stop.is_set():
                 show(0.0, f"waiting for {before} earlier run{'s' if before > 1 else ''}")
                 self._changed.wait()
         if stop.is_set():
@@ -73,11 +76,11 @@ class Runs:
     def cancel(self, session: str) -> bool:
         """Cancel the run of a session; whether there was one."""
         with self._changed:
-            stop = self._stops.get(session)
-            if stop:
+            stops = [stop for name, stop in self._line if name == session]
+            for stop in stops:
                 stop.set()
-                self._changed.notify_all()
-        return stop is not None
+            self._changed.notify_all()
+        return bool(stops)
 
 
 def _time_left(passed: float, done: float) -> str:
@@ -89,3 +92,29 @@ def _time_left(passed: float, done: float) -> str:
         return ""
     left = passed * (1 - done) / done
     return f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect the warnings of this call, and of no other thread; needs `listen`."""
+    notes: list[str] = []
+    token = _heard.set(notes)
+    try:
+        yield notes
+    finally:
+        _heard.reset(token)
+
+
+def listen() -> None:
+    """From now on warnings of this library go to the enclosing `heard`, if there is one; all others as before."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        notes = _heard.get()
+        if notes is None or not issubclass(category, CaptionBiasWarning):
+            before(message, category, *place, **more)
+        elif str(message) not in notes:
+            notes.append(str(message))
+
+    warnings.simplefilter("always", CaptionBiasWarning)
+    warnings.showwarning = show

@@ -19,25 +19,6 @@ MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
 MAX_LABELS = 50  # that can be chosen from
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Tables of captions and labels; `code`: the Python that makes the same captions, if the tables are not files."""
-
-    predictions: dict[str, Table]
-    references: Table | None = None
-    attributes: Table | None = None
-    tasks: Table | None = None
-    code: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.predictions) or self.references is not None
-
-    def first(self) -> dict[str, Table | None]:
-        """The tables of the first captioner, as `guess_columns` takes them."""
-        others = {"references": self.references, "attributes": self.attributes, "tasks": self.tasks}
-        return {"predictions": next(iter(self.predictions.values()), None), **others}
-
-
 @dataclass(frozen=True)
 class Columns:
     """The columns to read and the labels to keep, as `read_captioners` takes them; "" and () for none."""
@@ -50,30 +31,58 @@ class Columns:
     keep: tuple[str, ...] = ()
 
 
-def read_uploads(predictions: Sequence[str], references: str | None, attributes: str | None, tasks: str | None) -> Data:
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Tables of captions and labels, and which columns are read.
+
+    `code`: the Python that makes the same captions, if the tables are not files.
+    """
+
+    predictions: dict[str, Table]
+    references: Table | None = None
+    attributes: Table | None = None
+    tasks: Table | None = None
+    columns: Columns = Columns()
+    code: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.predictions) or self.references is not None
+
+    def others(self) -> dict[str, Table]:
+        """The tables that are not captioners', by argument."""
+        tables = {"references": self.references, "attributes": self.attributes, "tasks": self.tasks}
+        return {argument: table for argument, table in tables.items() if table is not None}
+
+    def first(self) -> dict[str, Table | None]:
+        """The tables of the first captioner, as `guess_columns` takes them."""
+        return {"predictions": next(iter(self.predictions.values()), None), **self.others()}
+
+
+def read_uploads(
+    predictions: Sequence[str], references: str | None = None, attributes: str | None = None, tasks: str | None = None
+) -> Data:
     """Read uploaded files, one for each captioner.
 
     Raises:
         ValueError: there are too many files, two captioners have one name, or `open_upload` refuses a file.
     """
     _check_count(len(predictions))
-    total = sum(Path(path).stat().st_size for path in (*predictions, references, attributes, tasks) if path)
+    paths = {"references": references, "attributes": attributes, "tasks": tasks}
+    others = {argument: Path(path) for argument, path in paths.items() if path}
+    captioners = [Path(path) for path in predictions]
+    total = sum(path.stat().st_size for path in (*captioners, *others.values()))
     if total > MAX_TOTAL:
         raise ValueError(
             f"the files have {total / 1e6:,.0f} MB together, and this page takes {MAX_TOTAL / 1e6:,.0f} MB at most: "
             "give fewer captioners or images"
         )
-    names = [shown_name(Path(path).stem) for path in predictions]
+    names = [shown_name(path.stem) for path in captioners]
     for name, files in Counter(names).items():
         if files > 1:
             raise ValueError(f"two files of captioners are called {name}: rename one, as its name is the captioner's")
-    tables = dict(zip(names, map(_opened, predictions), strict=True))
-    others = [_opened(path) if path else None for path in (references, attributes, tasks)]
-    return Data(tables, others[0], others[1], others[2])
-
-
-def _opened(path: str) -> Table:
-    return open_upload(Path(path), Path(path).name)
+    tables = dict(zip(names, map(open_upload, captioners), strict=True))
+    people = {argument: open_upload(path) for argument, path in others.items()}
+    return Data(tables, people.get("references"), people.get("attributes"), people.get("tasks"))
 
 
 def count_labels(data: Data, column: str) -> dict[str, int]:
@@ -101,7 +110,7 @@ def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
     return f"left out by their label: {', '.join(gone)}" if gone else ""
 
 
-def captions_of(data: Data, columns: Columns, first_only: bool = False) -> dict[str, Captions]:
+def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
     """Each captioner's captions, joined with what is known of their images.
 
     Raises:
@@ -109,6 +118,7 @@ def captions_of(data: Data, columns: Columns, first_only: bool = False) -> dict[
     """
     if not data:
         raise ValueError("there are no captions yet: upload a file, or take the example data")
+    columns = data.columns
     captioners = captioner_columns(list(data.predictions), columns.prediction_column)
     _check_count(len(captioners))
     if not captioners:
@@ -129,9 +139,9 @@ def captions_of(data: Data, columns: Columns, first_only: bool = False) -> dict[
     return found
 
 
-def captioners_of(data: Data, columns: Columns) -> dict[str, Captions]:
+def captioners_of(data: Data) -> dict[str, Captions]:
     """All captioners on the images that all of them have."""
-    return on_the_same_images(captions_of(data, columns))
+    return on_the_same_images(captions_of(data))
 
 
 def _check_count(captioners: int) -> None:

@@ -15,12 +15,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from captionbias.captions import MAX_CHARACTERS
-from captionbias.captions.tables import Table, csv_rows, table_from_file
+from captionbias.captions.tables import Table, table_from_file
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_ROWS = 400_000  # human captions of COCO 2014's validation images: 202,654
@@ -47,33 +47,29 @@ _REFUSED = 3  # the child's exit status with a message; Python itself exits with
 _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
-def open_upload(path: Path, name: str) -> Table:
+def open_upload(path: Path) -> Table:
     """Read an uploaded .csv, .tsv, .json, .jsonl or .parquet file, COCO results and COCO captions among them.
 
     Columns lose blanks around their names. Columns without a name, and those that hold anything but text, numbers and
     lists of these (pictures, boxes, dates), are left out: no argument takes them.
 
-    Args:
-        path: the file as it was stored, with the ending that it was uploaded with.
-        name: what the user calls the file. It is shown in messages and never opened.
-
     Returns:
-        The table, called `name`. It holds its content and needs the file no more.
+        The table, called like the file. It holds its content and needs the file no more.
 
     Raises:
         ValueError: the file is not a table of a known format, is damaged, or exceeds a limit of this module. The
-            message says what to do, and names the file as `name` does.
+            message names the file without its folder, and says what to do.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = Path(folder, "f3a9.csv")
+        ...     file = Path(folder, "mine.csv")
         ...     _ = file.write_text("image_id;caption\\n7;a man\\n")
-        ...     table = open_upload(file, "mine.csv")
+        ...     table = open_upload(file)
         >>> table.name, table.columns, table.column("caption")
         ('mine.csv', ('image_id', 'caption'), ['a man'])
     """
-    shown = shown_name(name)
+    shown = shown_name(path.name)
     fault = _fault(path)
     if fault:
         raise ValueError(f"{shown} {fault}")
@@ -173,7 +169,7 @@ def _limit_memory() -> None:
 
 
 def _read(path: Path) -> dict[str, list[Any]]:
-    """The columns that an argument could take, read a part at a time so that a limit stops the reading."""
+    """The columns that an argument could take."""
     columns: dict[str, list[Any]] = {}
     unfit: set[str] = set()
     rows = sizes = characters = 0
@@ -190,13 +186,13 @@ def _read(path: Path) -> dict[str, list[Any]]:
         rows += len(next(iter(part.values()), ()))
         _check_totals(rows, sizes, characters)
     fit = {column: values for column, values in columns.items() if column not in unfit}
-    if not fit:
+    if not rows or not fit:
         raise ValueError("has no rows of text or numbers: give a table of image ids and captions, a row for each image")
     return fit
 
 
 def _texts(values: list[Any]) -> list[str] | None:
-    """Every text in the cells of a column and in lists in them; None if a cell is no text, number or list of these."""
+    """Every text in the cells of a column and in lists in them; None if a cell is anything else."""
     kinds = set(map(type, values))
     entries = list(chain.from_iterable(value for value in values if type(value) is list)) if list in kinds else []
     if not (kinds - {list} | set(map(type, entries))) <= _SCALARS:
@@ -224,83 +220,37 @@ def _check_texts(texts: list[str], column: str) -> None:
 
 def _check_totals(rows: int, sizes: int, characters: int) -> None:
     if rows > MAX_ROWS:
-        raise _too_many_rows()
+        raise ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
     if sizes > MAX_VALUES:
         raise ValueError(f"has more than {MAX_VALUES:,} values: give fewer images, or leave out columns")
     if characters > MAX_BYTES:
-        raise _too_much_text()
-
-
-def _too_many_rows() -> ValueError:
-    return ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
-
-
-def _too_much_text() -> ValueError:
-    return ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
+        raise ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
 
 
 def _parts(path: Path) -> Iterator[dict[str, list[Any]]]:
-    """The columns of a file, some rows at a time."""
-    ending = path.suffix.lower()
-    if ending in (".csv", ".tsv"):
-        yield from _csv_parts(path)
-    elif ending == ".parquet":
+    """The columns of a file; of Parquet, which may unpack to far more than its size, some rows at a time."""
+    if path.suffix.lower() == ".parquet":
         yield from _parquet_parts(path)
-    else:
-        table = _json_table(path)
-        names = _checked_names(table.columns)
-        yield {name: table.read(column) for column, name in zip(table.columns, names, strict=True) if name}
-
-
-def _json_table(path: Path) -> Table:
+        return
     try:
-        return table_from_file(path)
+        table = table_from_file(path)
     except ValueError as error:
         if str(error).startswith(str(path)):
             raise
         raise ValueError("has a number of thousands of digits: write it as text") from error
-
-
-def _csv_parts(path: Path) -> Iterator[dict[str, list[Any]]]:
-    rows = csv_rows(path)
-    names = _checked_names(next(rows))
-    while part := list(islice(rows, _ROWS_AT_A_TIME)):
-        columns = zip(names, zip(*part, strict=True), strict=True)
-        yield {name: [cell or None for cell in cells] for name, cells in columns if name}
+    names = _checked_names(table.columns)
+    yield {name: table.read(column) for column, name in zip(table.columns, names, strict=True) if name}
 
 
 def _parquet_parts(path: Path) -> Iterator[dict[str, list[Any]]]:
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        schema, metadata = file.schema_arrow, file.metadata
-        names = dict(zip(schema.names, _checked_names(schema.names), strict=True))
-        kept = [field.name for field in schema if names[field.name] and _is_fit(field.type)]
-        if metadata.num_rows > MAX_ROWS:
-            raise _too_many_rows()
-        groups = map(metadata.row_group, range(metadata.num_row_groups))
-        chunks = (group.column(chunk) for group in groups for chunk in range(group.num_columns))
-        if sum(chunk.total_uncompressed_size for chunk in chunks if _top(chunk.path_in_schema) in kept) > MAX_BYTES:
-            raise _too_much_text()
-        # Values that repeat are stored once, and metadata count them once: only reading tells how large they are.
-        for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=kept, use_threads=False):
-            yield {names[column]: batch[column].to_pylist() for column in batch.schema.names}
-
-
-def _top(path_in_schema: str) -> str:
-    return path_in_schema.split(".")[0]
-
-
-def _is_fit(kind: Any) -> bool:
-    """Whether a column of this Arrow type holds text, numbers or lists of these."""
-    from pyarrow import types
-
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        kind = kind.value_type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    fits = (types.is_string, types.is_large_string, types.is_integer, types.is_floating, types.is_boolean)
-    return types.is_null(kind) or any(fit(kind) for fit in fits)
+        columns = file.schema_arrow.names
+        names = dict(zip(columns, _checked_names(columns), strict=True))
+        # Metadata count values that repeat once: only reading tells how large they are.
+        for batch in file.iter_batches(_ROWS_AT_A_TIME, use_threads=False):
+            yield {name: batch[column].to_pylist() for column, name in names.items() if name}
 
 
 def _checked_names(columns: Any) -> list[str]:

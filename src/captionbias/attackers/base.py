@@ -16,13 +16,13 @@ class Examples:
     """Masked, aligned captions and what the attacker must predict from them.
 
     `targets` holds a class number for each caption, shape `(n,)`, with `outputs` classes; or, when `multilabel`, flags
-    of shape `(n, outputs)`, one Bernoulli output a task. `mask` is the word that replaces masked ones.
+    of shape `(n, outputs)`, one Bernoulli output a task. `masks`: the words that replace masked ones.
     """
 
     tokens: Tokens
     targets: Array
     outputs: int
-    mask: str = ""
+    masks: tuple[str, ...] = ()
 
     @property
     def multilabel(self) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 from captionbias.arrays import Ids, Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.recipes import Schedule
-from captionbias.text.tokens import Tokens
 
 UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
 NOTHING = -1
@@ -40,7 +39,7 @@ def epoch(trial: Trial, schedule: Schedule, number: int, generator: np.random.Ge
     are trained together meet captions of like length at the same time.
     """
     order = generator.permutation(len(trial.train))
-    lengths = _lengths(trial.examples.tokens, trial.train)
+    lengths = trial.examples.tokens.lengths[trial.train]
     if schedule.bucketed:
         pool = np.arange(len(order)) // (schedule.batch * POOL)
         order = order[np.lexsort((lengths[order], pool))]
@@ -55,12 +54,8 @@ def epoch(trial: Trial, schedule: Schedule, number: int, generator: np.random.Ge
 
 def by_length(trial: Trial, batch: int) -> Integers:
     """Places in `trial.test` in steps of like length, shape `(steps, batch)`, filled up with `NOTHING`."""
-    lengths = _lengths(trial.examples.tokens, trial.test)
+    lengths = trial.examples.tokens.lengths[trial.test]
     return _longest_first(lengths, _in_steps(np.argsort(lengths, kind="stable"), batch))
-
-
-def _lengths(tokens: Tokens, rows: Integers) -> Integers:
-    return tokens.offsets[rows + 1] - tokens.offsets[rows]
 
 
 def _in_steps(order: Integers, batch: int) -> Integers:

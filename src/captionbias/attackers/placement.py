@@ -1,6 +1,4 @@
-"""Where trials are trained. Every placement gives the same scores.
-
-To the bit, but for `stacked`, which adds up in another order.
+"""Where trials are trained. Every placement gives the same scores, `stacked` but for the last bits of sums.
 
 `processes`: one trial a core in worker processes, which read the captions from memory-mapped files.
 `threads`: one trial a core in this process, for attackers whose work leaves the interpreter free.
@@ -54,7 +52,7 @@ def finish(job: Job, attacker: Attacker, cache: Store | None) -> TrialScores:
     if cache is None:
         return job.scores(attacker.fit([job.trial])[0])
     with cache.claim("trial", job.key):
-        scores = None if job.keep else load_scores(cache, job.key, len(job.trial.test))
+        scores = None if job.keep else load_scores(cache, job.key)
         if scores is None:
             scores = job.scores(attacker.fit([job.trial])[0])
             save_scores(cache, job.key, scores)
@@ -119,8 +117,16 @@ def stacked(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Fin
 
 def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Finished:
     """All in one model, or half of them at a time if memory is short."""
-    trained = _trained_if_it_fits([job.trial for job in jobs], attacker)
-    if trained is None:
+    import torch
+
+    trained = None
+    try:
+        trained = attacker.fit([job.trial for job in jobs])
+    except torch.OutOfMemoryError:
+        if len(jobs) == 1:
+            raise
+    if trained is None:  # only now: the error held on to what did not fit
+        torch.cuda.empty_cache()
         half = len(jobs) // 2
         yield from _stack(jobs[:half], attacker, cache)
         yield from _stack(jobs[half:], attacker, cache)
@@ -130,18 +136,6 @@ def _stack(jobs: Sequence[Job], attacker: Attacker, cache: Store | None) -> Fini
         for job, scores in finished:
             save_scores(cache, job.key, scores)
     yield from finished
-
-
-def _trained_if_it_fits(trials: Sequence[Trial], attacker: Attacker) -> Sequence[Fitted] | None:
-    import torch
-
-    try:
-        return attacker.fit(trials)
-    except torch.OutOfMemoryError:
-        if len(trials) == 1:
-            raise
-    torch.cuda.empty_cache()
-    return None
 
 
 PLACEMENTS: dict[str, Place] = {"plain": plain, "threads": threads, "processes": processes, "stacked": stacked}

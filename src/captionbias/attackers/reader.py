@@ -14,7 +14,6 @@ from captionbias.attackers.base import Fitted
 if TYPE_CHECKING:
     from torch import Tensor
 
-CAPTIONS_AT_ONCE = 512
 NO_WORD = -1
 
 
@@ -58,7 +57,7 @@ class Reader(Fitted):
     def logits(self, rows: Integers) -> Floats:
         import torch
 
-        groups = of_equal_length(self.pieces(rows), min(CAPTIONS_AT_ONCE, self.paths_at_once))
+        groups = of_equal_length(self.pieces(rows), self.paths_at_once)
         with torch.no_grad():
             found = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
         return np.concatenate(found)[np.argsort(np.concatenate(groups))]

@@ -91,7 +91,10 @@ def find_attacker(
         raise ValueError(f"precision {precision!r} is unknown; choose one of {', '.join(PRECISIONS)}")
     if encoder in CONVEX:
         return _convex(str(encoder), precision)
-    _need_torch(encoder)
+    if not (find_spec("torch") and find_spec("accelerate")):
+        raise ValueError(
+            f"encoder {encoder!r} needs torch and accelerate: pip install 'captionbias[torch]', or use preset='fast'"
+        )
     place = device()
     precision = precision or ("bf16" if computes_bf16(place) else "fp32")
     if pretrained:
@@ -104,15 +107,8 @@ def _convex(name: str, precision: str | None) -> Attacker:
         raise ValueError(f"precision {precision!r}: encoder {name!r} has no choice of precision; leave it out")
     settings = (convex.L2, convex.SOLVER, convex.TASK_STEPS, convex.TASK_MEMORY, convex.TASK_NGRAM_COUNT)
     identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
-    return Attacker(
-        name,
-        None,
-        identity,
-        partial(convex.fit, pairs=CONVEX[name]),
-        shape=None,
-        placement="threads",
-        explained="coefficients",
-    )
+    fit = partial(convex.fit, pairs=CONVEX[name])
+    return Attacker(name, None, identity, fit, shape=None, placement="threads", explained="coefficients")
 
 
 def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
@@ -138,13 +134,7 @@ def _pretrained(
     bert = encoder in BERTS
     found = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
     name = f"{encoder},{found.name}" if bert else found.name
-    store = open_store(cache)
-    settings: dict[str, Any] = {
-        "model": found,
-        "precision": precision,
-        "device": place,
-        "store": store,
-    }
+    settings: dict[str, Any] = {"model": found, "precision": precision, "device": place, "store": open_store(cache)}
     if encoder == "bert-finetuned":
         from captionbias.attackers.neural import finetuned
 
@@ -196,13 +186,3 @@ def computes_bf16(place: torch.device) -> bool:
         return False
     known = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
     return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
-
-
-def _need_torch(encoder: object) -> None:
-    try:
-        import accelerate  # noqa: F401
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ValueError(
-            f"encoder {encoder!r} needs torch and accelerate: pip install 'captionbias[torch]', or use preset='fast'"
-        ) from error

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.io.store import Arrays, Store
+from captionbias.io.store import Store
 
 # Part of every key: raise it when scores are written, or keys are made, in another way. Older entries then stay unread
 # until they make room.
@@ -35,24 +35,16 @@ def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
     if trial.examples not in _digests:
         _digests[trial.examples] = _examples_digest(trial.examples)
     parts = (str(FORMAT), attacker, _digests[trial.examples], trial.train, trial.test, str(int(trial.seed)))
-    return _digest(*parts, *([_spelling(trial.examples)] if reads_words else []))
+    if not reads_words:
+        return _digest(*parts)
+    tokens = trial.examples.tokens
+    spelling = [word for word, present in zip(tokens.words, tokens.present(), strict=True) if present]
+    return _digest(*parts, repr((" ".join(trial.examples.masks), spelling)))
 
 
-def load_scores(store: Store, key: str, captions: int) -> TrialScores | None:
-    """The scores kept under `key`, of `captions` test captions; None, perhaps with a warning, when there are none."""
-
-    def read(arrays: Arrays) -> TrialScores:
-        scores = TrialScores(arrays["log_probability"], arrays["correct"])
-        if not (
-            scores.log_probability.dtype == np.float64
-            and scores.correct.dtype == np.bool_
-            and scores.log_probability.shape == scores.correct.shape == (captions,)
-            and not np.isnan(scores.log_probability).any()
-        ):
-            raise ValueError(f"not the scores of {captions} captions")
-        return scores
-
-    return store.load("trial", key, read)
+def load_scores(store: Store, key: str) -> TrialScores | None:
+    """The scores kept under `key`; None, perhaps with a warning, when there are none."""
+    return store.load("trial", key, lambda arrays: TrialScores(arrays["log_probability"], arrays["correct"]))
 
 
 def save_scores(store: Store, key: str, scores: TrialScores) -> None:
@@ -66,11 +58,6 @@ def _examples_digest(examples: Examples) -> str:
     dense = np.cumsum(tokens.present()) - 1
     targets = examples.targets.astype(bool) if examples.multilabel else examples.targets
     return _digest(dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
-
-
-def _spelling(examples: Examples) -> str:
-    present = examples.tokens.present()
-    return repr((examples.mask, [word for word, here in zip(examples.tokens.words, present, strict=True) if here]))
 
 
 def _digest(*parts: str | npt.NDArray[Any]) -> str:

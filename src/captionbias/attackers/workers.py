@@ -56,25 +56,16 @@ def in_workers(
 ) -> Generator[tuple[int, Result], None, None]:
     """Do a task for each item, each in one of some worker processes.
 
+    Yields the number of an item and its result, as they are finished: in any order. What a task warns of arrives once.
     Closing the iterator stops the work, and so do Ctrl-C and an error. Iterate under `contextlib.closing`: an exception
     in the body of a bare loop leaves the iterator open, and Python then ends only when the items in work are done.
 
-    The work is done in this process, in one thread as well, if there is one worker or one item, if no process can be
-    started from here, or if another call has the workers.
-
-    Args:
-        task: called with one item. It, the items and the results are pickled; arrays of a megabyte or more in items
-            reach the workers as read-only memory maps of one file.
-        workers: how many processes. At most twice as many items are under way at a time.
-
-    Yields:
-        The number of an item and its result, as they are finished: in any order.
+    Task, items and results are pickled; arrays of a megabyte or more in items reach the workers as read-only memory
+    maps of one file. The work is done in this process if there is one worker or one item, if no process can be started
+    from here, or if another call has the workers.
 
     Raises:
         WorkerKilledError: a worker was killed; the next call starts new ones. What a task raises arrives as it is.
-
-    Warns:
-        What a task warns of, each message once.
 
     Example:
         >>> from contextlib import closing
@@ -90,7 +81,7 @@ def in_workers(
         finally:
             _pool.release()
     else:
-        yield from _in_this_process(task, items)
+        yield from ((index, task(item)) for index, item in enumerate(items))
 
 
 def _processes_can_start() -> bool:
@@ -102,15 +93,6 @@ def _processes_can_start() -> bool:
     except FileNotFoundError:
         return False
     return mp is not None and not multiprocessing.current_process().daemon
-
-
-def _in_this_process(task: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
-    from threadpoolctl import threadpool_limits
-
-    for index, item in enumerate(items):
-        with threadpool_limits(1):  # as in a worker: with more threads, sums come out in another order
-            result = task(item)
-        yield index, result
 
 
 def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[tuple[int, Result]]:
@@ -155,14 +137,10 @@ def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int
 @cache
 def _end_workers_in_time(pid: int) -> None:
     """A process that multiprocessing started joins its children at its end, before joblib tells them to end."""
-    if multiprocessing.parent_process() is not None:
-        Finalize(None, _end_workers, exitpriority=100)  # the queue to the workers is closed at 10
-
-
-def _end_workers() -> None:
     from joblib.externals.loky import get_reusable_executor
 
-    get_reusable_executor(reuse=True).shutdown()
+    if multiprocessing.parent_process() is not None:  # the queue to the workers is closed at 10
+        Finalize(None, lambda: get_reusable_executor(reuse=True).shutdown(), exitpriority=100)
 
 
 @contextmanager

@@ -7,14 +7,15 @@ from captionbias.captions.check import (
     MAX_CHARACTERS,
     CaptionBiasWarning,
     Captions,
+    Words,
     as_captions,
     check_captions,
     check_sides,
 )
 from captionbias.captions.columns import guess_columns
+from captionbias.captions.crossing import cross, uncross
 from captionbias.captions.labels import Labels, check_labels, join_labels
 from captionbias.captions.reader import captions_from_table, read_captioners, read_captions, read_labels
-from captionbias.captions.words import Words
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -28,10 +29,12 @@ __all__ = [
     "check_captions",
     "check_labels",
     "check_sides",
+    "cross",
     "guess_columns",
     "join_labels",
     "on_the_same_images",
     "read_captioners",
     "read_captions",
     "read_labels",
+    "uncross",
 ]

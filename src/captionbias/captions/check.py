@@ -8,13 +8,45 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from captionbias.arrays import Integers
 from captionbias.captions.values import as_list, image_keys, is_column, is_missing
-from captionbias.captions.words import Words, human_words, with_model_words
+from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 
 Ids: TypeAlias = tuple[str, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Both sides' captions as one table of tokens: the model's rows first, then every human caption, image by image.
+
+    Attributes:
+        tokens: the table.
+        model_rows: number of model captions, 0 without that side.
+        human_image: the image of each human caption, of shape `(human captions,)`.
+    """
+
+    tokens: Tokens
+    model_rows: int
+    human_image: Integers
+
+    @property
+    def model(self) -> Tokens:
+        """The model's captions."""
+        return self.tokens.between(0, self.model_rows)
+
+    @property
+    def human(self) -> Tokens:
+        """Every human caption, image by image."""
+        return self.tokens.between(self.model_rows, len(self.tokens))
+
+    def mask(self, mentions: Mentions, mask: str) -> Words:
+        """The same captions with each mention replaced by the token `mask`."""
+        return replace(self, tokens=mask_mentions(self.tokens, mentions, mask))
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,13 +71,7 @@ class Captions:
     _human_words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
 
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
-        """The same images and human captions with the captions of another captioner, which alone are checked.
-
-        Args:
-            predictions: `n` strings.
-
-        Raises:
-            ValueError: as `check_captions`.
+        """The same images and human captions with the `n` captions of another captioner, which alone are checked.
 
         Example:
             >>> nic = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
@@ -56,6 +82,19 @@ class Captions:
         checked = _checked_predictions(lists["predictions"], self.image_ids)
         return self._with_words_of(replace(self, predictions=checked))
 
+    def with_attributes(self, attributes: Collection[Any]) -> Captions:
+        """The same captions of the same images with `n` other labels, which alone are checked.
+
+        Example:
+            >>> crossed = check_captions(predictions=["a man", "a girl"], attributes=["male, light", "female, dark"])
+            >>> crossed.with_attributes(["light", "dark"]).attributes
+            ('light', 'dark')
+        """
+        lists = _as_lists({"attributes": attributes, "captions": self.attributes})
+        other = self._with_words_of(replace(self, attributes=_checked_attributes(lists["attributes"], self.image_ids)))
+        object.__setattr__(other, "_words", self._words)
+        return other
+
     def without_tasks(self) -> Captions:
         """The same captions, whose tasks are those that human captions name."""
         return self._with_words_of(replace(self, tasks=None))
@@ -65,13 +104,9 @@ class Captions:
         return other
 
     def words(self, tokenizer: str = "words") -> Words:
-        """The captions of both sides split into words, over one vocabulary.
+        """The captions of both sides split by the tokenizer `words` or `whitespace`, over one vocabulary.
 
-        They are split once: the human captions for all captioners made by `with_predictions`, the predictions once for
-        each.
-
-        Args:
-            tokenizer: `words` or `whitespace`.
+        They are split once, human captions for all captioners made by `with_predictions`.
 
         Example:
             >>> captions = check_captions(references=[["A man."], ["a girl"]], attributes=["male", "female"])
@@ -79,9 +114,14 @@ class Captions:
             ['a man .', 'a girl']
         """
         if tokenizer not in self._human_words:
-            self._human_words[tokenizer] = human_words(self.references or (), tokenizer)
+            references = self.references or ()
+            tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
+            counts = np.array(list(map(len, references)), np.int64)
+            self._human_words[tokenizer] = Words(tokens, 0, np.repeat(np.arange(len(counts)), counts))
         if tokenizer not in self._words:
-            self._words[tokenizer] = with_model_words(self._human_words[tokenizer], self.predictions or (), tokenizer)
+            human, model = self._human_words[tokenizer], tokenize(self.predictions or (), tokenizer)
+            tokens = Tokens.joined([model, human.tokens])
+            self._words[tokenizer] = replace(human, tokens=tokens, model_rows=len(model))
         return self._words[tokenizer]
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
@@ -117,7 +157,7 @@ def check_captions(
 
     Returns:
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
-        blanks, and a task that is named twice in an image stands once.
+        blanks, and a task that is named twice in an image is there once.
 
     Raises:
         ValueError: names the argument, the first bad row and the way out.

@@ -94,14 +94,8 @@ def choose_columns(
 ) -> tuple[dict[str, Column], str | None, list[str]]:
     """The column of each argument, the name of the image ids in the first table, and which of them are guesses.
 
-    Args:
-        tables: by the arguments of `read_captions`, which has the rules.
-        named: the columns that the user names, "" for none; without a name the usual one or a guess.
-        attribute: the usual name of the attribute's column.
-        optional: the columns of which one is enough although the others have a table too.
-
-    Raises:
-        ValueError: a column that is named or needed does not exist.
+    `read_captions` has the rules. `attribute` is the usual name of the attribute's column; of the `optional` columns
+    one is enough although the others have a table too. ValueError: a column that is named or needed does not exist.
     """
     predictions, references, tasks = tables["predictions"], tables["references"], tables["tasks"]
     pools = _pools(**tables)
@@ -139,11 +133,7 @@ def choose_columns(
 
 
 def match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Table, str | None]:
-    """The image ids of each table: `id_column` in the first one, in others the column that has these ids.
-
-    Raises:
-        ValueError: a table has no such column, and it is not the only table.
-    """
+    """The image ids of each table: `id_column` in the first one, in others the column that has these ids."""
     first, *others = _distinct(*(column.table for column in columns.values()))
     if not others:
         return {first: id_column}
@@ -232,10 +222,7 @@ def _not_named(tables: Iterable[Table], names: Collection[str]) -> list[Column]:
 
 
 def _plain(name: str) -> str:
-    """
-    >>> _plain("Human Captions")
-    'human_captions'
-    """
+    """human_captions for "Human Captions"."""
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 

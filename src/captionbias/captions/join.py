@@ -8,26 +8,25 @@ from itertools import islice
 from numbers import Number
 from typing import Any, TypeAlias
 
+from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.tables import Column, Table
 from captionbias.captions.values import as_list, image_keys, is_column, is_missing
 
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
 ByImage: TypeAlias = dict[str, Any]
-Reading: TypeAlias = Callable[[str, Column, str | None], ByImage]
+Source: TypeAlias = Column | Crossed
+Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 
 
-def by_image(argument: str, column: Column, id_column: str | None) -> ByImage:
+def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
     """What a column holds of each image: a caption, a label, or a list of captions or tasks.
 
-    Args:
-        argument: `predictions`, `references`, `attributes` or `tasks`.
-        column: the column.
-        id_column: the image ids in its table; None if each row is an image.
-
-    Raises:
-        ValueError: an image has two predictions or two labels, or a row has no id.
+    Without `id_column` each row is an image. Several columns of labels are crossed. ValueError: an image has two
+    predictions or labels, or a row has no id.
     """
+    if isinstance(column, Crossed):
+        return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
     values, table = column.values(), column.table
     if id_column is None:
         images = [f"row {row}" for row in range(len(values))]
@@ -42,7 +41,7 @@ def by_image(argument: str, column: Column, id_column: str | None) -> ByImage:
 
 
 def joined(
-    columns: Mapping[str, Column],
+    columns: Mapping[str, Source],
     id_columns: Mapping[Table, str | None],
     keep: Sequence[str] | None,
     read: Reading,
@@ -50,15 +49,8 @@ def joined(
 ) -> dict[str, Any]:
     """The columns' values for the images that all of them have, as `check_captions` takes them.
 
-    Args:
-        columns: by argument; `attributes` among them.
-        id_columns: the image ids of each table.
-        keep: use only the images with one of these labels.
-        read: `by_image`, which may remember what it read.
-        notes: takes what is left out and why, one line for each cause.
-
-    Raises:
-        ValueError: tables have no image in common, or an image has no label.
+    `read` is `by_image`, which may remember what it read; `notes` takes what is left out and why, a line for each
+    cause. ValueError: tables have no image in common, or an image has no label.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
@@ -88,9 +80,9 @@ def joined(
 
 def _in_both(
     images: Collection[str],
-    column: Column,
+    column: Source,
     others: Collection[str],
-    other: Column,
+    other: Source,
     lack: str,
     notes: list[str],
 ) -> list[str]:
@@ -106,7 +98,7 @@ def _in_both(
 
 
 def _labelled(
-    images: list[str], labels: ByImage, column: Column, keep: Sequence[str] | None, notes: list[str]
+    images: list[str], labels: ByImage, column: Source, keep: Sequence[str] | None, notes: list[str]
 ) -> list[str]:
     """The images with a label, and with one of those to keep."""
     unlabelled = [image for image in images if labels[image] is None]
@@ -120,12 +112,14 @@ def _labelled(
     if isinstance(keep, str) or not keep:
         raise ValueError(f"keep is {keep!r}: give a list of labels, such as ['female', 'male']")
     found = {labels[image] for image in images} - {None}
-    for label in keep:
-        if label not in found:
-            exist = ", ".join(sorted(map(repr, found))[:MAX_LISTED]) or "no labels"
-            raise ValueError(f"keep names {label!r}, which is not a label in {column}: it has {exist}")
+    kept, unknown = kept_labels(found, keep, len(column.columns) if isinstance(column, Crossed) else 1)
+    if unknown:
+        exist = ", ".join(sorted(map(repr, found))[:MAX_LISTED]) or "no labels"
+        raise ValueError(f"keep names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
+    if not kept:
+        raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
-    return [image for image in images if labels[image] in keep]
+    return [image for image in images if labels[image] in kept]
 
 
 def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str]) -> None:

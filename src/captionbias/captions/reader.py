@@ -6,12 +6,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions, checked_columns
 from captionbias.captions.columns import choose_columns, match_ids
+from captionbias.captions.crossing import attribute_columns, one_column
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.tables import Table, as_table
 
@@ -23,11 +25,11 @@ def read_captions(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
-    attribute: str = "attribute",
+    attribute: str | Sequence[str] = "attribute",
     id_column: str | None = None,
     prediction_column: str | None = None,
     reference_column: str | None = None,
-    attribute_column: str | None = None,
+    attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
     keep: Sequence[str] | None = None,
 ) -> Captions:
@@ -48,15 +50,18 @@ def read_captions(
         attributes: one with the label of each image; default: that of `references` or `predictions`.
         tasks: one with the tasks of each image, as lists or as several rows; default: as for `attributes`, or none.
             Images that only this one has are left out without a warning: annotations cover more than captions.
-        attribute: the usual name of the attribute's column.
+        attribute: the usual name of the attribute's column. Several are crossed into one attribute, with labels such as
+            "female, dark", see `captionbias.captions.cross`; give metrics as many lexicons, in the same order.
         id_column: image ids in the first table, usually "image_id". Other tables are joined by their column that has
             these ids, whatever its name; 42, 42.0 and "42" are one image. Without ids everything must be in one table;
             its rows are then the images, named "row 0", "row 1" and so on.
         prediction_column: usually "caption".
         reference_column: usually "references", in another table than the predictions also as theirs.
-        attribute_column: see `attribute`. Numbers are labels like words.
+        attribute_column: see `attribute`; of several attributes as many columns, of one table. Numbers are labels like
+            words.
         task_column: usually "tasks".
-        keep: use only the images with one of these labels.
+        keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
+            ("dark") and of the crossing ("female, dark"), where any is named.
 
     Returns:
         The images that every table has and that have a human caption (if there are any), in the order of
@@ -152,7 +157,8 @@ def _read(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
-    attribute: str = "attribute",
+    attribute: str | Sequence[str] = "attribute",
+    attribute_column: str | Sequence[str | None] | None = None,
     keep: Sequence[str] | None = None,
     optional: Sequence[str] = (),
     named: bool = False,
@@ -174,15 +180,24 @@ def _read(
             opened[key] = as_table(data, name)
         return opened[key]
 
+    crossed = attribute_columns(attribute, attribute_column)
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     try:
         for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
             tables = {"predictions": table(predictions[source], source)}
             tables |= {argument: table(data, argument) for argument, data in others.items()}
-            chosen, ids, guessed = choose_columns(tables, {**columns, "prediction_column": column}, attribute, optional)
-            if guessed:
+            choices = [
+                choose_columns(
+                    tables, {**columns, "prediction_column": column, "attribute_column": named_column}, usual, optional
+                )
+                for usual, named_column in crossed
+            ]
+            chosen, ids, _ = choices[0]
+            ids_of = match_ids(chosen, ids)
+            labels = one_column([each["attributes"] for each, *_ in choices])
+            if guessed := dict.fromkeys(chain.from_iterable(notes_of for *_, notes_of in choices)):
                 notes.append(f"guessed: {', '.join(guessed)}; name the columns if this is wrong")
-            values = joined(chosen, match_ids(chosen, ids), keep, read, notes)
+            values = joined({**chosen, "attributes": labels}, ids_of, keep, read, notes)
             captions = values.pop("predictions", None)
             with errors_of(name) if named else nullcontext():
                 if found and values == people:

@@ -134,17 +134,17 @@ def _csv(path: Path) -> Table:
 
 
 def csv_rows(path: Path) -> Iterator[list[str]]:
-    """The rows of a CSV or TSV file, its header first, read one by one.
-
-    Raises:
-        ValueError: a row is cut off or longer or shorter than the header; the message names the file and the line.
-    """
+    """The rows of a CSV or TSV file, its header first, read one by one; ValueError at a row of another length."""
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
     columns = 0
-    with _explained(path), path.open(encoding=_csv_encoding(path), newline="") as file:
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(file.readline(csv.field_size_limit()))
+    with path.open("rb") as binary:
+        marked = binary.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    with _explained(path), path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
+        # Where the comma is the decimal mark, Excel separates cells with semicolons.
+        marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t"
+        header = file.readline(csv.field_size_limit())
         file.seek(0)
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        reader = csv.reader(file, delimiter=next((mark for mark in marks if mark in header), marks[0]), strict=True)
         try:
             for row in filter(None, reader):
                 columns = columns or len(row)
@@ -166,17 +166,6 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
             ) from error
         if not columns:
             raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
-
-
-def _csv_encoding(path: Path) -> str:
-    with path.open("rb") as file:
-        start = file.read(2)
-    return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-
-
-def _delimiter(header: str) -> str:
-    """Where the comma is the decimal mark, Excel separates cells with semicolons."""
-    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _json(path: Path) -> Table:

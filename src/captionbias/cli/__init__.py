@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
-from captionbias.cli import compare, consistency, report, weights
+from captionbias.cli import compare, consistency, report, sensitivity, weights
 from captionbias.cli.app import app as serve
 from captionbias.cli.cache import cache, install_metrics
 from captionbias.cli.card import card
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.add_typer(measure, name="measure")
 command(app, "compare", compare.OPTIONS, compare.compare)
 command(app, "consistency", consistency.OPTIONS, consistency.consistency)
+command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
 command(app, "report", report.OPTIONS, report.report)
 command(app, "weights", weights.OPTIONS, weights.weights)
 app.command("app")(serve)

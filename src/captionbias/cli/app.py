@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import plain_errors, say
+from captionbias.cli.terminal import needs, plain_errors, say
 
 
 def app(
@@ -20,12 +20,8 @@ def app(
 
     Example: captionbias app
     """
-    from importlib.util import find_spec
-
-    with plain_errors():
-        if not find_spec("gradio"):
-            raise ValueError("the page needs gradio: pip install 'captionbias[app]'")
-    from captionbias.app.page import launch_options, page
+    with plain_errors(), needs("app"):
+        from captionbias.app.page import launch_options, page
 
     served = page()  # it listens to warnings as long as it is served, and plain_errors to those meanwhile
     with plain_errors():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import plain_errors, say
+from captionbias.cli.terminal import needs, plain_errors, say
 
 
 def install_metrics(
@@ -18,10 +18,8 @@ def install_metrics(
     Example: captionbias install-metrics
     """
     with plain_errors():
-        try:
+        with needs("evaluate"):
             from captionbias.hub.modules import install_metrics as install
-        except ModuleNotFoundError as error:
-            raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
 
         for path in install(names or None):
             say(f"evaluate.load({path.stem!r}) loads {path}")

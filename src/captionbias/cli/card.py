@@ -10,48 +10,38 @@ from typing import Annotated, Any
 import typer
 
 from captionbias.cli.options import Options, command, option
-from captionbias.cli.terminal import say
+from captionbias.cli.terminal import needs, say
 
 card = typer.Typer(
     no_args_is_help=True,
     help="Put measured bias into a dataset or model card; run again with new results to replace it.",
 )
 
+flag = partial(option, panel=None)
 INPUT: Options = {
     "path": (
         Annotated[Path, typer.Argument(metavar="PATH", help="A README.md, or the folder that holds it.")],
         Parameter.empty,
     ),
-    "results": option(
-        list[Path],
-        "What captionbias measure --output wrote; repeat it for each file.",
-        default=Parameter.empty,
-        panel=None,
+    "results": flag(
+        list[Path], "What captionbias measure --output wrote; repeat it for each file.", default=Parameter.empty
     ),
 }
 MEASURED: Options = {
-    "dataset": option(
-        str,
-        "The dataset on the Hub that was measured on.",
-        default=Parameter.empty,
-        panel=None,
-        metavar="OWNER/NAME",
-    ),
-    "dataset_revision": option(str | None, "Its commit, 40 hexadecimal digits.", panel=None, metavar="COMMIT"),
-    "model_name": option(str | None, "The model's name in a new model-index.", panel=None, show_default="the folder's"),
-    "date": option(str | None, "The date of the measurement, such as 2026-01-31.", panel=None, show_default="today"),
-    "source_url": option(str | None, "A link to how it was measured.", panel=None),
-    "source_name": option(str | None, "The name of that link.", panel=None, show_default="captionbias"),
-    "source_user": option(str | None, "The user on the Hub.", panel=None),
+    "dataset": flag(str, "The dataset on the Hub that was measured on.", default=Parameter.empty, metavar="OWNER/NAME"),
+    "dataset_revision": flag(str | None, "Its commit, 40 hexadecimal digits.", metavar="COMMIT"),
+    "model_name": flag(str | None, "The model's name in a new model-index.", show_default="the folder's"),
+    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="today"),
+    "source_url": flag(str | None, "A link to how it was measured."),
+    "source_name": flag(str | None, "The name of that link.", show_default="captionbias"),
+    "source_user": flag(str | None, "The user on the Hub."),
 }
 
 
 def _run(function: str, path: Path, results: list[Path], **options: Any) -> None:
     """Update the card, and print which files changed."""
-    try:
+    with needs("hub"):
         from captionbias.hub import cards
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[hub]' first") from error
     for line in getattr(cards, function)(path, cards.read_results(results), **options) or ["nothing changed"]:
         say(str(line))
 

@@ -22,7 +22,7 @@ COMPARED: Options = {
 OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | OUTPUT
 
 
-def compare(metric: str, score: list[str] | None, output: Path | None, **given: Any) -> None:
+def compare(metric: str, score: list[str] | None, output: Path | None, **values: Any) -> None:
     """Which captioner is more biased? Differences of scores on the same images, with intervals and p-values.
 
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
@@ -32,7 +32,7 @@ def compare(metric: str, score: list[str] | None, output: Path | None, **given: 
     from captionbias.report.terminal import comparison_tables
 
     check_outputs(output=output)
-    files, chosen = split_options(given)
+    files, chosen = split_options(values)
     taken = find_metric(metric).options()
     if "directions" in chosen and "directions" not in taken:
         raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")

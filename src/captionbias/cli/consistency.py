@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ OPTIONS = CAPTIONERS | FILES | ENCODERS | METRICS | STUDIED | OUTPUT
 
 
 def consistency(
-    encoder: list[str] | None, metrics: list[str] | None, plot: Path | None, output: Path | None, **given: Any
+    encoder: list[str] | None, metrics: list[str] | None, plot: Path | None, output: Path | None, **values: Any
 ) -> None:
     """Do attackers agree? Coefficient of variation, conflicts and correlation of captioners' scores over encoders.
 
@@ -53,12 +53,12 @@ def consistency(
     check_outputs(output=output, plot=plot)
     if plot:
         from captionbias.report.plots import consistency_plot, write_html
-    files, chosen = split_options(given)
+    files, chosen = split_options(values)
     study = study_of(
         read_captioners(**files),
         named(encoder or SCRATCH, "encoder"),
         metrics=metrics or ["lic", "dbac"],
-        watch=None if console.quiet else _Progress().show,
+        watch=None if console.quiet else _time_left(),
         **chosen,
     )
     for table in consistency_tables(study):
@@ -69,27 +69,25 @@ def consistency(
         say(f"the plot is in {plot}")
 
 
-class _Progress:
+def _time_left() -> Callable[[Sequence[Cell]], None]:
     """Prints what is measured, and how long the rest will take, estimated from the measurements so far."""
+    seconds: dict[tuple[str, str], list[float]] = {}
+    running: list[tuple[Cell, float]] = []
 
-    def __init__(self) -> None:
-        self.seconds: dict[tuple[str, str], list[float]] = {}
-        self.running: tuple[Cell, float] | None = None
-
-    def show(self, left: Sequence[Cell]) -> None:
-        now = time.monotonic()
-        if self.running:
-            cell, started = self.running
-            self.seconds.setdefault((cell.encoder, cell.metric), []).append(now - started)
-        self.running = left[0], now
-        rest = f", about {_duration(self._expected(left))} to go" if self.seconds else ""
+    def show(left: Sequence[Cell]) -> None:
+        now, rest = time.monotonic(), ""
+        if running:
+            cell, started = running.pop()
+            seconds.setdefault((cell.encoder, cell.metric), []).append(now - started)
+            means = {key: mean(times) for key, times in seconds.items()}
+            usual = mean(means.values())  # of an encoder that has not been measured
+            total = sum(means.get((cell.encoder, cell.metric), usual) for cell in left)
+            rest = f", about {_duration(total)} to go"
+        running.append((left[0], now))
         captioner, encoder, metric = left[0]
         note(f"{len(left)} left: {metric} of {captioner} by {encoder}{rest}")
 
-    def _expected(self, left: Sequence[Cell]) -> float:
-        """An encoder that has not been measured counts as the mean of those that have."""
-        means = {key: mean(times) for key, times in self.seconds.items()}
-        return sum(means.get((cell.encoder, cell.metric), mean(means.values())) for cell in left)
+    return show
 
 
 def _duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import complaints, plain_errors, say
+from captionbias.cli.terminal import complaints, needs, plain_errors, say
 
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
@@ -37,15 +37,13 @@ def build(
     Example: captionbias data build coco_caption_bias --from coco --to coco-caption-bias
     """
     with plain_errors():
-        try:
+        with needs("data"):
             import ijson  # noqa: F401
             import pycocotools  # noqa: F401
             from datasets import disable_progress_bars
 
             from captionbias.datasets import build_dataset
             from captionbias.datasets.card import reasons
-        except ModuleNotFoundError as error:
-            raise ValueError(f"{error}: pip install 'captionbias[data]' first") from error
 
         if not complaints.is_terminal:
             disable_progress_bars()

@@ -23,8 +23,9 @@ def demo(
     from rich.progress import track
 
     from captionbias.metrics import catalogue
+    from captionbias.metrics.verdicts import verdict
     from captionbias.report.terminal import plain_table
-    from captionbias.report.wording import interval, verdict
+    from captionbias.report.wording import interval
     from captionbias.synthetic import plant
 
     captioners: dict[str, dict[str, Any]] = {
@@ -35,9 +36,9 @@ def demo(
         "mitigates\nboth": {"a_to_t": -0.5, "t_to_a": -0.5},
     }
     columns = {
-        "DBAC A to T\nmatched": ("dbac_a_to_t_matched", 2),
+        "DBAC A to T\nnet": ("dbac_a_to_t_net", 2),
         "DBAC A to T\nas published": ("dbac_a_to_t", 2),
-        "DBAC T to A\nmatched": ("dbac_t_to_a_matched", 2),
+        "DBAC T to A\nnet": ("dbac_t_to_a_net", 2),
         "LIC x 100": ("lic", 1),
     }
     table = plain_table(
@@ -45,8 +46,8 @@ def demo(
         "captioner",
         *columns,
         meaning="Above 0 the captioner makes its data's bias worse (amplifies), below 0 it softens it (mitigates). The "
-        "second captioner has no bias of its own; it names fewer tasks. That alone moves DBAC as published a long way, "
-        "and lowers LIC. Matched DBAC stays.",
+        "second captioner has no bias of its own; it names fewer tasks. That alone raises DBAC as published sharply "
+        "and lowers LIC; net DBAC barely moves.",
     )
     with plain_errors():
         from captionbias.captions import CaptionBiasWarning, check_captions

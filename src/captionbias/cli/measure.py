@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from captionbias.cli.options import FILES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
-from captionbias.cli.terminal import check_outputs, complaints, console, note, read_files, say, write_result
+from captionbias.cli.terminal import check_outputs, complaints, console, note, say, write_result
 from captionbias.metrics import catalogue, find_metric
 
 if TYPE_CHECKING:
@@ -23,12 +23,17 @@ COMMON = ("attribute_lexicon", "task_lexicon", "preset", "trials", "cache", "see
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
+def _measure_one(metric: str, output: Path | None, **values: Any) -> None:
+    from captionbias.captions import read_captions
     from captionbias.report.terminal import measurement_table
 
     check_outputs(output=output)
-    files, chosen = split_options(given)
-    measured = _measured(metric, read_files(**files), chosen)
+    files, chosen = split_options(values)
+    captions = read_captions(**files)
+    if len(files["attribute"]) > 1 and metric in ("dbac", "lic"):
+        _measure_crossed(metric, captions, files["attribute"], chosen, output)
+        return
+    measured = _measured(metric, captions, chosen)
     console.print(measurement_table(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
@@ -37,15 +42,34 @@ def _measure_one(metric: str, output: Path | None, **given: Any) -> None:
     write_result({"metric": metric, **_content(measured)}, output)
 
 
-def _measure_all(output: Path | None, preset: str, **given: Any) -> None:
+def _measure_crossed(
+    metric: str, captions: Any, attributes: list[str], chosen: dict[str, Any], output: Path | None
+) -> None:
+    from captionbias.analysis.intersections import intersections
+    from captionbias.report.terminal import intersection_tables
+
+    words = chosen.pop("attribute_lexicon")
+    if len(set(attributes)) < len(attributes):
+        raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
+    found = intersections(captions, dict(zip(attributes, words, strict=True)), metric, **_accepted(metric, chosen))
+    for table in intersection_tables(found):
+        console.print(table, markup=False)
+    say(f"\n{len(captions):,} images")
+    say(f"signature {found.crossed.signature}")
+    alone = {name: _content(measured) for name, measured in found.alone.items()}
+    write_result({"metric": metric, **_content(found.crossed), "cells": found.cell_rows(), "alone": alone}, output)
+
+
+def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
+    from captionbias.captions import read_captions
     from captionbias.report.terminal import score_table
 
     preset = {"published": "papers"}.get(preset, preset)
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
     check_outputs(output=output)
-    files, chosen = split_options(given)
-    captions, found, refused = read_files(**files), {}, {}
+    files, chosen = split_options(values)
+    captions, found, refused = read_captions(**files), {}, {}
     for metric in catalogue.METRICS:
         try:
             found[metric] = _measured(metric, captions, {**chosen, "preset": preset})
@@ -62,10 +86,12 @@ def _measure_all(output: Path | None, preset: str, **given: Any) -> None:
 
 
 def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
-    function = find_metric(metric)
+    return find_metric(metric).measure(captions, **_accepted(metric, chosen))
+
+
+def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
     options = {**chosen, "progress": complaints.is_terminal, "details": True}
-    accepted = {name: value for name, value in options.items() if name in function.options()}
-    return function.measure(captions, **accepted)
+    return {name: value for name, value in options.items() if name in find_metric(metric).options()}
 
 
 def _content(measured: Measurement) -> dict[str, Any]:

@@ -68,20 +68,30 @@ FILES: Options = {
         show_default="image_id",
     ),
     "reference_column": option(str | None, "Human captions.", panel=COLUMNS, show_default="references"),
-    "attribute_column": option(str | None, "Labels.", panel=COLUMNS, show_default="the name of --attribute"),
+    "attribute_column": option(
+        list[str] | None,
+        "Labels; repeat it with --attribute.",
+        panel=COLUMNS,
+        metavar="<column>",
+        show_default="the name of --attribute",
+    ),
     "task_column": option(str | None, "Tasks.", panel=COLUMNS, show_default="tasks"),
     "keep": option(
-        list[str] | None, "Only images with this label; repeat it for each label.", panel=INPUT, metavar="<label>"
+        list[str] | None,
+        "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
+        panel=INPUT,
+        metavar="<label>",
     ),
 }
 # Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
 METRIC: Options = {
     "attribute_lexicon": option(
-        str,
-        "What is measured: gender, race, age, emotion, or a JSON file with your own words.",
+        list[str],
+        "What is measured: gender, race, age, emotion, or a JSON file with your own words; repeat it to cross several.",
         "--attribute",
-        default="gender",
+        default=["gender"],
         panel=INPUT,
+        metavar="<name|file>",
     ),
     "task_lexicon": option(
         str | None,
@@ -132,6 +142,17 @@ METRIC: Options = {
         "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
         show_default=OF_PRESET,
     ),
+    "vocabulary": option(
+        Path | None,
+        "The words that human captions are aligned to, JSON or one a line: the captioner's own vocabulary.",
+        show_default="the words of its captions",
+    ),
+    "controls": option(
+        bool | None,
+        "Also measure one more person, and DBAC by captions that show neither attribute nor task words.",
+        "--controls/--no-controls",
+        show_default=OF_PRESET,
+    ),
     "words": option(
         bool, "Use the frequent words of human captions as tasks, as LIC's paper does.", "--words", default=False
     ),
@@ -161,9 +182,9 @@ def metric_options(*names: str, **defaults: Any) -> Options:
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
     """Add a command that calls `run` with the options by their names; errors of the input are printed in one line."""
 
-    def called(**given: Any) -> None:
+    def called(**values: Any) -> None:
         with plain_errors():
-            run(**given)
+            run(**values)
 
     called.__doc__ = about or run.__doc__
     parameters = [
@@ -175,11 +196,19 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     app.command(name)(called)
 
 
-def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options that name files and columns, and those of metrics that were given."""
-    files = {option: given[option] for option in (*PREDICTIONS, *FILES) if option in given}
-    files["attribute"] = Path(given["attribute_lexicon"]).stem
-    chosen = {option: given[option] for option in METRIC if option in given and given[option] is not None}
+def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that name files and columns, and those of metrics that have a value.
+
+    Each attribute is a column by its own name, and words by a lexicon's: `skin` has the words of `race`.
+    """
+    from captionbias.captions.columns import SYNONYMS
+
+    files = {option: values[option] for option in (*PREDICTIONS, *FILES) if option in values}
+    files["attribute"] = [Path(attribute).stem for attribute in values["attribute_lexicon"]]
+    chosen = {option: values[option] for option in METRIC if option in values and values[option] is not None}
+    words = {column: name for name, columns in SYNONYMS.items() for column in columns}
+    lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
+    chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
     if "directions" in chosen:
         chosen["directions"] = [direction.value for direction in chosen["directions"]]
     return files, chosen

@@ -21,7 +21,15 @@ WRITTEN: Options = {
 REPORTED = metric_options(
     *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
 )
-OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | WRITTEN
+SENSITIVITY: Options = {
+    "sensitivity": option(
+        bool,
+        "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
+        "--sensitivity",
+        default=False,
+    ),
+}
+OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | SENSITIVITY | WRITTEN
 
 
 def report(
@@ -30,7 +38,8 @@ def report(
     markdown: Path | None,
     json: Path | None,
     title: str | None,
-    **given: Any,
+    sensitivity: bool,
+    **values: Any,
 ) -> None:
     """Everything about captioners' bias in one file: scores, what drives them, words, quality, and uncertainty.
 
@@ -44,9 +53,15 @@ def report(
 
     check_outputs(output=output, markdown=markdown, json=json)
     check_installed()
-    files, chosen = split_options(given)
+    files, chosen = split_options(values)
     with steps() as watch:
-        found = audit(read_captioners(**files), metrics=metrics or ["dbac", "lic"], watch=watch, **chosen)
+        found = audit(
+            read_captioners(**files),
+            metrics=metrics or ["dbac", "lic"],
+            sensitivity=sensitivity,
+            watch=watch,
+            **chosen,
+        )
     if console.quiet:
         return
     command = shlex.join(["captionbias", *sys.argv[1:]])

@@ -17,13 +17,6 @@ console = Console()
 complaints = Console(stderr=True)
 
 
-def read_files(**files: Any) -> Any:
-    """The captions of the files, checked and joined."""
-    from captionbias.captions import read_captions
-
-    return read_captions(**files)
-
-
 def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
     """Each captioner's captions of the images that all of them have, with their labels from `files`."""
     from captionbias import captions
@@ -34,10 +27,10 @@ def read_captioners(predictions: Sequence[str], prediction_column: list[str] | N
     return captions.on_the_same_images(read)
 
 
-def named(given: Sequence[str], option: str) -> dict[str, str]:
+def named(values: Sequence[str], option: str) -> dict[str, str]:
     """Each `name=what` by its name; a file or folder alone is named after itself."""
     named: dict[str, str] = {}
-    for value in given:
+    for value in values:
         name, equals, what = value.partition("=")
         if not equals or Path(value).exists():
             name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
@@ -72,10 +65,10 @@ def check_outputs(**paths: Path | None) -> None:
     """Refuse what cannot be written before the work, and two options that name one file."""
     from captionbias.io.files import check_writable
 
-    named: dict[Path, str] = {}
+    options: dict[Path, str] = {}
     for option, path in paths.items():
         if path is not None:
-            other = named.setdefault(path.resolve(), option)
+            other = options.setdefault(path.resolve(), option)
             if other != option:
                 raise ValueError(f"--{other} and --{option} name the same file; name two files")
             check_writable(path)
@@ -93,6 +86,15 @@ def steps() -> Iterator[Callable[[str, float], None] | None]:
     with Progress(*columns, console=complaints, transient=True) as progress:
         task = progress.add_task("", total=1.0)
         yield lambda step, done: progress.update(task, description=step, completed=done)
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Imports; a package that is missing becomes an error that says how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error}: pip install 'captionbias[{extra}]' first") from error
 
 
 @contextmanager
@@ -114,6 +116,6 @@ def plain_errors() -> Iterator[None]:
         warnings.showwarning = show
         try:
             yield
-        except (ValueError, RankError, WorkerKilledError) as error:
+        except (ValueError, OSError, RankError, WorkerKilledError) as error:
             complaints.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
-LABELS = ("direction", "attribute", "task")
-
 
 OPTIONS: Options = {
     "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
@@ -35,10 +33,17 @@ OPTIONS: Options = {
     "captioner": option(str | None, "Whose results, if there are several captioners.", panel=INPUT),
     "keep": FILES["keep"],
     "id_column": FILES["id_column"],
-    "attribute_column": option(str | None, "Labels.", panel=COLUMNS, show_default="gender"),
+    "attribute_column": option(
+        list[str] | None,
+        "Labels; repeat it for attributes that were crossed.",
+        panel=COLUMNS,
+        metavar="<column>",
+        show_default="gender",
+    ),
     "task_column": FILES["task_column"],
     "direction": option(DirectionName | None, "Pairs of one direction only.", panel=RESULT, metavar="<a_to_t|t_to_a>"),
-    "top": option(int, "Pairs to take: those that add most to matched DBAC.", default=10, panel=RESULT, min=1),
+    "top": option(int, "Pairs to take: those that add most to net DBAC.", default=10, panel=RESULT, min=1),
+    "unclear": option(bool, "Take pairs too whose interval holds 0.", default=False, panel=RESULT),
     "output": option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv"), panel=RESULT),
 }
 
@@ -48,36 +53,26 @@ def weights(
     attributes: Path,
     tasks: Path | None,
     captioner: str | None,
-    keep: list[str] | None,
-    id_column: str | None,
-    attribute_column: str | None,
-    task_column: str | None,
     direction: DirectionName | None,
     top: int,
+    unclear: bool,
     output: Path,
+    **columns: Any,
 ) -> None:
     """Which training images to draw more often, so that the attribute is independent of the tasks that are amplified.
 
-    Pairs are taken by what they add to matched DBAC, since the published one also moves with how often a captioner
-    names tasks at all; by the published one where no matched one is defined.
+    Pairs are taken by what they add to net DBAC, if their interval lies above 0; by matched DBAC in results without
+    controls.
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
     from captionbias.captions import read_labels
     from captionbias.explain import in_words, predicted_effect, resampling_weights, write_weights
 
-    taken = _taken(_read_rows(results, captioner, direction), top, results)
-    images = read_labels(
-        attributes,
-        tasks,
-        attribute="gender",
-        id_column=id_column,
-        attribute_column=attribute_column,
-        task_column=task_column,
-        keep=keep,
-    )
+    taken = _taken(_read_rows(results, captioner, direction), top, unclear, results)
+    images = read_labels(attributes, tasks, attribute="gender", **columns)
     shown = [list(of_image) for of_image in images.tasks or ()]
-    found = resampling_weights(images.attributes, shown, taken, top=len(taken))
+    found = resampling_weights(images.attributes, shown, taken, top=len(taken), unclear=True)
     effect = predicted_effect(images.attributes, shown, found)
     write_weights(output, images.image_ids, found)
 
@@ -93,59 +88,63 @@ def weights(
 
 
 def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:
-    """The rows of the captioner's sources, of one direction or of all that were measured, without what is undefined."""
+    """The rows of the captioner's sources, of one direction or of all that were measured."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         if "comparisons" in content:
             results = content["comparisons"]["dbac"]["results"]
         else:
             results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
-        if captioner is None and len(results) > 1:
-            raise ValueError(f"{file} has several captioners: name one of {', '.join(results)} with --captioner")
-        if captioner is not None and captioner not in results:
-            raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, results))}")
-        sources = results[captioner or next(iter(results))]["details"]["sources"]
-        rows = [row for name in sources if direction in (None, name) for row in sources[name]]
-        found: list[Row] = [
-            {key: row[key] for key in LABELS}
-            | {key: float(row[key] + 0.0) for key in row if key not in LABELS and row[key] is not None}
-            for row in rows
-        ]
-    except (OSError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        sources = {name: of_captioner["details"]["sources"] for name, of_captioner in results.items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
             f"{file} does not say where a DBAC comes from ({type(error).__name__}: {error}): give what {WRITTEN_BY} "
             "wrote"
         ) from error
+    if captioner is None and len(sources) > 1:
+        raise ValueError(f"{file} has several captioners: name one of {', '.join(sources)} with --captioner")
+    if captioner is not None and captioner not in sources:
+        raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, sources))}")
+    rows = sources[captioner or next(iter(sources))]
+    found = [row for name in rows if direction in (None, name) for row in rows[name]]
     if not found:
         raise ValueError(
-            f"{file} has no pairs{f' of {direction.value}' if direction else ''}: it has {', '.join(sources)}, and the "
+            f"{file} has no pairs{f' of {direction.value}' if direction else ''}: it has {', '.join(rows)}, and the "
             "quality inverse_cross_entropy has no pairs"
         )
     return found
 
 
-def _taken(rows: Sequence[Row], top: int, file: Path) -> list[Row]:
+def _taken(rows: Sequence[Row], top: int, unclear: bool, file: Path) -> list[Row]:
     """The pairs that add most, first the one that adds most of all."""
-    from captionbias.analysis.resampling import added
+    from captionbias.analysis.resampling import added, adding
 
     if all(added(row) is None for row in rows):
         raise ValueError(
             f"{file} is of one side alone, so no pair is amplified: measure with --predictions and --references"
         )
-    pairs = [row for row in rows if row["attribute"] is not None and row["task"] is not None]
-    adding = [row for row in pairs if (added(row) or 0.0) > 0]
-    if not adding:
+    found = adding(rows, unclear)
+    if not found:
+        also = "" if unclear else "; --unclear takes pairs whose interval holds 0 as well"
         raise ValueError(
-            f"{file}: no pair of an attribute value and a task adds to the score ({_forms(rows)}), so no image needs a "
-            "weight"
+            f"{file}: no pair of an attribute value and a task clearly adds to the score ({_forms(rows)}), so no image "
+            f"needs a weight{also}"
         )
-    return sorted(adding, key=lambda row: -(added(row) or 0.0))[:top]
+    return sorted(found, key=lambda row: -row[_part(row)])[:top]
 
 
 def _forms(rows: Sequence[Row]) -> str:
     """Of which score the parts are that `added` reads."""
-    forms = ["matched" if "amplification_matched" in row else "as published" for row in rows]
-    return " or ".join(dict.fromkeys(forms))
+    from captionbias.analysis.resampling import FORMS
+
+    return " or ".join(dict.fromkeys(FORMS[_part(row)] for row in rows))
+
+
+def _part(row: Row) -> str:
+    """The key of what a row adds."""
+    from captionbias.analysis.resampling import added
+
+    return (added(row) or ("amplification", 0.0))[0]
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:

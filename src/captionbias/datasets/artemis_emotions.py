@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from captionbias.captions.tables import csv_rows
-from captionbias.datasets.json_records import caption, file_name, short
-from captionbias.datasets.original_files import OriginalFiles
-from captionbias.datasets.rows_by_image import RowsByImage
+from captionbias.captions.tables import table_from_file
+from captionbias.datasets.caption_dataset import OriginalFiles
+from captionbias.datasets.json_records import short
 
 ORIGIN = "https://www.artemisdataset.org and https://www.artemisdataset-v2.org"
 EMOTIONS = ("amusement", "awe", "contentment", "excitement", "anger", "disgust", "fear", "sadness", "something else")
+_COLUMNS = ("art_style", "painting", "emotion", "utterance")
 
 
 class ArtemisEmotions(OriginalFiles):
@@ -44,8 +43,8 @@ class ArtemisEmotions(OriginalFiles):
 
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
         left_out = self.left_out[configuration] = Counter()
-        for (style, painting), rows in self._paintings:
-            felt = [(emotion, utterance) for _, _, emotion, utterance in rows if utterance.strip()]
+        for (style, painting), rows in self._paintings.items():
+            felt = [(emotion, utterance) for emotion, utterance in rows if utterance and utterance.strip()]
             left_out["empty utterances"] += len(rows) - len(felt)
             names = {"image_id": f"{style}/{painting}", "art_style": style, "painting": painting}
             if configuration == "utterances":
@@ -60,28 +59,16 @@ class ArtemisEmotions(OriginalFiles):
                 yield {**names, "references": references, "attribute": ranked[0][0], "emotions": emotions}
 
     @cached_property
-    def _paintings(self) -> RowsByImage:
-        rows = (row for path in self.files for row in _utterances(path))
-        return RowsByImage(list(_CHECKS), rows, keys=2)
-
-
-def _utterances(path: Path) -> Iterator[tuple[str, ...]]:
-    """Art style, painting, emotion and utterance of each row of a file."""
-    table = csv_rows(path)
-    header = next(table)
-    for column in _CHECKS:
-        if header.count(column) != 1:
-            raise ValueError(f"{path.name} must have the columns {', '.join(_CHECKS)}, each once: {column!r} is not")
-    chosen = itemgetter(*map(header.index, _CHECKS))
-    for number, row in enumerate(map(chosen, table)):
-        for value, (column, check) in zip(row, _CHECKS.items(), strict=True):
-            if fault := check(value):
-                raise ValueError(f"{path.name}: {column}[{number}] {fault}")
-        yield row
-
-
-def _emotion(value: str) -> str | None:
-    return None if value in EMOTIONS else f"must be one of {', '.join(EMOTIONS)}, not {short(value)}"
-
-
-_CHECKS = {"art_style": file_name, "painting": file_name, "emotion": _emotion, "utterance": caption}
+    def _paintings(self) -> dict[tuple[str, str], list[tuple[str, str | None]]]:
+        """Emotion and utterance of each row, by art style and painting."""
+        found = defaultdict(list)
+        for path in self.files:
+            table = table_from_file(path)
+            for row, (style, painting, emotion, utterance) in enumerate(zip(*map(table.column, _COLUMNS), strict=True)):
+                if emotion not in EMOTIONS:
+                    allowed = ", ".join(EMOTIONS)
+                    raise ValueError(f"{path.name}: emotion[{row}] must be one of {allowed}, not {short(emotion)}")
+                if not style or not painting:
+                    raise ValueError(f"{path.name}: painting[{row}] has no name, or no art_style: fetch the file again")
+                found[style, painting].append((emotion, utterance))
+        return dict(sorted(found.items()))

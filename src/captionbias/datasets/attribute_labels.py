@@ -11,23 +11,29 @@ from typing import Any
 
 from captionbias.captions.tables import table_from_file
 from captionbias.captions.values import is_missing
-from captionbias.datasets.json_records import check_known, check_unique, image_id, short
+from captionbias.datasets.json_records import check_known, check_unique, short, whole
 from captionbias.text import load_lexicon
 
 GENDERS = ("Female", "Male", "Both", "Unsure")
 SKINS = ("Light", "Dark", "Both", "Unsure")
-COMPARED = {"gender": ("female", "male"), "race": ("light", "dark"), "age": ("young", "old")}
+# The column that has the labels of an attribute, and the two that are compared.
+COMPARED = {
+    "gender": ("gender", ("female", "male")),
+    "race": ("skin", ("light", "dark")),
+    "age": ("age", ("young", "old")),
+}
 _WORD = re.compile(r"\w+", re.ASCII)
 
 
 def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
-    """The images with a human caption and one of the two labels that are compared, in lower case.
+    """The images with a human caption and one of the two labels that are compared, which becomes their `attribute`.
 
     Why the others are left out is counted in `left_out`.
     """
+    column, compared = COMPARED[attribute]
     for row in rows:
-        label = (row["attribute"] or "").lower()
-        if label not in COMPARED[attribute]:
+        label = (row[column] or "").lower()
+        if label not in compared:
             left_out[f"labelled {label}" if label else f"without a label of {attribute}"] += 1
         elif not row["references"]:
             left_out["without a human caption"] += 1
@@ -38,26 +44,15 @@ def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Coun
 def read_labels(
     path: Path, fields: Mapping[str, Sequence[str]], known: Collection[int] | None = None
 ) -> dict[str, dict[int, str | None]]:
-    """The label of each id, for each of the `fields` of a CSV file.
+    """The label of each id in a CSV file, for each of its columns `fields`, with the labels that it may have, or none.
 
-    Args:
-        path: a CSV file with the column `id` and those of `fields`.
-        fields: for each column the labels that it may have. Cells may be empty.
-        known: ids that there may be; any where None.
-
-    Raises:
-        ValueError: as `table_from_file`; an id that is not a whole number, occurs twice or is unknown; an unknown
-            label.
+    ValueError: as `table_from_file`; an id that is not a whole number, occurs twice or is not `known`; another label.
     """
     table = table_from_file(path)
-    ids = []
-    for row, value in enumerate(table.column("id")):
-        if fault := image_id(value):
-            raise ValueError(f"{path.name}: id[{row}] {fault}")
-        ids.append(int(value))
-        if known is not None:
-            check_known(path.name, row, "id", ids[row], known)
+    ids = [whole(value, f"{path.name}: id[{row}]") for row, value in enumerate(table.column("id"))]
     check_unique(path.name, "id", ids)
+    if known is not None:
+        check_known(path.name, "id", ids, known)
     return {
         field: dict(zip(ids, spelled(table.column(field), choices, f"{path.name}: {field}"), strict=True))
         for field, choices in fields.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +64,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
     """
     builder = _builder(name)
     chosen = _chosen(builder, name, configurations)
-    with _plain_errors(to):
+    with _plain_errors(source, to):
         folder = Path(to).expanduser().resolve()
         _check_replaceable(folder, name)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +76,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
 
 
 @contextmanager
-def _plain_errors(to: Path | str) -> Iterator[None]:
+def _plain_errors(source: Path | str, to: Path | str) -> Iterator[None]:
     """What `datasets` and the disk raise, as ValueError."""
     from datasets.exceptions import DatasetGenerationError
 
@@ -87,10 +86,10 @@ def _plain_errors(to: Path | str) -> Iterator[None]:
         cause = error.__cause__ if isinstance(error, DatasetGenerationError) else error
         if isinstance(cause, ValueError):
             raise cause from None
-        if not isinstance(cause, (OSError, RuntimeError, sqlite3.OperationalError)):
-            raise
-        reason = getattr(cause, "strerror", None) or cause
-        raise ValueError(f"{to} cannot be written ({reason}): name a folder that can") from error
+        if isinstance(cause, (OSError, RuntimeError)):
+            reason = getattr(cause, "strerror", None) or cause
+            raise ValueError(f"{to} cannot be written ({reason}): name a folder that can") from error
+        raise ValueError(f"the files in {source} are not as published ({cause!r}): fetch them again") from error
 
 
 def _scripts() -> Path:

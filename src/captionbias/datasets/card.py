@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.datasets.original_files import OriginalFiles
-
 if TYPE_CHECKING:
     from datasets import DatasetInfo
+
+    from captionbias.datasets.caption_dataset import OriginalFiles
 
 CONTENTS = "<!-- contents -->"
 
@@ -19,12 +19,7 @@ def dataset_card(
 ) -> str:
     """The card's text: front matter with configurations and sizes, and a table of what was kept and left out.
 
-    Args:
-        template: the card of the script, with a line `CONTENTS`.
-        name: the dataset.
-        infos: for each configuration what `datasets` knows of it.
-        source: the original files, read.
-        folder: where the Parquet files are.
+    `template` is the card of the script, with a line `CONTENTS`; `folder` has the Parquet files.
     """
     from datasets.info import DatasetInfosDict
     from datasets.utils.metadata import MetadataConfigs

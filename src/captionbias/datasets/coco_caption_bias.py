@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from captionbias.captions.tables import table_from_file
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, age, compared_rows, read_labels
+from captionbias.datasets.caption_dataset import OriginalFiles, check_column, find_file, need_file
 from captionbias.datasets.coco_files import (
     PERSON,
-    Caption,
-    Image,
     Thing,
     read_captions,
     read_categories,
@@ -23,8 +22,6 @@ from captionbias.datasets.coco_files import (
     read_results,
     read_things,
 )
-from captionbias.datasets.original_files import OriginalFiles, check_column, find_file, need_file
-from captionbias.datasets.rows_by_image import RowsByImage
 
 COCO = "http://images.cocodataset.org/annotations/annotations_trainval2014.zip"
 ZHAO = "https://princetonvisualai.github.io/imagecaptioning-bias"
@@ -47,18 +44,6 @@ _COLUMNS = {
     "objects": pa.list_(_OBJECT),
     "people": pa.list_(_PERSON),
 }
-
-
-class _Contents(NamedTuple):
-    """What the files hold. Captions and objects, of which there may be many, wait in temporary files."""
-
-    images: dict[int, Image]
-    labels: dict[str, dict[int, str | None]]
-    results: list[RowsByImage]
-    captions: RowsByImage
-    categories: list[str]
-    things: RowsByImage
-    person_labels: dict[str, dict[int, str | None]]
 
 
 class CocoCaptionBias(OriginalFiles):
@@ -86,68 +71,60 @@ class CocoCaptionBias(OriginalFiles):
         return pa.schema({**_COLUMNS, **dict.fromkeys(self.captioners, pa.string())})
 
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
-        left_out = self.left_out[configuration] = Counter()
-        yield from compared_rows(self._images(configuration, left_out), configuration, left_out)
-
-    def _images(self, configuration: str, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
-        """All images, labelled or not."""
-        images, labels, results, captions, categories, things, person_labels = self._contents
-        tables = [table.of(images) for table in (captions, things, *results)]
-        for (key, image), captions_here, things_here, *results_here in zip(images.items(), *tables, strict=True):
-            references = [row.text for row in map(Caption._make, captions_here) if row.text.strip()]
-            left_out["empty human captions"] += len(captions_here) - len(references)
-            shown = [Thing._make(row) for row in things_here]
-            names = {thing.category for thing in shown}
-            gender, skin, years = labels["bb_gender"].get(key), labels["bb_skin"].get(key), age(references)
-            yield {
-                "image_id": key,
-                **image._asdict(),
-                "references": references,
-                "attribute": {"gender": gender, "race": skin, "age": years}[configuration],
-                "tasks": [name for name in categories if name in names and name != PERSON],
-                "gender": gender,
-                "skin": skin,
-                "age": years,
-                "objects": [
-                    {
-                        "name": thing.category,
-                        "bbox": _bbox(thing),
-                        "area": float(thing.area),
-                        "crowd": bool(thing.crowd),
-                    }
-                    for thing in shown
-                ],
-                "people": [
-                    {
-                        "id": thing.id,
-                        "bbox": _bbox(thing),
-                        "crowd": bool(thing.crowd),
-                        **{label: of_people.get(thing.id) for label, of_people in person_labels.items()},
-                        "segmentation": {"size": [image.height, image.width], "counts": thing.counts},
-                    }
-                    for thing in shown
-                    if thing.category == PERSON
-                ],
-                **{name: rows[0][1] for name, rows in zip(self.captioners, results_here, strict=True) if rows},
-            }
+        images, empty = self._images
+        left_out = self.left_out[configuration] = Counter({"empty human captions": empty})
+        yield from compared_rows(images, configuration, left_out)
 
     @cached_property
-    def _contents(self) -> _Contents:
+    def _images(self) -> tuple[list[dict[str, Any]], int]:
+        """All images, labelled or not, and how many human captions are empty."""
         images = read_images(self._captions)
         labels = read_labels(self._labels, {"bb_gender": GENDERS, "bb_skin": SKINS}, known=images)
-        results = [RowsByImage(["image", "caption"], read_results(path, images)) for path in self._results.values()]
-        captions = RowsByImage(Caption._fields, read_captions(self._captions, images))
+        results = {name: read_results(path, images) for name, path in self._results.items()}
         categories = read_categories(self._instances)
-        things = RowsByImage(Thing._fields, read_things(self._instances, images, categories))
+        captions, things = read_captions(self._captions, images), read_things(self._instances, images, categories)
         person_labels = _read_person_labels(self._people, things)
-        return _Contents(images, labels, results, captions, [*categories.values()], things, person_labels)
+        said: dict[int, list[str]] = defaultdict(list)
+        for caption in captions:
+            if caption.text.strip():
+                said[caption.image].append(caption.text)
+        shown: dict[int, list[Thing]] = defaultdict(list)
+        for thing in things:
+            shown[thing.image].append(thing)
+        rows = []
+        for key, image in images.items():
+            names = {thing.category for thing in shown[key]}
+            rows.append(
+                {
+                    "image_id": key,
+                    **image._asdict(),
+                    "references": said[key],
+                    "tasks": [name for name in categories.values() if name in names and name != PERSON],
+                    "gender": labels["bb_gender"].get(key),
+                    "skin": labels["bb_skin"].get(key),
+                    "age": age(said[key]),
+                    "objects": [
+                        {"name": thing.category, "bbox": thing.bbox, "area": thing.area, "crowd": thing.crowd}
+                        for thing in shown[key]
+                    ],
+                    "people": [
+                        {
+                            "id": thing.id,
+                            "bbox": thing.bbox,
+                            "crowd": thing.crowd,
+                            **{label: of_people.get(thing.id) for label, of_people in person_labels.items()},
+                            "segmentation": {"size": [image.height, image.width], "counts": thing.counts},
+                        }
+                        for thing in shown[key]
+                        if thing.category == PERSON
+                    ],
+                    **{name: of_images.get(key) for name, of_images in results.items()},
+                }
+            )
+        return rows, len(captions) - sum(map(len, said.values()))
 
 
-def _bbox(thing: Thing) -> list[float]:
-    return [float(thing.x), float(thing.y), float(thing.width), float(thing.height)]
-
-
-def _read_person_labels(path: Path | None, things: RowsByImage) -> dict[str, dict[int, str | None]]:
+def _read_person_labels(path: Path | None, things: Iterable[Thing]) -> dict[str, dict[int, str | None]]:
     """Gender and skin of people, from columns `gender` and `skin`, or `bb_gender` and `bb_skin`; one may be missing."""
     if path is None:
         return {"gender": {}, "skin": {}}
@@ -157,6 +134,6 @@ def _read_person_labels(path: Path | None, things: RowsByImage) -> dict[str, dic
     if not labels:
         raise ValueError(f"{path.name} has no column {', '.join(choices)}: check that it is the right file")
     ids = next(iter(labels.values()))
-    if not any(thing.id in ids for _, rows in things for thing in map(Thing._make, rows) if thing.category == PERSON):
+    if not any(thing.id in ids for thing in things if thing.category == PERSON):
         raise ValueError(f"{path.name} has no id of a person in the instances file: ids must be COCO's annotation ids")
     return {label: labels.get(f"bb_{label}", labels.get(label, {})) for label in ("gender", "skin")}

@@ -1,26 +1,16 @@
-"""COCO's files: images, human captions, objects with outlines, and results of captioners."""
+"""COCO's files: images, human captions, objects with outlines, and results of captioners.
+
+Every function raises ValueError, with the file and the first bad record, as `read_records` does, and for an id that
+occurs twice or an image that is not listed.
+"""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionbias.datasets.json_records import (
-    box,
-    caption,
-    check_known,
-    check_unique,
-    file_name,
-    flag,
-    image_id,
-    number,
-    pixels,
-    read_records,
-    text,
-    whole,
-)
+from captionbias.datasets.json_records import Fields, check_known, check_unique, read_records, whole
 
 PERSON = "person"
 _FARTHEST = 1e6  # pixels; pycocotools follows an outline pixel by pixel
@@ -48,102 +38,84 @@ class Thing(NamedTuple):
     image: int
     id: int
     category: str
-    x: float
-    y: float
-    width: float
-    height: float
+    bbox: list[float]
     area: float
     crowd: bool
     counts: str | None
 
 
 def read_images(path: Path) -> dict[int, Image]:
-    """The images that a COCO file lists, by ascending id.
-
-    Raises:
-        ValueError: as `read_records`; an image that is listed twice; a file without images.
-    """
-    checks = {"id": whole, "file_name": file_name, "height": pixels, "width": pixels}
-    ids = array("q")
-    images = {}
-    for record in read_records(path, "images", checks, optional=("height", "width")):
-        ids.append(record["id"])
-        images[record["id"]] = Image(record["file_name"], record.get("height") or 0, record.get("width") or 0)
-    check_unique(f"{path.name}: images", "id", ids)
-    if not images:
-        raise ValueError(f"{path.name} lists no images: fetch the file again")
-    return dict(sorted(images.items()))
+    """The images that a COCO file lists, by ascending id."""
+    records = list(read_records(path, "images", {"id": int, "file_name": str}))
+    check_unique(f"{path.name}: images", "id", [record["id"] for record in records])
+    records.sort(key=lambda record: record["id"])
+    return {
+        record["id"]: Image(record["file_name"], record.get("height") or 0, record.get("width") or 0)
+        for record in records
+    }
 
 
-def read_captions(path: Path, images: Collection[int]) -> Iterator[Caption]:
-    """Human captions, empty ones too, in the order of the file.
-
-    Raises:
-        ValueError: as `read_records`; an id that occurs twice; an image that is not listed.
-    """
-    where, ids = f"{path.name}: annotations", array("q")
-    for row, record in enumerate(
-        read_records(path, "annotations", {"image_id": whole, "id": whole, "caption": caption})
-    ):
-        check_known(where, row, "image_id", record["image_id"], images)
-        ids.append(record["id"])
-        yield Caption(record["image_id"], record["id"], record["caption"])
-    check_unique(where, "id", ids)
+def read_captions(path: Path, images: Collection[int]) -> list[Caption]:
+    """Human captions, empty ones too, in the order of the file."""
+    fields = {"image_id": int, "id": int, "caption": str}
+    captions = [
+        Caption(record["image_id"], record["id"], record["caption"])
+        for record in read_records(path, "annotations", fields)
+    ]
+    _check_ids(path, captions, images)
+    return captions
 
 
 def read_categories(path: Path) -> dict[int, str]:
-    """The names of the categories of objects, by ascending id.
-
-    Raises:
-        ValueError: as `read_records`; an id or name that occurs twice; no category "person".
-    """
-    records = list(read_records(path, "categories", {"id": whole, "name": text}))
-    for field in ("id", "name"):
-        check_unique(f"{path.name}: categories", field, [record[field] for record in records])
-    categories = {record["id"]: record["name"] for record in records}
+    """The names of the categories of objects, by ascending id."""
+    categories = {record["id"]: record["name"] for record in read_records(path, "categories", {"id": int, "name": str})}
     if PERSON not in categories.values():
         raise ValueError(f'{path.name} has no category "{PERSON}": it must be the file of the 80 COCO objects')
     return dict(sorted(categories.items()))
 
 
-def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int, str]) -> Iterator[Thing]:
-    """The objects in the order of the file, people with their outlines.
-
-    Raises:
-        ValueError: as `read_records`; an id that occurs twice; an image or a category that is not listed; a person
-            without an outline that pycocotools can read.
-    """
-    checks = {"id": whole, "image_id": whole, "category_id": whole, "bbox": box, "area": number, "iscrowd": flag}
-    where, ids = f"{path.name}: annotations", array("q")
-    for row, record in enumerate(read_records(path, "annotations", {**checks, "segmentation": lambda _: None})):
-        check_known(where, row, "image_id", record["image_id"], images)
-        check_known(where, row, "category_id", record["category_id"], categories)
-        ids.append(record["id"])
-        name, counts = categories[record["category_id"]], None
+def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int, str]) -> list[Thing]:
+    """The objects in the order of the file, people with their outlines."""
+    numbers = dict.fromkeys(("id", "image_id", "category_id", "iscrowd"), int)
+    fields: Fields = {**numbers, "bbox": list, "area": (int, float)}
+    things = []
+    for row, record in enumerate(read_records(path, "annotations", fields)):
+        name, counts = categories.get(record["category_id"]), None
+        if name is None:
+            raise ValueError(f'{path.name}: annotations[{row}]: "category_id" {record["category_id"]} is not listed')
         if name == PERSON:
-            image = images[record["image_id"]]
-            if fault := _outline_fault(record["segmentation"], image):
-                raise ValueError(f'{where}[{row}]: "segmentation" {fault}')
-            counts = _run_lengths(record["segmentation"], image)
-        x, y, width, height = record["bbox"]
-        crowd = bool(record["iscrowd"])
-        yield Thing(record["image_id"], record["id"], name, x, y, width, height, record["area"], crowd, counts)
-    check_unique(where, "id", ids)
+            image, outline = images.get(record["image_id"]), record.get("segmentation")
+            if not image or not _is_outline(outline, image):
+                raise ValueError(
+                    f'{path.name}: annotations[{row}]: "segmentation" must be polygons, or run lengths of the size of '
+                    "the image: correct it, or fetch the file again"
+                )
+            counts = _run_lengths(outline, image)
+        bbox, crowd = list(map(float, record["bbox"])), bool(record["iscrowd"])
+        things.append(Thing(record["image_id"], record["id"], name, bbox, float(record["area"]), crowd, counts))
+    _check_ids(path, things, images)
+    return things
 
 
-def _outline_fault(outline: Any, image: Image) -> str | None:
-    """What is wrong with polygons or run lengths. pycocotools, which is C, checks nothing."""
+def _check_ids(path: Path, rows: list[Any], images: Collection[int]) -> None:
+    where = f"{path.name}: annotations"
+    check_known(where, "image_id", [row.image for row in rows], images)
+    check_unique(where, "id", [row.id for row in rows])
+
+
+def _is_outline(outline: Any, image: Image) -> bool:
+    """Whether these are polygons or run lengths. pycocotools, which is C, checks nothing."""
     if not image.height or not image.width:
-        return 'needs the "height" and "width" of its image, which the captions file does not have'
+        return False
     if isinstance(outline, dict):
         runs, size = outline.get("counts"), [image.height, image.width]
-        if outline.get("size") != size:
-            return f"must have the size of its image, {size}"
-        if not isinstance(runs, list) or any(map(whole, runs)) or sum(runs) != image.height * image.width:
-            return "must have counts that are whole numbers and add up to height * width"
-    elif not isinstance(outline, list) or not outline or not all(map(_is_polygon, outline)):
-        return f"must be run lengths or polygons of three or more x, y pairs, at most {_FARTHEST:,.0f} pixels away"
-    return None
+        return (
+            outline.get("size") == size
+            and isinstance(runs, list)
+            and all(isinstance(run, int) and run >= 0 for run in runs)
+            and sum(runs) == image.height * image.width
+        )
+    return isinstance(outline, list) and bool(outline) and all(map(_is_polygon, outline))
 
 
 def _is_polygon(value: Any) -> bool:
@@ -163,18 +135,13 @@ def _run_lengths(outline: Any, image: Image) -> str:
     return str((mask.merge(encoded) if isinstance(encoded, list) else encoded)["counts"], "ascii")
 
 
-def read_results(path: Path, images: Collection[int]) -> Iterator[tuple[int, str]]:
-    """Images and a captioner's captions of them, from a COCO results file, `[{"image_id", "caption"}, ...]`.
+def read_results(path: Path, images: Collection[int]) -> dict[int, str]:
+    """A captioner's captions by image, from a COCO results file, `[{"image_id", "caption"}, ...]`.
 
     Empty captions are passed over.
-
-    Raises:
-        ValueError: as `read_records`; an image with two captions, or one that is not in the captions file.
     """
-    ids = array("q")
-    for row, record in enumerate(read_records(path, "", {"image_id": image_id, "caption": caption})):
-        ids.append(int(record["image_id"]))
-        check_known(path.name, row, "image_id", ids[-1], images)
-        if record["caption"].strip():
-            yield ids[-1], record["caption"]
+    records = list(read_records(path, "", {"image_id": (int, str), "caption": str}))
+    ids = [whole(record["image_id"], f'{path.name}[{row}]: "image_id"') for row, record in enumerate(records)]
     check_unique(path.name, "image_id", ids)
+    check_known(path.name, "image_id", ids, images)
+    return {image: record["caption"] for image, record in zip(ids, records, strict=True) if record["caption"].strip()}

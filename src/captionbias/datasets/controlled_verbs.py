@@ -6,17 +6,16 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from captionbias.arrays import Flags
+from captionbias.datasets.caption_dataset import OriginalFiles, find_file
 from captionbias.datasets.coco_caption_bias import COCO
 from captionbias.datasets.coco_files import Caption, read_captions, read_images
-from captionbias.datasets.original_files import OriginalFiles, find_file
 from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
 
 # Table 2: each subset's task, and the verb that its captions of men have more often, and the one of women.
@@ -32,17 +31,8 @@ FORMS = {
 COUNTS = {"C1": (30, 20), "C2": (35, 15), "C3": (40, 10), "C4": (45, 5)}  # of 50 captions of each gender and task
 GENDERS = ("male", "female")
 _FILES = ("captions_train2014.json", "captions_val2014.json")
-_CAPTIONS_AT_ONCE = 8192
 
 Cell: TypeAlias = tuple[str, str, str]  # task, gender, verb
-
-
-class Candidate(NamedTuple):
-    """A caption that qualifies; those of a cell are drawn by ascending `order`."""
-
-    order: bytes
-    cell: Cell
-    caption: Caption
 
 
 class ControlledVerbs(OriginalFiles):
@@ -75,19 +65,16 @@ class ControlledVerbs(OriginalFiles):
                 for verb, count in zip(verbs, counts, strict=True):
                     found = candidates[task, gender, verb]
                     if len(found) < count:
-                        raise ValueError(self._too_few(task, gender, verb, len(found), count))
+                        files = " and ".join(path.name for path in self.files)
+                        raise ValueError(
+                            f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a "
+                            f"{gender} person, and {count} are needed: use both {' and '.join(_FILES)}"
+                        )
                     left_out["not drawn"] -= count
                     for caption in found[:count]:
                         ids = {"caption_id": caption.id, "image_id": caption.image}
                         labels = {"attribute": gender, "tasks": [task], "verb": verb}
                         yield {**ids, "references": [caption.text], **labels}
-
-    def _too_few(self, task: str, gender: str, verb: str, found: int, needed: int) -> str:
-        files = " and ".join(path.name for path in self.files)
-        return (
-            f"{files}: {found} captions name {task}, one of {', '.join(FORMS[verb])} and a {gender} person, "
-            f"and {needed} are needed: use both {' and '.join(_FILES)}"
-        )
 
     @cached_property
     def _candidates(self) -> tuple[Mapping[Cell, Sequence[Caption]], int]:
@@ -95,22 +82,18 @@ class ControlledVerbs(OriginalFiles):
 
         Of each image only the first may be drawn.
         """
-        firsts: dict[int, Candidate] = {}
-        count = 0
-        for path in self.files:
-            captions = read_captions(path, read_images(path))
-            while block := list(islice(captions, _CAPTIONS_AT_ONCE)):
-                count += len(block)
-                for candidate in _qualified(block):
-                    image = candidate.caption.image
-                    firsts[image] = min(candidate, firsts.get(image, candidate))
+        captions = [caption for path in self.files for caption in read_captions(path, read_images(path))]
         found: dict[Cell, list[Caption]] = defaultdict(list)
-        for candidate in sorted(firsts.values()):
-            found[candidate.cell].append(candidate.caption)
-        return found, count
+        images = set()
+        by_order = sorted(_qualified(captions), key=lambda row: hashlib.sha256(str(row[1].id).encode()).digest())
+        for cell, caption in by_order:
+            if caption.image not in images:
+                images.add(caption.image)
+                found[cell].append(caption)
+        return found, len(captions)
 
 
-def _qualified(captions: Sequence[Caption]) -> Iterator[Candidate]:
+def _qualified(captions: Sequence[Caption]) -> Iterator[tuple[Cell, Caption]]:
     """The captions of one gender, one of the tasks and one of its verbs."""
     captions = [caption for caption in captions if any(task in caption.text.lower() for task in SUBSETS)]
     tokens = tokenize([caption.text for caption in captions])
@@ -127,6 +110,4 @@ def _qualified(captions: Sequence[Caption]) -> Iterator[Candidate]:
         used = verbs[:, [list(FORMS).index(verb) for verb in pair]]
         fits = tasks[:, number] & (genders.sum(1) == 1) & (used.sum(1) == 1)
         for row in np.flatnonzero(fits).tolist():
-            cell = (task, GENDERS[genders[row].argmax()], pair[used[row].argmax()])
-            order = hashlib.sha256(str(captions[row].id).encode()).digest()
-            yield Candidate(order, cell, captions[row])
+            yield (task, GENDERS[genders[row].argmax()], pair[used[row].argmax()]), captions[row]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, compared_rows, spelled
+from captionbias.datasets.caption_dataset import OriginalFiles, check_column
 from captionbias.datasets.coco_files import PERSON
-from captionbias.datasets.json_records import Check, caption, check_known, check_record, check_unique, image_id, text
-from captionbias.datasets.original_files import OriginalFiles, check_column
+from captionbias.datasets.json_records import Fields, check_known, check_record, check_unique, whole
 from captionbias.io.plain_pickle import read_plain_pickle
 
 ORIGIN = "https://github.com/rebnej/lick-caption-bias"
@@ -76,23 +76,29 @@ class LicCaptions(OriginalFiles):
             raise ValueError(
                 f"{self.folder} has no {_HUMAN[configuration]}: put it there, or leave {configuration!r} out"
             )
-        checks = {"caption_list": _list_of(caption), "bb_gender": _any, "bb_skin": _any}
-        people = _entries(path, {**checks, "rmdup_object_list": _list_of(text)}, optional=["rmdup_object_list"])
+        people = _entries(path, {"caption_list": list})
         genders, skins = (
-            spelled([entry[f"bb_{label}"] for entry in people.values()], choices, f"{path.name}: bb_{label}")
-            for label, choices in (("gender", GENDERS), ("skin", SKINS))
+            dict(
+                zip(
+                    people,
+                    spelled([entry.get(column) for entry in people.values()], choices, f"{path.name}: {column}"),
+                    strict=True,
+                )
+            )
+            for column, choices in (("bb_gender", GENDERS), ("bb_skin", SKINS))
         )
-        labels = dict(zip(people, zip(genders, skins, strict=True), strict=True))
-        results = {name: _results(path, people) for name, path in self._captioners[configuration].items()}
+        results = {}
+        for name, file in self._captioners[configuration].items():
+            entries = _entries(file, {"pred": str})
+            check_known(file.name, "img_id", list(entries), people)
+            results[name] = {image: entry["pred"] for image, entry in entries.items() if entry["pred"].strip()}
         for image, entry in sorted(people.items()):
-            gender, skin = labels[image]
             yield {
                 "image_id": image,
                 "references": [words for words in entry["caption_list"] if words.strip()],
-                "attribute": gender if configuration == "gender" else skin,
                 "tasks": [task for task in dict.fromkeys(entry.get("rmdup_object_list") or ()) if task != PERSON],
-                "gender": gender,
-                "skin": skin,
+                "gender": genders[image],
+                "skin": skins[image],
                 **{name: captions.get(image) for name, captions in results.items()},
             }
 
@@ -104,38 +110,17 @@ def _only(folder: Path, name: str) -> Path | None:
     return found[0] if found else None
 
 
-def _entries(path: Path, checks: Mapping[str, Check], optional: Collection[str] = ()) -> dict[int, dict[str, Any]]:
+def _entries(path: Path, fields: Fields) -> dict[int, dict[str, Any]]:
     """The entries of a file by image, in the order of the file."""
     try:
         with path.open("rb") as file:
             entries = read_plain_pickle(file)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
     if not isinstance(entries, list) or not entries:
         raise ValueError(f"{path.name} must be a list of entries: check that it is the right file")
     for row, entry in enumerate(entries):
-        check_record(entry, f"{path.name}[{row}]", {"img_id": image_id, **checks}, optional)
-    images = [int(entry["img_id"]) for entry in entries]
+        check_record(entry, f"{path.name}[{row}]", {"img_id": (int, str), **fields})
+    images = [whole(entry["img_id"], f'{path.name}[{row}]: "img_id"') for row, entry in enumerate(entries)]
     check_unique(path.name, "img_id", images)
     return dict(zip(images, entries, strict=True))
-
-
-def _results(path: Path, images: Collection[int]) -> dict[int, str]:
-    """A captioner's captions of the images, empty ones left out."""
-    entries = _entries(path, {"pred": caption})
-    for row, image in enumerate(entries):
-        check_known(path.name, row, "img_id", image, images)
-    return {image: entry["pred"] for image, entry in entries.items() if entry["pred"].strip()}
-
-
-def _any(value: Any) -> None:
-    return None
-
-
-def _list_of(check: Check) -> Callable[[Any], str | None]:
-    def checked(value: Any) -> str | None:
-        if not isinstance(value, list):
-            return "must be a list of strings"
-        return next(filter(None, map(check, value)), None)
-
-    return checked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,18 @@ from captionbias.arrays import Integers
 from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.splits import stratified_split
-from captionbias.captions import check_captions
+from captionbias.captions import Captions, check_captions
 from captionbias.explain.contributions import TOLERANCE
 from captionbias.metrics.inputs import note_nothing_masked, number_classes, shown_tasks
-from captionbias.metrics.lic import ENCODERS, plan_lic
+from captionbias.metrics.lic import ENCODERS as LIC_ENCODERS
+from captionbias.metrics.lic import plan_lic
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.protocol import lexicon_name, preset_settings, signature, whole_number
 from captionbias.text import find_mentions, load_lexicon, named_labels
 
+# Of each direction: the metric whose attackers are explained, and its usual preset.
+PRESETS = {"a_to_t": ("lic", "lic-2022"), "t_to_a": ("dbac", "dbac-2026")}
+SETTINGS = ("encoder", "trials", "tokenizer", "attribute_lexicon", "task_lexicon")
 # Arguments of one direction alone.
 ONE_WAY = {"a_to_t": ("attribute_lexicon",), "t_to_a": ("tasks", "references", "task_lexicon", "classes")}
 
@@ -46,15 +50,73 @@ def plan_attack(
     Raises:
         ValueError: an unknown direction, an argument of the other one, or input that cannot be measured.
     """
-    if direction not in PLANS:
-        raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(PLANS)}")
+    if direction not in PRESETS:
+        raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(PRESETS)}")
     for other, names in ONE_WAY.items():
         for name in names:
             if other != direction and options[name] is not None:
                 raise ValueError(
                     f"{name} has no meaning in direction {direction!r}; leave it out, or give direction={other!r}"
                 )
-    return PLANS[direction](captions, attributes, preset, whole_number("seed", seed, least=0), options)
+    seed = whole_number("seed", seed, least=0)
+    tasks, references = options["tasks"], options["references"]
+    if direction == "t_to_a" and tasks is None and references is None:
+        raise ValueError(
+            "tasks is missing: direction 't_to_a' needs the tasks that the images show; give tasks, or references "
+            "(human captions), which name them"
+        )
+    checked = check_captions(predictions=captions, references=references, attributes=attributes, tasks=tasks)
+    metric, usual = PRESETS[direction]
+    preset, chosen = preset_settings(metric, preset or usual, **{name: options[name] for name in SETTINGS})
+    encoder = chosen["encoder"]
+    if metric == "lic":
+        encoder = LIC_ENCODERS.get(encoder, encoder)
+    attacker = find_attacker(encoder, options["precision"], options["model"], options["cache"])
+    notes: list[str] = []
+    values, classes = number_classes(checked, notes)
+    if direction == "a_to_t":
+        plan, _ = plan_lic(checked, chosen, values, classes, seed, notes)
+        trials, names, explained = plan.trials["m"][0], values, _explained(values)
+        target = {"attribute": lexicon_name(load_lexicon(chosen["attribute_lexicon"]), chosen["attribute_lexicon"])}
+    else:
+        trials, names = _t_to_a(checked, chosen, classes, seed, notes)
+        explained = _numbers_of(options["classes"], names)
+        target = {
+            "task": lexicon_name(load_lexicon(chosen["task_lexicon"]), chosen["task_lexicon"]),
+            "tasks": "named" if tasks is None else "given",
+        }
+    share = f"{chosen['test_share']:g}"
+    written = signature(
+        metric="attributions",
+        preset=preset,
+        **attacker.signature(),
+        method=_method(attacker),
+        **({"direction": direction} if direction == "t_to_a" else {}),
+        trials=chosen["trials"],
+        split=f"balanced,{share}" if direction == "a_to_t" else share,
+        seed=seed,
+        tok=chosen["tokenizer"],
+        **target,
+    )
+    return Attack(trials, names, explained, attacker, written)
+
+
+def _t_to_a(
+    captions: Captions, settings: Mapping[str, Any], classes: Integers, seed: int, notes: list[str]
+) -> tuple[list[Trial], tuple[str, ...]]:
+    """Trials on the captioner's captions, and the tasks that occur."""
+    lexicon, words = load_lexicon(settings["task_lexicon"]), captions.words(settings["tokenizer"])
+    mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
+    note_nothing_masked(mentions, lexicon, notes)
+    named = named_labels(words.tokens, mentions, len(lexicon.labels))
+    shown, names = shown_tasks(captions, words, named, lexicon, notes)
+    occurring = np.flatnonzero(shown.any(axis=0))
+    names = tuple(names[task] for task in occurring)
+    examples = Examples(words.mask(mentions, lexicon.mask).model, shown[:, occurring], len(names), (lexicon.mask,))
+    return [
+        Trial(f"t_to_a m seed {number}", examples, *stratified_split(classes, settings["test_share"], number), number)
+        for number in range(seed, seed + settings["trials"])
+    ], names
 
 
 def measured_attack(
@@ -77,93 +139,8 @@ def measured_attack(
     return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, measured.attacker, signature), plan.fitted
 
 
-def _a_to_t(captions: Any, attributes: Any, preset: str | None, seed: int, options: Mapping[str, Any]) -> Attack:
-    checked = check_captions(predictions=captions, attributes=attributes)
-    preset, chosen = _settings("lic", preset or "lic-2022", options)
-    attacker = _attacker(ENCODERS.get(chosen["encoder"], chosen["encoder"]), options)
-    notes: list[str] = []
-    names, classes = number_classes(checked, notes)
-    plan, _ = plan_lic(checked, chosen, names, classes, seed, notes)
-    return Attack(
-        trials=plan.trials["m"][0],
-        classes=plan.classes,
-        explained=_explained(names),
-        attacker=attacker,
-        signature=signature(
-            metric="attributions",
-            preset=preset,
-            **attacker.signature(),
-            method=_method(attacker),
-            trials=chosen["trials"],
-            split=f"balanced,{chosen['test_share']:g}",
-            seed=seed,
-            tok=chosen["tokenizer"],
-            attribute=lexicon_name(load_lexicon(chosen["attribute_lexicon"]), chosen["attribute_lexicon"]),
-        ),
-    )
-
-
-def _t_to_a(captions: Any, attributes: Any, preset: str | None, seed: int, options: Mapping[str, Any]) -> Attack:
-    tasks, references = options["tasks"], options["references"]
-    if tasks is None and references is None:
-        raise ValueError(
-            "tasks is missing: direction 't_to_a' needs the tasks that the images show; give tasks, or references "
-            "(human captions), which name them"
-        )
-    checked = check_captions(predictions=captions, references=references, attributes=attributes, tasks=tasks)
-    preset, chosen = _settings("dbac", preset or "dbac-2026", options)
-    attacker = _attacker(chosen["encoder"], options)
-    notes: list[str] = []
-    _, classes = number_classes(checked, notes)
-    lexicon, words = load_lexicon(chosen["task_lexicon"]), checked.words(chosen["tokenizer"])
-    mentions = find_mentions(words.tokens, lexicon, chosen["tokenizer"])
-    note_nothing_masked(mentions, lexicon, notes)
-    named = named_labels(words.tokens, mentions, len(lexicon.labels))
-    shown, names = shown_tasks(checked, words, named, lexicon, notes)
-    occurring = np.flatnonzero(shown.any(axis=0))
-    names = tuple(names[task] for task in occurring)
-    examples = Examples(words.mask(mentions, lexicon.mask).model, shown[:, occurring], len(names), lexicon.mask)
-    return Attack(
-        trials=[
-            Trial(f"t_to_a m seed {number}", examples, *stratified_split(classes, chosen["test_share"], number), number)
-            for number in range(seed, seed + chosen["trials"])
-        ],
-        classes=names,
-        explained=_numbers_of(options["classes"], names),
-        attacker=attacker,
-        signature=signature(
-            metric="attributions",
-            preset=preset,
-            **attacker.signature(),
-            method=_method(attacker),
-            direction="t_to_a",
-            trials=chosen["trials"],
-            split=f"{chosen['test_share']:g}",
-            seed=seed,
-            tok=chosen["tokenizer"],
-            task=lexicon_name(load_lexicon(chosen["task_lexicon"]), chosen["task_lexicon"]),
-            tasks="named" if tasks is None else "given",
-        ),
-    )
-
-
-PLANS: dict[str, Callable[[Any, Any, str | None, int, Mapping[str, Any]], Attack]] = {
-    "a_to_t": _a_to_t,
-    "t_to_a": _t_to_a,
-}
-
-
 def _method(attacker: Attacker) -> str | None:
     return f"{attacker.explained},{TOLERANCE:g}" if attacker.precision else attacker.explained
-
-
-def _attacker(encoder: Any, options: Mapping[str, Any]) -> Attacker:
-    return find_attacker(encoder, options["precision"], options["model"], options["cache"])
-
-
-def _settings(metric: str, preset: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    names = ("encoder", "trials", "tokenizer", "attribute_lexicon", "task_lexicon")
-    return preset_settings(metric, preset, **{name: options[name] for name in names})
 
 
 def _explained(values: Sequence[str]) -> Integers:

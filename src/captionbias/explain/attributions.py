@@ -114,10 +114,10 @@ class Attributions:
         """For each class the words, those that say most for it first.
 
         Args:
-            least: words that stand fewer times than this in the scored captions are left out.
+            least: words that occur fewer times than this in the scored captions are left out.
 
         Returns:
-            For each class a list of `word`, `mean` (of its value towards the class, wherever it stands) and `count`.
+            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`.
         """
         least = whole_number("least", least, least=1)
         words = len(self.tokens.words)
@@ -184,7 +184,8 @@ def attribute_captions(
 
     A to T: the attackers are those that `lic` trains on these captions with the same settings. Attribute words are
     masked, the attacker predicts the attribute, a trial balances the attribute and holds a tenth back. T to A: those
-    that `dbac` trains on the captioner's side. Task words are masked, the attacker predicts the image's tasks, and a
+    that `dbac` trains on the captioner's side, with the tasks given, or else with those that any human caption names
+    (its pairing `every-caption`). Task words are masked, the attacker predicts the image's tasks, and a
     fifth of each value of the attribute is held back. Only captions held back are explained.
 
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
@@ -206,7 +207,7 @@ def attribute_captions(
             `dbac-2026-published` or `fast`, as in `dbac`.
         encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
             `torch.nn.Embedding`. The preset's when None, as for the tokenizer and the lexicons.
-        model: what `bert-frozen` stands on: a name on the Hub or a folder; `bert-base-uncased` when None.
+        model: the encoder under `bert-frozen`: a name on the Hub or a folder; `bert-base-uncased` when None.
         precision: of the training of neural attackers, `fp32` or `bf16`; None for bf16 where the device computes it
             natively. Values are computed in fp32 either way.
         trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.

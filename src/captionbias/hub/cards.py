@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from captionbias.hub.eval_results import (
     check_repo,
@@ -15,11 +17,14 @@ from captionbias.hub.eval_results import (
     dated_as_before,
     entries_of,
     index_result,
+    line_break,
     put_result,
 )
-from captionbias.hub.markdown import dataset_section, model_section, put_section
-from captionbias.hub.scores import Results, check_results, read_results, scores_in, tasks_in
+from captionbias.hub.scores import Results, check_results, interval_text, read_results, scores_in, tasks_in
 from captionbias.io.files import replacing
+from captionbias.metrics.catalogue import Score
+from captionbias.report.wording import fixed
+from captionbias.text.markdown import code, escaped
 
 __all__ = ["read_results", "update_dataset_card", "update_model_card"]
 
@@ -27,6 +32,9 @@ CARD = "README.md"
 EVAL_RESULTS = Path(".eval_results") / "captionbias.yaml"
 NEW_DATASET_CARD = "---\ntask_categories:\n- image-to-text\n---\n"
 NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
+BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
+_MARKER = re.compile(r"<!--\s*captionbias:\s*(begin|end)\s*-->")
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
@@ -44,8 +52,8 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
         The files that were changed: the card, or none.
 
     Raises:
-        ValueError: results without a score of human captions, or with an entry that a card cannot show; a card that
-            cannot be read or written, or whose markers are not one pair in order. Nothing is then changed.
+        ValueError: results without a score of human captions, or with an entry that a card cannot show; a card that is
+            a link, not UTF-8 or cannot be written, or whose markers are not one pair in order. Nothing is then changed.
 
     Example:
         >>> import tempfile
@@ -87,15 +95,12 @@ def update_model_card(
 ) -> list[Path]:
     """Put a captioner's bias amplification into its card: text, `model-index`, and `.eval_results/captionbias.yaml`.
 
-    The section is between two comments, and one result in the `model-index` is ours, by the name of its task; each
-    takes the place of an earlier one, else comes last. The rest of the text stays as it is, byte for byte;
+    The text is as `update_dataset_card` puts it. One result in the `model-index` is ours, by the name of its task;
     huggingface_hub writes the front matter, where the content of others stays but not its formatting, see `put_result`.
     The same results again change nothing. A card holds the results on one dataset.
 
     Args:
-        path: a README.md, or the folder that it is in or will be in.
-        results: by the name of its metric what the metric returns with `details=True`, measured with predictions; or
-            what `read_results` returns.
+        path, results: see `update_dataset_card`; measured with predictions.
         dataset: the benchmark dataset's OWNER/NAME on the Hub.
         dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
         model_name: what a new `model-index` calls the model; the card's folder when None.
@@ -108,9 +113,8 @@ def update_model_card(
         The files that were changed, in the order written; none if all is there already.
 
     Raises:
-        ValueError: results without a score of a captioner, or with an entry that a card cannot show; an option that the
-            Hub would not take; a card that cannot be read or written, whose markers are not one pair in order, or whose
-            front matter cannot take a result. Nothing is then changed.
+        ValueError: as `update_dataset_card`; also results without a score of a captioner, an option that the Hub would
+            not take, or front matter that cannot take a result.
 
     Example:
         >>> import tempfile
@@ -154,6 +158,91 @@ def update_model_card(
     return _write({card: (before, after), entries: (entries_before, entries_after)})
 
 
+def dataset_section(results: Results) -> str:
+    """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
+    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
+    return _section(about, results, scores_in(results, human=True))
+
+
+def model_section(results: Results, dataset: str, revision: str | None) -> str:
+    """The section of a model card, as `dataset_section`: how the captioner changes the bias of its data."""
+    place = f"https://huggingface.co/datasets/{dataset}" + (f"/tree/{revision}" if revision else "")
+    about = (
+        "Does this captioner make the bias of its data worse, and in which direction? "
+        f"Measured on [{escaped(dataset)}]({place})."
+    )
+    return _section(about, results, scores_in(results))
+
+
+def _section(about: str, results: Results, scores: list[Score]) -> str:
+    names = dict.fromkeys(score.metric for score in scores)
+    meanings: dict[str, list[str]] = {}
+    for score in scores:
+        meanings.setdefault(score.meaning, []).append(score.label)
+    versions = sorted({results[name]["signature"].rpartition("|v:")[2] for name in names})
+    lines = [
+        "## Societal bias of the captions",
+        "",
+        about,
+        "",
+        "| score | value | 95% interval |",
+        "| :--- | ---: | :--- |",
+        *(f"| {score.label} | {_value(results[score.metric], score)} |" for score in scores),
+        "",
+        "What the scores mean:",
+        "",
+        *(f"- {'; '.join(labels)}: {meaning}" for meaning, labels in meanings.items()),
+        "",
+        "How they were measured:",
+        "",
+        *(f"- {name}: {_measured(results[name], human=all(s.human for s in scores))}" for name in names),
+        "",
+        f"Measured with captionbias {', '.join(map(escaped, versions))}.",
+    ]
+    return "\n".join(lines)
+
+
+def _value(result: Mapping[str, Any], score: Score) -> str:
+    """The cells after the label."""
+    if score.key not in result:
+        return "undefined | -"
+    return f"{fixed(result[score.key], score.digits)} | {interval_text(result, score) or '-'}"
+
+
+def _measured(result: Mapping[str, Any], human: bool) -> str:
+    details = result["details"]
+    counts = ", ".join(f"{count:,} {escaped(label)}" for label, count in details["attribute_counts"].items())
+    beside = any(key.startswith(("lic_m", "omega_m_")) for key in result)
+    aligned = (
+        "; beside a captioner's captions: words that it never uses were replaced first" if human and beside else ""
+    )
+    return f"{details['images']:,} images ({counts}){aligned}; signature {code(result['signature'])}"
+
+
+def put_section(card: str, section: str) -> str:
+    r"""A card with this section between its markers: where an earlier one is, else at the end.
+
+    The card's line breaks take the place of the section's line feeds.
+
+    Raises:
+        ValueError: the markers are not one pair in order.
+
+    >>> put_section("# Card", "Bias.")
+    '# Card\n\n<!-- captionbias: begin -->\nBias.\n<!-- captionbias: end -->\n'
+    """
+    newline = line_break(card)
+    text = newline.join([BEGIN, *section.split("\n"), END])
+    markers = list(_MARKER.finditer(card))
+    if not markers:
+        breaks_at_the_end = len(_LINE_BREAK.findall(card, len(card.rstrip("\r\n"))))
+        return card + (newline * max(0, 2 - breaks_at_the_end) if card else "") + text + newline
+    if [marker[1] for marker in markers] != ["begin", "end"]:
+        lines = ", ".join(f"{mark[1]} in line {len(_LINE_BREAK.findall(card[: mark.start()])) + 1}" for mark in markers)
+        raise ValueError(f"the markers of captionbias are {lines}: keep one {BEGIN} and one {END} after it, or none")
+    begin, end = markers
+    return card[: begin.start()] + text + card[end.end() :]
+
+
 def _card_at(path: str | Path) -> Path:
     path = Path(path)
     card = path / CARD if path.is_dir() else path
@@ -174,8 +263,6 @@ def _read(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror or error}): make it a readable file") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8, from byte {error.start} on: save it as UTF-8 first") from error
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any
 
 import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, RepoCard, eval_result_entries_to_yaml
@@ -16,27 +15,19 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
-from captionbias.hub.markdown import interval_text, line_break
-from captionbias.hub.scores import METRICS, Results, tasks_in
+from captionbias.hub.scores import Results, interval_text, tasks_in
 from captionbias.metrics.catalogue import TASKS, Score
 from captionbias.text.markdown import one_line
 
 FRAMEWORK = "captionbias"
 TASK_NAME = "Societal bias of the captions (captionbias)"  # by which our result is found again in a model index
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_DATED = re.compile(r"^ *date: .*$", re.MULTILINE)  # in entries
+_LINK = re.compile(r"https?://[^\s/][!-~]*")
 _USER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
-class Source(NamedTuple):
-    """Where the results were measured: a link, its name, and its user on the Hub; all None without a link."""
-
-    url: str | None = None
-    name: str | None = None
-    user: str | None = None
-
-
-def entries_of(results: Results, dataset: str, revision: str | None, date: str, source: Source) -> str:
+def entries_of(results: Results, dataset: str, revision: str | None, date: str, source: Mapping[str, str]) -> str:
     """The text of `.eval_results/captionbias.yaml`: an entry for each task that the results hold."""
     entries = [
         EvalResultEntry(
@@ -45,10 +36,8 @@ def entries_of(results: Results, dataset: str, revision: str | None, date: str, 
             value=_value(results, score),
             dataset_revision=revision,
             date=date,
-            source_url=source.url,
-            source_name=source.name,
-            source_user=source.user,
             notes=_notes(results, score),
+            **source,
         )
         for task, score in tasks_in(results).items()
     ]
@@ -56,21 +45,11 @@ def entries_of(results: Results, dataset: str, revision: str | None, date: str, 
 
 
 def dated_as_before(text: str, before: str) -> str:
-    """The entries of `before` where only dates differ, else those of `text`.
-
-    >>> dated_as_before("- {value: 1.0, date: '2026-02-01'}", "- {value: 1.0, date: '2026-01-01'}")
-    "- {value: 1.0, date: '2026-01-01'}"
-    """
-    with suppress(yaml.YAMLError, TypeError, AttributeError):  # what is there may be anything
-        undated = [
-            [{key: value for key, value in entry.items() if key != "date"} for entry in yaml.safe_load(entries)]
-            for entries in (text, before)
-        ]
-        return before if undated[0] == undated[1] else text
-    return text
+    """The entries of `before` where only dates differ, else those of `text`."""
+    return before if _DATED.sub("", text) == _DATED.sub("", before) else text
 
 
-def index_result(results: Results, dataset: str, revision: str | None, source: Source) -> dict[str, Any]:
+def index_result(results: Results, dataset: str, revision: str | None, source: Mapping[str, str]) -> dict[str, Any]:
     """The same scores as one result of a card's `model-index`."""
     found = [
         EvalResult(
@@ -83,8 +62,8 @@ def index_result(results: Results, dataset: str, revision: str | None, source: S
             metric_name=score.label,
             metric_value=_value(results, score),
             metric_args={"signature": one_line(results[score.metric]["signature"])},
-            source_url=source.url,
-            source_name=source.name,
+            source_url=source.get("source_url"),
+            source_name=source.get("source_name"),
         )
         for task, score in tasks_in(results).items()
     ]
@@ -93,17 +72,22 @@ def index_result(results: Results, dataset: str, revision: str | None, source: S
     return dict(result)
 
 
+def _value(results: Results, score: Score) -> float:
+    return float(results[score.metric][score.key]) + 0.0  # adding 0 turns -0 into 0
+
+
+def _notes(results: Results, score: Score) -> str:
+    result = results[score.metric]
+    interval = interval_text(result, score)
+    return (f"95% interval {interval}; " if interval else "") + one_line(result["signature"])
+
+
 def put_result(card: str, result: dict[str, Any], model: str) -> str:
     r"""A card with this result in the `model-index` of its front matter, in place of the one of the same task name.
 
     huggingface_hub reads and writes the front matter. What others wrote there keeps its content, but not its
     formatting: comments, quotes and anchors go. The text after the front matter stays as it is, byte for byte. A card
-    that has the result already is not changed at all.
-
-    Args:
-        card: the whole text, with or without front matter.
-        result: what `index_result` returns.
-        model: what the model is called if the card has no model index yet.
+    that has the result already is not changed at all. `model`: what a new model index calls the model.
 
     Raises:
         ValueError: front matter that is not a YAML mapping, or a model index that is not a list of models with results.
@@ -154,49 +138,32 @@ def put_result(card: str, result: dict[str, Any], model: str) -> str:
     return f"---{newline}{front}---{newline}{parsed.text}"
 
 
-def _value(results: Results, score: Score) -> float:
-    return float(results[score.metric][score.key]) + 0.0  # adding 0 turns -0 into 0
+def line_break(text: str) -> str:
+    r"""The line break that a text uses first: a carriage return with a line feed, or a line feed.
+
+    >>> line_break("one\r\ntwo\n")
+    '\r\n'
+    """
+    found = re.search(r"\r?\n", text)
+    return found[0] if found else "\n"
 
 
-def _notes(results: Results, score: Score) -> str:
-    result = results[score.metric]
-    interval = interval_text(result, score)
-    return (f"95% interval {interval}; " if interval else "") + one_line(result["signature"])
-
-
-def benchmark(name: str, description: str, metrics: Sequence[str] | None = None) -> str:
+def benchmark(name: str, description: str) -> str:
     """The text of `eval.yaml`, which makes a dataset on the Hub a benchmark that captioners' results can name.
 
     The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
 
-    Args:
-        name: what the benchmark is called.
-        description: what it measures, in a sentence.
-        metrics: whose scores are its tasks, one for each score and direction; all metrics when None.
-
-    Raises:
-        ValueError: an empty name or description, no metric, or one that this package does not have.
-
-    >>> print(benchmark("Captions of people", "Bias amplification.", ["dpa"]))
+    >>> print(benchmark("Captions of people", "Bias amplification."))
     name: Captions of people
     description: Bias amplification.
     evaluation_framework: captionbias
     tasks:
-    - id: dpa_a_to_t
-    - id: dpa_t_to_a
+    - id: dbac_a_to_t_net
+    - id: dbac_a_to_t_matched
+    ...
     """
-    wanted = METRICS if metrics is None else metrics
-    for row, metric in enumerate(wanted):
-        if metric not in METRICS:
-            raise ValueError(f"metrics[{row}] is {metric!r}, not a metric: choose from {', '.join(METRICS)}")
-    if not wanted:
-        raise ValueError(f"metrics is empty: choose from {', '.join(METRICS)}")
-    texts = {"name": one_line(name), "description": one_line(description)}
-    for argument, text in texts.items():
-        if not text:
-            raise ValueError(f"{argument} is empty: the Hub shows it, so write a few words")
-    tasks = [{"id": task} for task, score in TASKS.items() if score.metric in wanted]
-    return _dumped({**texts, "evaluation_framework": FRAMEWORK, "tasks": tasks})
+    content = {"name": one_line(name), "description": one_line(description), "evaluation_framework": FRAMEWORK}
+    return _dumped({**content, "tasks": [{"id": task} for task in TASKS]})
 
 
 def _dumped(content: Any) -> str:
@@ -206,18 +173,16 @@ def _dumped(content: Any) -> str:
 
 def check_repo(argument: str, repo: str) -> None:
     """Raise a ValueError unless this is the OWNER/NAME of a repository on the Hub."""
-    try:
+    with suppress(HFValidationError):
         validate_repo_id(repo)
         if repo.count("/") == 1:
             return
-    except HFValidationError:
-        pass
     raise ValueError(f"{argument} is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")
 
 
 def check_revision(revision: str | None) -> None:
     """Raise a ValueError unless this is a commit of a dataset, or None."""
-    if revision is not None and not _COMMIT.fullmatch(revision):
+    if revision is not None and not re.fullmatch("[0-9a-f]{40}", revision):
         raise ValueError(f"dataset_revision is {revision!r}: write the 40 hexadecimal digits of a commit")
 
 
@@ -225,26 +190,26 @@ def checked_date(date: str | None) -> str:
     """An ISO 8601 date or time; today's in UTC when None."""
     if date is None:
         return datetime.now(timezone.utc).date().isoformat()
-    if _DATE.fullmatch(date):
-        with suppress(ValueError):
-            datetime.fromisoformat(date.removesuffix("Z"))
+    with suppress(ValueError):
+        datetime.fromisoformat(date.removesuffix("Z"))
+        if _DATE.fullmatch(date):
             return date
     raise ValueError(f"date is {date!r}: write one such as 2026-01-31 or 2026-01-31T12:00:00Z")
 
 
-def checked_source(url: str | None, name: str | None, user: str | None) -> Source:
+def checked_source(url: str | None, name: str | None, user: str | None) -> dict[str, str]:
     """Where results were measured, if a link says so.
 
     >>> checked_source("https://example.org/run", None, None)
-    Source(url='https://example.org/run', name='captionbias', user=None)
+    {'source_url': 'https://example.org/run', 'source_name': 'captionbias'}
     """
     if url is None:
         if name is not None or user is not None:
             raise ValueError("source_url is missing: the Hub shows a source's name and user with a link only")
-        return Source()
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or one_line(url).replace(" ", "") != url:
+        return {}
+    if not _LINK.fullmatch(url):
         raise ValueError(f"source_url is {url!r}: write a link that begins with https://")
     if user is not None and not _USER.fullmatch(user):
         raise ValueError(f"source_user is {user!r}: write the name of a user or an organisation on the Hub")
-    return Source(url, one_line(FRAMEWORK if name is None else name), user)
+    source = {"source_url": url, "source_name": one_line(name or FRAMEWORK)}
+    return source if user is None else {**source, "source_user": user}

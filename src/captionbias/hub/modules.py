@@ -31,8 +31,8 @@ Args:
     predictions (list of str): one model caption for each image.
     references (list of list of str): one or more human captions for each image.
     attributes (list of str): the label of the protected attribute for each image, of two or more values.
-    tasks (list of list of str, optional): the objects or activities in each image. Metrics that use tasks take those
-        that any of its human captions names when they are left out.
+    tasks (list of list of str, optional): the objects or activities in each image. When they are
+        left out, metrics that use tasks take those that human captions of the image name.
     details (bool): whether to add nested tables under "details".
     Further options as in `captionbias.metrics.{metric}`.
 """
@@ -41,7 +41,6 @@ Args:
 class CaptionMetric(evaluate.Metric):
     """Base of the metric modules: one schema, either side optional, the library's errors, no captions left on disk.
 
-    Labels instead of captions are not part of the schema: they pass through `compute` to the library as they are.
     A subclass has the library's function as `_score`, the `_citation` of the paper and its `_url`. Its docstring says
     what it measures, and under "Args:" and the titles after it what is not in `ARGUMENTS`.
     """
@@ -83,10 +82,10 @@ class CaptionMetric(evaluate.Metric):
     ) -> dict[str, Any] | None:
         """Score these captions together with those added before, or labels.
 
-        `tasks` have one row for each image, those added before included. With several processes each gives its own
-        captions and process 0 the tasks of all, in the order of the processes; process 0 returns the result, the
-        others None. Labels, without captions, are given all at once and in one process: lists of names or 0/1 arrays
-        as `attributes`, `tasks` and those of `LABELS`, for metrics that take them.
+        `tasks` have one row for each image, those added before included. With several processes each passes its
+        captions and process 0 the tasks of all, in the order of the processes, and returns the result; the others
+        return None. Labels, without captions, come all at once and in one process: lists of names or 0/1 arrays as
+        `attributes`, `tasks` and those of `LABELS`, for metrics that take them.
 
         Raises:
             ValueError: on bad input, naming the argument and the first offending row. All rows are then forgotten.
@@ -121,8 +120,7 @@ class CaptionMetric(evaluate.Metric):
 
         Raises:
             ValueError: on anything but strings, naming the argument and the first offending row of this batch; on
-                columns that differ in length; or when a side is left out that earlier batches had, or the other way
-                round. The batch is then not kept. What can only be judged over all images, `compute` checks.
+                columns that differ in length, or others than in earlier batches. The batch is then not kept.
         """
         sides = {"predictions": predictions, "references": references}
         present = {name: column for name, column in sides.items() if column is not None} | {"attributes": attributes}
@@ -141,11 +139,7 @@ class CaptionMetric(evaluate.Metric):
     def add(
         self, *, prediction: str | None = None, reference: Sequence[str] | None = None, attributes: str | None = None
     ) -> None:
-        """Keep one image for `compute`: its model caption, its human captions and its attribute label.
-
-        Raises:
-            ValueError: as `add_batch`.
-        """
+        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions and its label."""
         self.add_batch(
             predictions=None if prediction is None else [prediction],
             references=None if reference is None else [reference],
@@ -201,14 +195,12 @@ def _rows(argument: str, column: Any) -> list[Any]:
 def install_metrics(names: Sequence[str] | None = None, cache: Path | None = None) -> list[Path]:
     """Put metric modules where `evaluate` looks them up, so that `evaluate.load("lic")` works anywhere, also offline.
 
-    A version installed before is replaced. Several processes may call this at once.
+    Returns the installed files, one a metric. A version installed before is replaced. Several processes may call this
+    at once.
 
     Args:
         names: the metrics; all of this package's when None.
         cache: the modules cache; evaluate's own (`HF_MODULES_CACHE`) when None.
-
-    Returns:
-        The installed files, one a metric.
 
     Raises:
         ValueError: for a name that this package does not have, or a cache that cannot be written.
@@ -233,12 +225,8 @@ def install_metrics(names: Sequence[str] | None = None, cache: Path | None = Non
 def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
     """The folders of these metrics, each ready to be a Space: of all of this package's when None.
 
-    Raises:
-        ValueError: for a name that this package does not have.
-
-    Example:
-        >>> [folder.name for folder in metric_folders(["lic"])]
-        ['lic']
+    >>> [folder.name for folder in metric_folders(["lic"])]
+    ['lic']
     """
     package = Path(captionbias.__file__).parent
     in_wheel = package / "_metrics"

@@ -46,42 +46,25 @@ WAYS_OUT = {
 
 
 class Options(TypedDict, total=False):
-    """What `publish_metric`, `publish_space` and `publish_dataset` take by keyword.
+    """What `publish_metric`, `publish_space` and `publish_dataset` take by keyword."""
 
-    dry_run: only check the folder and list what would be sent, without a request or an access token.
-    create_pr: open a pull request instead of committing to main. A repository that is missing is created first.
-    private: whether a new repository is private, its owner's usual choice when None; refused where one that exists
-        differs.
-    message: the commit's; it names this package and its version when None.
-    token: an access token; the one of HF_TOKEN or `hf auth login` when None.
-    """
-
-    dry_run: bool
-    create_pr: bool
-    private: bool | None
-    message: str | None
-    token: str | None
+    dry_run: bool  # only check the folder and list what would be sent, without a request or an access token
+    create_pr: bool  # open a pull request instead of committing to main; a missing repository is created first
+    private: bool | None  # of a new repository, its owner's usual choice when None; refused if an older one differs
+    message: str | None  # the commit's; it names this package and its version when None
+    token: str | None  # the one of HF_TOKEN or `hf auth login` when None
 
 
 @dataclass(frozen=True)
 class Published:
-    """A repository that was published, or would be.
+    """A repository that was published, or would be."""
 
-    Attributes:
-        repo: its OWNER/NAME.
-        url: its link.
-        files: the files of the folder: the size of each in bytes, by its path in the repository.
-        deleted: Parquet files of an earlier build that were deleted.
-        changed: False in a dry run, and where the repository was up to date already.
-        pull_request: the link to the pull request, if one was opened.
-    """
-
-    repo: str
+    repo: str  # OWNER/NAME
     url: str
-    files: dict[str, int]
-    deleted: tuple[str, ...] = ()
-    changed: bool = False
-    pull_request: str | None = None
+    files: dict[str, int]  # of the folder: the size of each in bytes, by its path in the repository
+    deleted: tuple[str, ...] = ()  # Parquet files of an earlier build
+    changed: bool = False  # not in a dry run, nor where the repository was up to date already
+    pull_request: str | None = None  # its link, if one was opened
 
 
 @dataclass(frozen=True)
@@ -130,9 +113,8 @@ def publish_space(folder: str | os.PathLike[str], repo: str, **options: Unpack[O
     Hidden files, __pycache__ and .pyc files are left out. Files that only the Hub has stay there.
 
     Raises:
-        ValueError: as `publish_metric`; also when README.md has no front matter with sdk gradio, sdk_version and an
-            app_file that exists, or there is no requirements.txt; on a link that leads outside the folder, and on a
-            file that holds or looks like a secret.
+        ValueError: as `publish_metric`; also when README.md does not describe a Gradio app in this folder, there is no
+            requirements.txt, a link leads outside the folder, or a file holds or looks like a secret.
     """
     (published,) = _publish([_space(Path(folder), repo)], **options)
     return published
@@ -145,8 +127,8 @@ def publish_dataset(folder: str | os.PathLike[str], repo: str, **options: Unpack
     them in `data_files`: they are rows of an earlier build. All else that only the Hub has stays.
 
     Raises:
-        ValueError: as `publish_space`, of links and secrets; also when the card's front matter has no `configs`, when
-            their `data_files` name no Parquet file or leave one out, or when a Parquet file is damaged or has no rows.
+        ValueError: as `publish_space`, of links and secrets; also when the `data_files` of the card's `configs` name no
+            Parquet file or leave one out, or a Parquet file is damaged or has no rows.
     """
     (published,) = _publish([_dataset(Path(folder), repo)], **options)
     return published
@@ -188,7 +170,7 @@ def _space(folder: Path, repo: str) -> _Source:
             faults.append("README.md does not say sdk: gradio")
         if not isinstance(card.get("sdk_version"), str):
             faults.append("README.md has no sdk_version with three numbers, such as 6.31.0")
-        if card.get("app_file") not in [*files]:  # it may be anything that YAML has
+        if str(card.get("app_file")) not in files:
             faults.append(f"README.md has app_file {card.get('app_file')!r}, which is not one of the files to send")
     _refuse("Space", folder, faults)
     return _Source(repo, "space", files)
@@ -197,16 +179,13 @@ def _space(folder: Path, repo: str) -> _Source:
 def _dataset(folder: Path, repo: str) -> _Source:
     files = _files(folder, repo)
     tables = [path for path in files if path.endswith(".parquet")]
-    faults = [] if tables else ["there is no Parquet file"]
     configs = _data_files(files["README.md"]) if "README.md" in files else {}
     globs = tuple(chain.from_iterable(configs.values()))
+    faults = [] if configs else ["there is no README.md with configs, which say what to load"]
     faults += [f"config {config} has no data_files" for config, of_config in configs.items() if not of_config]
-    faults += [f"{glob} in data_files is no Parquet file here" for glob in globs if not _found([glob], tables)]
-    if configs:
-        faults += [f"no config reads {path}" for path in tables if path not in _found(globs, tables)]
-    else:
-        faults.append("there is no README.md with configs, which say what to load")
-    faults += [fault for path in tables if (fault := _fault(path, files[path]))]
+    faults += [f"{glob} in data_files is not a Parquet file here" for glob in globs if not _found([glob], tables)]
+    faults += [f"no config reads {path}" for path in tables if configs and path not in _found(globs, tables)]
+    faults += [f"{path} has no rows or is damaged" for path in tables if not _rows(files[path])]
     _refuse("dataset", folder, faults)
     return _Source(repo, "dataset", files, globs)
 
@@ -216,14 +195,14 @@ def _refuse(kind: str, folder: Path, faults: list[str]) -> None:
         raise ValueError(f"{folder} cannot be a {kind}: {'; '.join(faults)}")
 
 
-def _fault(path: str, table: Path) -> str | None:
-    """What is wrong with a Parquet file, as far as its footer tells."""
+def _rows(table: Path) -> int:
+    """How many rows a Parquet file has, as far as its footer tells; 0 if it is damaged."""
     import pyarrow.parquet as pq
 
     try:
-        return None if pq.read_metadata(table).num_rows else f"{path} has no rows"
+        return int(pq.read_metadata(table).num_rows)
     except (ValueError, OSError):
-        return f"{path} cannot be read as Parquet"
+        return 0
 
 
 def _front_matter(card: Path) -> dict[str, Any]:
@@ -261,33 +240,25 @@ def _files(folder: Path, repo: str) -> dict[str, Path]:
     root = folder.resolve()
     files = {file.relative_to(root).as_posix(): file for file in root.rglob("*") if not _left_out(file, root)}
     for path, file in files.items():
-        _check_file(path, file, root)
+        target = Path(os.path.realpath(file))  # resolve() fails on a link to itself
+        if not target.is_file() or not target.is_relative_to(root) or _left_out(target, root):
+            raise ValueError(
+                f"{path} is neither a file nor a link to one that is sent from this folder too: put a copy in its "
+                "place, or move it out"
+            )
+        if any(fnmatch.fnmatch(file.name.lower(), glob) for glob in SECRET_FILES):
+            raise ValueError(f"{path} is named like a file of secrets: move it out of the folder, or rename it")
+        # Parquet is compressed: a token cannot be seen in it, and chance may write one.
+        if file.suffix != ".parquet" and SECRET.search(file.read_bytes()):
+            raise ValueError(
+                f"{path} holds what looks like an access token: take it out, and revoke it if it was shared"
+            )
     return dict(sorted(files.items()))
 
 
 def _left_out(file: Path, root: Path) -> bool:
     hidden = any(part.startswith(".") or part == "__pycache__" for part in file.relative_to(root).parts)
     return hidden or file.suffix == ".pyc" or (file.is_dir() and not file.is_symlink())
-
-
-def _check_file(path: str, file: Path, root: Path) -> None:
-    if not path.isprintable() or "\\" in path:
-        raise ValueError(f"{path!r} has characters that do not print, or a backslash: rename it")
-    target = Path(os.path.realpath(file))  # resolve() fails on a link to itself
-    if not target.is_file() or not target.is_relative_to(root) or _left_out(target, root):
-        raise ValueError(
-            f"{path} is neither a file nor a link to one that is sent from this folder too: put a copy in its place, "
-            "or move it out"
-        )
-    if any(fnmatch.fnmatch(file.name.lower(), glob) for glob in SECRET_FILES):
-        raise ValueError(f"{path} is named like a file of secrets: move it out of the folder, or rename it")
-    try:
-        # Parquet is compressed: a token cannot be seen in it, and chance may write one.
-        secret = not path.endswith(".parquet") and SECRET.search(file.read_bytes())
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): make it readable, or move it out") from error
-    if secret:
-        raise ValueError(f"{path} holds what looks like an access token: take it out, and revoke it if it was shared")
 
 
 def _send(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import TASKS, Score
+from captionbias.report.wording import fixed
 
 Results = Mapping[str, Mapping[str, Any]]  # by the name of the metric, as the metric returns them with details=True
-
 
 # Those on cards: metric by metric, one direction after the other.
 SCORES = sorted(
@@ -29,37 +29,27 @@ def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
         By the name of its metric each flat result, with its signature and `details`, as the metric returned it.
 
     Raises:
-        ValueError: for a file that cannot be read or holds no results, a metric that is in two files, and an entry
-            that is missing or not a finite number; the message names the file and the entry.
+        ValueError: a file holds no results, a metric is in two files, or an entry is missing or not a finite number;
+            the message names the file and the entry.
+        OSError: a file cannot be read.
     """
     results: dict[str, dict[str, Any]] = {}
-    sources: dict[str, Path] = {}
     for file in map(Path, files):
-        for name, (entry, content) in _entries(file).items():
-            where = f"{file}: {entry}"
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
+            found = {name: {**one["scores"], "details": one["details"]} for name, one in metrics.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{file} holds no scores ({type(error).__name__}: {error}): give what captionbias measure ... --output "
+                "wrote"
+            ) from error
+        for name, result in found.items():
             if name in results:
-                raise ValueError(f"{where}: {name} is also in {sources[name]}: give one result of each metric")
-            if not isinstance(content, Mapping) or not isinstance(content.get("scores"), Mapping):
-                raise ValueError(f"{where} has no scores: give a file that captionbias measure ... --output wrote")
-            results[name] = {**content["scores"], "details": content.get("details")}
-            sources[name] = file
-            _check(name, results[name], where)
+                raise ValueError(f"{file}: {name} is also in another file: give one result of each metric")
+            _check(name, result, f"{file}: {name}")
+            results[name] = result
     return results
-
-
-def _entries(file: Path) -> dict[str, tuple[str, Any]]:
-    """By metric, what the entry is called in this file and what it holds."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read ({error.strerror or error}): give a file with results") from error
-    except ValueError as error:
-        raise ValueError(f"{file} is not JSON ({error}): give what captionbias measure ... --output wrote") from error
-    if isinstance(content, Mapping) and isinstance(content.get("metrics"), Mapping):
-        return {name: (f"metrics.{name}", of_metric) for name, of_metric in content["metrics"].items()}
-    if isinstance(content, Mapping) and isinstance(content.get("metric"), str):
-        return {content["metric"]: (content["metric"], content)}
-    raise ValueError(f"{file} holds no metric: give a file that captionbias measure ... --output wrote")
 
 
 def check_results(results: Results) -> None:
@@ -71,23 +61,17 @@ def check_results(results: Results) -> None:
 def _check(name: str, result: Mapping[str, Any], where: str) -> None:
     if name not in METRICS:
         raise ValueError(f"{where}: {name!r} is not a metric with a card: choose from {', '.join(METRICS)}")
-    signature = result.get("signature")
-    if not isinstance(signature, str) or "|v:" not in signature:
-        raise ValueError(f"{where}: signature is {signature!r}: measure again, so that readers know what was measured")
-    details = result.get("details")
-    counts = details.get("attribute_counts") if isinstance(details, Mapping) else None
-    if not isinstance(details, Mapping) or not isinstance(counts, Mapping):
+    if "|v:" not in str(result.get("signature")):
+        raise ValueError(f"{where}: signature is missing: measure again, so that readers know what was measured")
+    if not {"images", "attribute_counts"} <= (result.get("details") or {}).keys():
         raise ValueError(f"{where}: details are missing: measure with details=True, or captionbias measure --output")
-    for label, count in [("images", details.get("images")), *counts.items()]:
-        if not isinstance(count, int) or isinstance(count, bool):
-            raise ValueError(f"{where}: details: {label} is {count!r}, not a number of images: measure again")
     for score in SCORES:
-        if score.metric == name:
-            keys = [key for key in (score.key, *interval_keys(score.key)) if key in result]
-            if len(keys) == 2 or (keys and keys[0] != score.key):
-                raise ValueError(f"{where}: {keys[0]} is there without the rest of its interval: measure again")
-            for key in keys:
-                _check_number(result[key], f"{where}: {key}")
+        for key in (score.key, *interval_keys(score.key)):
+            if key in result and not (isinstance(result[key], (int, float)) and math.isfinite(result[key])):
+                raise ValueError(
+                    f"{where}: {key} is {result[key]!r}, not a finite number: leave out what is undefined, or measure "
+                    "again"
+                )
 
 
 def interval_keys(key: str) -> tuple[str, str]:
@@ -95,10 +79,10 @@ def interval_keys(key: str) -> tuple[str, str]:
     return f"{key}_ci_low", f"{key}_ci_high"
 
 
-def _check_number(value: Any, where: str) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not abs(value) <= sys.float_info.max:
-        raise ValueError(f"{where} is {value!r}, not a finite number: leave out what is undefined, or measure again")
+def interval_text(result: Mapping[str, Any], score: Score) -> str | None:
+    """A score's 95% interval, such as "[-1.0, 3.5]"; None if the result has none."""
+    keys = interval_keys(score.key)
+    return f"[{', '.join(fixed(result[key], score.digits) for key in keys)}]" if keys[0] in result else None
 
 
 def scores_in(results: Results, *, human: bool = False) -> list[Score]:

@@ -28,27 +28,11 @@ from captionbias.warnings import CaptionBiasWarning
 Arrays = Mapping[str, npt.NDArray[Any]]
 Found = TypeVar("Found")
 
-
-class Kind(NamedTuple):
-    """How entries of a kind make room.
-
-    `limited`: they count towards the limit, and go when it is exceeded. `seconds`: they go when they were not used for
-    so long. `until`: they go when there is an entry of that kind with the same key.
-    """
-
-    limited: bool = True
-    seconds: float = math.inf
-    until: str = ""
-
-
-# In the order in which they make room: embeddings are large and soon computed again. A training in progress is not
-# limited, for one alone can be larger than the limit; it ends with its trial, or after a week without a step.
-KINDS = {
-    "embeddings": Kind(),
-    "trial": Kind(),
-    "checkpoint": Kind(limited=False, seconds=7 * 24 * 3600, until="trial"),
-}
-NAME = rf"({'|'.join(KINDS)})-([0-9a-f]{{64}}|[0-9a-f]{{32}}-[0-9a-f]{{16}})\.(npz|lock)"
+# In the order in which they make room: embeddings are large and soon computed again. A training in progress does not
+# count towards the limit, for one alone can be larger; it goes with its trial, or after a week without a step.
+LIMITED = ("embeddings", "trial")
+CHECKPOINT_SECONDS = 7 * 24 * 3600
+NAME = r"(embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
 FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
 PART_SECONDS = 3600  # a younger one may be growing
 GIGABYTE = 1_000_000_000
@@ -167,15 +151,15 @@ class Store:
         What is outdated goes as well, and what killed processes left.
         """
         entries, now = self.contents(), time.time()
-        names = {(entry.kind, entry.key) for entry in entries}
-        limited = [entry for kind in KINDS for entry in entries if entry.kind == kind and KINDS[kind].limited]
+        limited = [entry for kind in LIMITED for entry in entries if entry.kind == kind]
         excess = sum(entry.size for entry in limited) - self.limit
         for entry in limited:
             if excess > 0 and _remove(entry.path):
                 excess -= entry.size
+        finished = {entry.key for entry in entries if entry.kind == "trial"}
         for entry in entries:
-            kind = KINDS[entry.kind]
-            if (kind.until, entry.key) in names or entry.used < now - kind.seconds:
+            outdated = entry.key in finished or entry.used < now - CHECKPOINT_SECONDS
+            if entry.kind == "checkpoint" and outdated:
                 _remove(entry.path)
         self._sweep(now - PART_SECONDS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.metrics.inputs import note
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, Named
 from captionbias.metrics.pair_counts import PairCounts, in_parts
-from captionbias.scores.cooccurrence import association, directional
+from captionbias.scores.cooccurrence import association, change
 
 Expand = Callable[[Flags], Flags]
 CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}
@@ -97,18 +97,26 @@ class Pairs:
         """Each direction's `y * Delta` of each pair: shape `(values, tasks, replicates)`, nan where undefined."""
         found = {}
         for name, direction in self.directions.items():
-            data, predicted = (self._kept(table.of(multiplicity)) for table in (direction.data, direction.predicted))
-            known = data if self.training is None else self.training
+            known = self._kept(direction.data.of(multiplicity)) if self.training is None else self.training
             signs = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:])
-            found[name] = directional(
-                signs, predicted[:-1, :-1], predicted[direction.condition], data[:-1, :-1], data[direction.condition]
-            )
+            found[name] = signs * self._change(direction, multiplicity)
         return found
 
-    def table(self) -> dict[str, list[dict[str, Any]]]:
-        """One row a pair in each direction, the largest shares first; what is undefined is None."""
+    def changes(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
+        """Each direction's `Delta` of each pair, likewise."""
+        return {name: self._change(direction, multiplicity) for name, direction in self.directions.items()}
+
+    def _change(self, direction: Direction, multiplicity: Floats | None) -> Floats:
+        data, predicted = (self._kept(table.of(multiplicity)) for table in (direction.data, direction.predicted))
+        return change(predicted[:-1, :-1], predicted[direction.condition], data[:-1, :-1], data[direction.condition])
+
+    def table(self, parts: Mapping[str, Floats]) -> dict[str, list[dict[str, Any]]]:
+        """One row a pair in each direction, the largest shares first; what is undefined is None.
+
+        `parts`: `amplification()` or `changes()`, of which a pair's share is its part over the number of pairs.
+        """
         tables = {}
-        for name, amplified in self.amplification().items():
+        for name, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
             columns = {"share": shares, **self._columns(self.directions[name])}
             order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")

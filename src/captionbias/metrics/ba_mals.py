@@ -8,17 +8,19 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.amplified_pairs import plain_number
+from captionbias.metrics.amplified_pairs import Expand, plain_number
 from captionbias.metrics.frequent_words import frequent_words
-from captionbias.metrics.label_inputs import ImageLabels, read_labels
+from captionbias.metrics.label_inputs import ImageLabels, Named, read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
-from captionbias.metrics.pair_counts import PairCounts, random_groups
+from captionbias.metrics.pair_counts import PairCounts, in_parts, random_groups
+from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.text import LexiconSource, load_lexicon
 
 
 @Metric
+@against_a_person
 def ba_mals(
     captions: Captions | None = None,
     /,
@@ -37,6 +39,7 @@ def ba_mals(
     most_frequent: int = 1000,
     at_least: int = 100,
     tokenizer: str = "words",
+    controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
@@ -62,12 +65,15 @@ def ba_mals(
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
         at_least: with `words`, in how many human captions a word occurs with each attribute value.
+        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
+            image.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
-        `ba_mals` in [-1, 1], above 0 when predictions amplify, with `ba_mals_ci_low/high` (95%, over images);
+        `ba_mals` in [-1, 1], above 0 when predictions amplify, `ba_mals_human` of one more person and `ba_mals_excess`,
+        in [-2, 2], the captioner's beyond that; each with `..._ci_low/high` (95%, over images);
         `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
 
@@ -85,10 +91,7 @@ def ba_mals(
     """
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
     from_labels = captions is None and predictions is None and references is None
-    if from_labels and (predicted_attributes is not None or predicted_tasks is not None):
-        predicted_attributes = attributes if predicted_attributes is None else predicted_attributes
-        predicted_tasks = tasks if predicted_tasks is None else predicted_tasks
-    elif not from_labels:
+    if not from_labels:
         captions = as_captions(captions, predictions, references, attributes, None)
         if captions.references is None:
             raise ValueError("references is missing: BA compares what model captions name with what people's name")
@@ -116,7 +119,7 @@ def ba_mals(
         tokenizer=tokenizer,
     )
     groups = random_groups(len(labels), seed)
-    data, predicted = _counts(labels, groups)
+    data, predicted = count_pairs(labels, groups, len(labels.tasks))
 
     def known(multiplicity: Floats | None = None) -> Floats:
         return data.of() if labels.training else data.of(multiplicity)
@@ -152,19 +155,24 @@ def ba_mals(
     )
 
 
-def _counts(labels: ImageLabels, groups: Integers) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions."""
-    shape = len(labels.attributes), len(labels.tasks)
+def count_pairs(
+    labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
+) -> tuple[PairCounts, PairCounts]:
+    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions.
+
+    What is not predicted is taken to be as shown. `expand` makes flags of so many `tasks` of those of the labels.
+    """
+    shape = len(labels.attributes), tasks
+    shown, training = labels.shown, labels.training
+    values, named = labels.predicted_attributes, labels.predicted_tasks
+    predictions = Named(
+        shown.image, shown.attributes if values is None else values, shown.tasks if named is None else named
+    )
     predicted = PairCounts(groups, *shape)
-    assert labels.predicted_attributes is not None
-    assert labels.predicted_tasks is not None
-    predicted.add(labels.shown.image, labels.predicted_attributes, labels.predicted_tasks)
-    if labels.training is None:
-        rows, data = labels.human or labels.shown, PairCounts(groups, *shape)
-        data.add(rows.image, rows.attributes, rows.tasks)
-    else:
-        rows, data = labels.training, PairCounts(np.zeros(1, np.int64), *shape)
-        data.add(np.zeros(len(rows.image), np.int64), rows.attributes, rows.tasks)
+    data = PairCounts(groups if training is None else np.zeros(len(training.image), np.int64), *shape)
+    for counts, rows in ((predicted, predictions), (data, training or labels.human or shown)):
+        for part in in_parts(len(rows.image)):
+            counts.add(rows.image[part], rows.attributes[part], expand(rows.tasks[part]))
     return data, predicted
 
 

@@ -5,14 +5,16 @@ To add a score is to write its formula and one entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 INFINITY = float("inf")
 SIGNED, PERCENT, SIGNED_PERCENT = (-1.0, 1.0), (0.0, 100.0), (-100.0, 100.0)
-SHARE, POSITIVE = (0.0, 1.0), (0.0, INFINITY)
+SHARE, POSITIVE, NET = (0.0, 1.0), (0.0, INFINITY), (-2.0, 2.0)
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
+HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
 SIDES = {"m": "captioner", "h": "human captions"}
 
 
@@ -32,6 +34,8 @@ class Score:
         sense: `amplification` (above 0 is worse than people, below 0 better), `size` (0 is best) or None (neither).
         judged: whether its interval gives a verdict; other amplifications also move with how often captions name
             anything at all.
+        control: whether it needs the metric's `controls`.
+        against_a_person: whether captions are also scored against one more person, see `person_scores`.
         headline: among the metric's main scores: compared, logged and plotted by default.
         alone: compared instead where there are no human captions.
         more, less: what a score above and below 0 says of a captioner; `{attribute}` and `{tasks}` are filled in.
@@ -50,6 +54,8 @@ class Score:
     direction: str | None = None
     sense: str | None = None
     judged: bool = False
+    control: bool = False
+    against_a_person: bool = False
     headline: bool = False
     alone: bool = False
     more: str = ""
@@ -129,47 +135,62 @@ METRICS = {
 }
 
 
-def _dbac(direction: str, shaping: str, more: str, less: str) -> Iterable[Score]:
+def _dbac(direction: str, shaping: str, hidden: str, more: str, less: str) -> Iterable[Score]:
     name = DIRECTIONS[direction]
-    yield Score(
-        f"dbac_{direction}_matched",
-        "dbac",
-        f"DBAC {name}, matched",
-        3,
-        SIGNED,
-        f"Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 less (mitigates). "
-        "Closer to 0 than 0.01 it says nothing.",
-        direction=direction,
-        sense="amplification",
+
+    def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
+        key = f"dbac_{direction}{form}"
+        return Score(
+            key,
+            "dbac",
+            f"DBAC {name}, {ending}",
+            3,
+            bounds,
+            meaning,
+            direction=direction,
+            sense="amplification",
+            **{"row": f"  {ending}", "task": key} | also,
+        )
+
+    yield score(
+        "_net",
+        "net",
+        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 "
+        "less (mitigates). Closer to 0 than 0.01 it says nothing.",
+        NET,
+        row=None,
         judged=True,
+        control=True,
         headline=True,
         more=more,
         less=less,
-        task=f"dbac_{direction}_matched",
     )
-    yield Score(
-        f"dbac_{direction}",
-        "dbac",
-        f"DBAC {name}, as published",
-        3,
-        SIGNED,
-        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
-        "all: judge by the matched one.",
-        row="  as published",
-        direction=direction,
-        sense="amplification",
+    yield score(
+        "_matched",
+        "matched",
+        f"Above 0 the captioner's captions give {hidden} away more than people's that name the same, by whatever "
+        "words.",
         headline=True,
-        task=f"dbac_{direction}",
     )
-    yield Score(
-        f"dbac_{direction}_prior",
-        "dbac",
-        f"DBAC {name}, its weights alone",
-        3,
-        SIGNED,
+    yield score(
+        "_blind",
+        "blind",
+        "The matched score when the words for the attribute and for the tasks are both hidden: what it owes to other "
+        "words.",
+        control=True,
+    )
+    yield score(
+        "",
+        "as published",
+        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
+        "all: judge by the net one.",
+        headline=True,
+    )
+    yield score(
+        "_prior",
+        "its weights alone",
         "The published score with a perfect attacker.",
-        direction=direction,
-        sense="amplification",
+        task=None,
         in_tables=False,
         on_cards=False,
     )
@@ -254,6 +275,7 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         direction=direction,
         sense="amplification",
         headline=True,
+        against_a_person=True,
         task=f"directional_ba_{direction}",
     )
     yield Score(
@@ -270,29 +292,29 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
     )
 
 
-def _multi_directional_ba(direction: str, meaning: str) -> Iterable[Score]:
-    name = DIRECTIONS[direction]
+def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float, float] = SHARE) -> Iterable[Score]:
     yield Score(
-        f"multi_directional_ba_{direction}",
+        key,
         "multi_directional_ba",
         f"multi-attribute BA {name}",
         4,
-        SHARE,
+        bounds,
         f"0 is best: how far captions move {meaning}. It has no sign.",
-        direction=direction,
+        direction=key.partition("ba_")[2] or None,
         sense="size",
         headline=True,
-        task=f"multi_directional_ba_{direction}",
+        against_a_person=True,
+        task=key,
     )
     yield Score(
-        f"multi_directional_ba_{direction}_variance",
+        f"{key}_variance",
         "multi_directional_ba",
         f"multi-attribute BA {name}, variance",
         5,
         SHARE,
         "How unequally they do.",
         row="  variance",
-        direction=direction,
+        direction=key.partition("ba_")[2] or None,
         sense="size",
         on_cards=False,
     )
@@ -311,6 +333,7 @@ def _dpa(direction: str, more: str, shown: str) -> Iterable[Score]:
         sense="amplification",
         judged=True,
         headline=True,
+        against_a_person=True,
         more=f"names what makes {shown} easier to guess than in the data",
         less=f"names what makes {shown} harder to guess than in the data",
         task=f"dpa_{direction}",
@@ -341,6 +364,7 @@ def _others() -> Iterable[Score]:
         sense="amplification",
         judged=True,
         headline=True,
+        against_a_person=True,
         more="strengthens the lean of {tasks} to their likelier {attribute}",
         less="weakens the lean of {tasks} to their likelier {attribute}",
         task="ba_mals",
@@ -366,6 +390,7 @@ def _others() -> Iterable[Score]:
         sense="amplification",
         judged=True,
         headline=True,
+        against_a_person=True,
         more="names {tasks} that give the person's {attribute} away more than those shown",
         less="names {tasks} that give the person's {attribute} away less than those shown",
         task="label_leakage",
@@ -395,29 +420,90 @@ def _others() -> Iterable[Score]:
     yield Score(
         "error",
         "gender_error",
-        "captions with the wrong label, %",
+        "wrong label, %",
         1,
         PERCENT,
         "0 is best: captions of all that name the other label than the image has. It has no sign.",
         row="  with the wrong label, %",
         sense="size",
         headline=True,
+        against_a_person=True,
+        more="names the wrong {attribute} more often than a person does",
+        less="names the wrong {attribute} less often than a person does",
         task="gender_error",
     )
+    yield Score(
+        "unnamed",
+        "gender_error",
+        "no label or both, %",
+        1,
+        PERCENT,
+        "Captions that name neither label, or both: they can be neither right nor wrong.",
+        row="  with neither or both, %",
+        against_a_person=True,
+        task="gender_unnamed",
+    )
+
+
+def person_scores(score: Score) -> Iterable[Score]:
+    """What else there is of a score of captions: of one more person, and the captioner's beyond that.
+
+    With more than one human caption an image, a verdict goes by the latter, see `superseded`.
+    """
+    low, high = score.bounds
+    yield replace(
+        score,
+        key=f"{score.key}{EXCESS}",
+        label=f"{score.label}, beyond a person",
+        bounds=(low - high, high - low),
+        meaning="The captioner's score minus that of one more person who describes the same images: 0 is a person.",
+        row="  beyond a person",
+        sense="amplification",
+        judged=bool(score.more),
+        control=True,
+        task=f"{score.task}{EXCESS}",
+    )
+    yield replace(
+        score,
+        key=f"{score.key}{HUMAN}",
+        label=f"{score.label}, one more person",
+        meaning="The same score of one human caption of each image against the others.",
+        row="  one more person",
+        sense=None,
+        judged=False,
+        control=True,
+        headline=False,
+        more="",
+        less="",
+        task=None,
+        human=True,
+        on_cards=False,
+    )
+
+
+def superseded(key: str, keys: Container[str]) -> bool:
+    """Whether a verdict goes by the score's excess over a person, which is among the `keys`.
+
+    >>> superseded("ba_mals", {"ba_mals", "ba_mals_excess"}), superseded("ba_mals", {"ba_mals"})
+    (True, False)
+    """
+    return f"{key}{EXCESS}" in keys
 
 
 # LIC, DBAC and directional BA measure human captions alone. What DPA and label leakage say of the data is of labels
 # that were made wrong as often as the captioner's are, and the others are comparisons.
-_ALL = (
+_MEASURED = (
     *_dbac(
         "a_to_t",
         "the attribute shapes the named tasks more",
+        "the attribute",
         "lets the person's {attribute} shape which {tasks} it names, more than people do",
         "lets the person's {attribute} shape which {tasks} it names less than people do",
     ),
     *_dbac(
         "t_to_a",
         "the tasks shape the named attribute more",
+        "the tasks",
         "lets the {tasks} in an image shape which {attribute} it names, more than people do",
         "lets the {tasks} in an image shape which {attribute} it names less than people do",
     ),
@@ -433,10 +519,14 @@ _ALL = (
     *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
     *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
     *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
-    *_multi_directional_ba("a_to_t", "combinations of tasks for an attribute value"),
-    *_multi_directional_ba("t_to_a", "attribute values for a combination of tasks"),
+    *_multi_directional_ba("multi_directional_ba_a_to_t", "A to T", "combinations of tasks for an attribute value"),
+    *_multi_directional_ba("multi_directional_ba_t_to_a", "T to A", "attribute values for a combination of tasks"),
+    *_multi_directional_ba(
+        "multi_mals", "undirected", "the share of a combination's likelier attribute value", (0.0, 2.0)
+    ),
     *_others(),
 )
+_ALL = tuple(one for score in _MEASURED for one in (score, *(person_scores(score) if score.against_a_person else ())))
 SCORES = {score.key: score for score in _ALL}
 TASKS = {score.task: score for score in _ALL if score.task}
 

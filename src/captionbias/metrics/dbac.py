@@ -14,27 +14,32 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
-from captionbias.metrics.dbac_direction import Answers, Direction, a_to_t, plan_direction, t_to_a, unseen_means
+from captionbias.metrics.dbac_direction import Direction, DirectionAnswers, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
+    check_crossing_named,
     check_named,
     note,
     note_nothing_masked,
+    note_other_crossing,
     number_classes,
+    read_vocabulary,
+    shown_by_pairing,
     shown_tasks,
-    task_counts,
 )
 from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
+from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings, signature, whole_number
 from captionbias.scores import QUALITIES
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_labels
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_values
 
 if TYPE_CHECKING:
     from torch import nn
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
+BLIND = "blind"
 DIRECTIONS = ("a_to_t", "t_to_a")
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
@@ -58,9 +63,12 @@ def dbac(
     seed: int = 0,
     quality: str | None = None,
     bayes: bool = True,
+    pairing: str | None = None,
+    controls: bool | None = None,
     alignment: str | None = None,
     vectors: Any = None,
     delta: float | None = None,
+    vocabulary: Any = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
@@ -71,23 +79,27 @@ def dbac(
     keep_attackers: int = 0,
     progress: Progress = False,
 ) -> Measurement:
-    """DBAC in both directions, as published and matched, with every part it is made of.
+    """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
     A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0 the
     captioner amplifies its data's bias in that direction, below 0 it mitigates it.
 
     The published score also moves with how often the captioner names tasks at all; `..._matched` weighs both sides to
-    the same distribution of what is named, and does not. Read them together.
+    the same distribution of what is named, and does not. `..._blind` is the matched score of attackers that see neither
+    attribute words nor task words, and `..._net`, matched minus blind, is what these words add: judge by it. One more
+    person in the captioner's place reads 0 on all of them, because each trial compares the captioner's caption of an
+    image with one human caption of it.
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; None to measure the human captions alone (omega_H).
-        references: `n` lists of human captions, every one of which counts; None to measure the captioner alone.
+        references: `n` lists of human captions; None to measure the captioner alone.
         attributes: `n` labels of the protected attribute, two or more values.
-        tasks: `n` lists of tasks that the images show; those named in any human caption when None.
-        preset: `dbac-2026` (or `papers`), the paper's protocol; `dbac-2026-published`, with its tokenizer and task
-            words, for comparison with published numbers only; `fast`, the convex attacker.
+        tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than
+            the one that a trial scores.
+        preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
+            task words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
         encoder: `lstm-dbac` (`lstm` for short), `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
             a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
@@ -100,29 +112,36 @@ def dbac(
         seed: seed of the first trial and of the bootstrap.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
+        pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
+            row of its own, as published, and a person in the captioner's place does not read 0.
+        controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
         alignment: `contextual` or `constant`.
         vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
+        vocabulary: the words that human captions are aligned to: a list, or a file of one (JSON, or one word a line);
+            those of the predictions when None.
         tokenizer: `words` or `whitespace`.
-        attribute_lexicon: attribute words: a built-in lexicon, file or mapping; see `captionbias.text.load_lexicon`.
+        attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
+            see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
-        details: add the nested entry `details`. For each direction its `seen` says what percent of each side's test
-            captions are also in the training split, and its `unseen` holds `dbac`, `dbac_matched` and the omegas over
-            the others, and how many those are: with the same attackers, and weighed by how often these captions, those
-            of all trials together, name what they name. A trial without such captions does not count.
+        details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial.
+            For each direction its `seen` says what percent of each side's test captions are also in the training split,
+            and its `unseen` holds the scores and the omegas over the others, and how many those are: with the same
+            attackers, and weighed by how often these captions name what they name. A trial without any does not count.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:
-        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched` and `dbac_d_prior` (the published
-        score with a perfect attacker: its weights alone), in (-1, 1), each with `..._std` over trials,
+        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind` and `dbac_d_prior`
+        (the published score with a perfect attacker: its weights alone), in (-1, 1), and `dbac_d_net`, in (-2, 2), each
+        with `..._std` over trials,
         `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). For each side
         `s` (m, h): `omega_s_d` and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d`
         and what they count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and
@@ -132,14 +151,19 @@ def dbac(
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
-    Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; matched DBAC is this project's own.
+    Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
+    own.
 
     >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
     >>> result = dbac(
-    ...     predictions=captions, references=[[text] for text in captions], attributes=labels, preset="fast", trials=2
+    ...     predictions=captions,
+    ...     references=[[text] * 2 for text in captions],
+    ...     attributes=labels,
+    ...     preset="fast",
+    ...     trials=2,
     ... )
-    >>> result["dbac_a_to_t"], result["dbac_t_to_a_matched"]
+    >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
     captions = as_captions(captions, predictions, references, attributes, tasks)
@@ -155,15 +179,18 @@ def dbac(
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,
+        pairing=pairing,
+        controls=controls,
     )
     seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
-    _check_choices(directions, settings["quality"])
+    _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
-    by_direction, plans, reports = plan_dbac(captions, settings, directions, values, classes, seed, notes)
-    queue = [trial for plan in plans.values() for trial in plan]
+    settings["vocabulary"] = read_vocabulary(vocabulary)
+    questions, plans, controls_of, reports = plan_dbac(captions, settings, directions, values, classes, seed, notes)
+    queue = [trial for plan in (*plans.values(), *controls_of.values()) for trial in plan]
     kept = [trial for plan in plans.values() for trial in plan.first("m", keep_attackers)]
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
@@ -172,8 +199,10 @@ def dbac(
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
     rows: dict[str, Any] = {}
-    for name, direction in by_direction.items():
-        weighed = Answers.of(direction, plans[name], answers, settings["quality"], bayes)
+    for name, direction in questions.items():
+        weighed = DirectionAnswers.of(
+            direction, plans[name], controls_of.get(name), answers, settings["quality"], bayes
+        )
         sources = direction_sources(weighed, notes) if details else None
         compared = sources.quantities if sources else lambda drawn, _, weighed=weighed: weighed.quantities(drawn)
         samples |= bootstrap_samples(compared, len(captions), settings["trials"], bootstrap, seed)
@@ -197,6 +226,7 @@ def dbac(
             **attacker.signature(),
             quality=settings["quality"],
             bayes=bayes,
+            pairing=settings["pairing"],
             align=alignment_name(settings),
             trials=settings["trials"],
             split=f"{settings['test_share']:g}",
@@ -211,7 +241,8 @@ def dbac(
         {
             "images": len(captions),
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "task_counts": _task_counts(by_direction),
+            "task_counts": questions["t_to_a"].task_counts if "t_to_a" in questions else None,
+            "drawn": _drawn(captions, questions, settings["pairing"]),
             **tables,
             "sources": rows,
         }
@@ -230,47 +261,64 @@ def plan_dbac(
     classes: Integers,
     seed: int,
     notes: list[str],
-) -> tuple[dict[str, Direction], dict[str, AttackPlan], dict[str, Any]]:
-    """Mask, align, split: of each direction its question, what attackers are trained on, and alignment's report."""
+) -> tuple[dict[str, Direction], dict[str, AttackPlan], dict[str, AttackPlan], dict[str, Any]]:
+    """Mask, align, pair, split: of each direction its question, what attackers are trained on, what the blind ones are
+    (without controls none), and alignment's report."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
+    note_other_crossing(captions, lexicons["attribute"], notes)
     words = captions.words(settings["tokenizer"])
     mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
-    named = {kind: named_labels(words.tokens, mentions[kind], len(lexicons[kind].labels)) for kind in lexicons}
-    by_direction: dict[str, Direction] = {}
+    named = {
+        kind: named_values(words.tokens, mentions[kind], lexicon, settings["tokenizer"])
+        for kind, lexicon in lexicons.items()
+    }
+    paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
+    questions: dict[str, Direction] = {}
     if "a_to_t" in directions:
         note_nothing_masked(mentions["attribute"], lexicons["attribute"], notes)
         check_named(named["task"], "task_lexicon", lexicons["task"])
-        by_direction["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels)
+        questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
         check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"])
+        check_crossing_named(named["attribute"], lexicons["attribute"], notes)
         shown, names = shown_tasks(captions, words, named["task"], lexicons["task"], notes)
-        if captions.tasks is None and captions.predictions is not None:
-            note(
-                notes,
-                "t_to_a: the tasks are those that human captions name, which no captioner can know as well: the score "
-                "can lean below 0. Give tasks (--tasks)",
-            )
-        by_direction["t_to_a"] = t_to_a(words, shown, names, named["attribute"], lexicons["attribute"].labels)
+        by_pairing = shown_by_pairing(captions, words, named["task"], shown, paired, notes)
+        questions["t_to_a"] = t_to_a(
+            words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
+        )
 
-    masks = {name: lexicons[MASKED[name]].mask for name in by_direction}
-    masked = {name: words.mask(mentions[MASKED[name]], mask) for name, mask in masks.items()}
-    vectors = alignment_vectors(words, masked.values(), settings)
-    plans, reports = {}, {}
-    for name, direction in by_direction.items():
-        human, report = align_human(masked[name], masks[name], vectors, settings["delta"])
-        texts = {"m": masked[name].model, "h": human}
-        plans[name] = plan_direction(direction, texts, masks[name], classes, settings, seed)
+    masks: dict[str, tuple[str, ...]] = {name: (lexicons[MASKED[name]].mask,) for name in questions}
+    masked = {name: words.mask(mentions[MASKED[name]], *masks[name]) for name in questions}
+    if settings["controls"] and words.model_rows and len(words.human_image):
+        without = words.mask(mentions["attribute"], lexicons["attribute"].mask)
+        tasks_left = find_mentions(without.tokens, lexicons["task"], settings["tokenizer"])
+        masked[BLIND] = without.mask(tasks_left, lexicons["task"].mask)
+        masks[BLIND] = (lexicons["attribute"].mask, lexicons["task"].mask)
+    vocabulary = settings.get("vocabulary")
+    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
+    texts, reports = {}, {}
+    for name in masked:
+        human, report = align_human(masked[name], masks[name], vectors, settings["delta"], vocabulary)
+        texts[name] = {"m": masked[name].model, "h": human}
         reports[name] = report.as_dict() if report else None
-    return by_direction, plans, reports
+
+    def plan(name: str, hidden: str) -> AttackPlan:
+        return plan_direction(questions[name], texts[hidden], masks[hidden], classes, settings["test_share"])
+
+    controls = {name: plan(name, BLIND) for name in questions if BLIND in texts}
+    return questions, {name: plan(name, name) for name in questions}, controls, reports
 
 
-def _task_counts(by_direction: Mapping[str, Direction]) -> dict[str, int] | None:
-    """Images of each task that some image shows."""
-    shown = by_direction.get("t_to_a")
-    return task_counts(shown.targets, shown.classes) if shown else None
+def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
+    """Of each trial the number of each image's human caption, by held-out pairing."""
+    if pairing != "held-out" or captions.references is None:
+        return None
+    counts = np.fromiter(map(len, captions.references), np.int64, len(captions))
+    starts = np.cumsum(counts) - counts
+    return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _seen(weighed: Answers, plan: AttackPlan, notes: list[str]) -> dict[str, Any]:
+def _seen(weighed: DirectionAnswers, plan: AttackPlan, notes: list[str]) -> dict[str, Any]:
     """What percent of each side's test captions are also in the training split, and the scores of the others."""
     flags = seen_in_training(list(plan))
     seen = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
@@ -278,16 +326,17 @@ def _seen(weighed: Answers, plan: AttackPlan, notes: list[str]) -> dict[str, Any
         note_without_unseen(f"{plan.name} {NAMES[side]}", np.array([of_trial.all() for of_trial in of_side]), notes)
     return {
         "seen": {side: 100 * float(np.concatenate(of_side).mean()) for side, of_side in seen.items()},
-        "unseen": unseen_means(weighed, seen),
+        "unseen": weighed.unseen(seen),
     }
 
 
-def _check_choices(directions: Sequence[str], quality: str) -> None:
+def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:
     listed = isinstance(directions, Sequence) and not isinstance(directions, str)
     if not listed or not directions or set(directions) - set(DIRECTIONS):
         raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
-    if quality not in QUALITIES:
-        raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
+    for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
+        if settings[name] not in choices:
+            raise ValueError(f"{name} {settings[name]!r} is unknown; choose one of {', '.join(choices)}")
 
 
 def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Words
 from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.inputs import task_counts
 from captionbias.metrics.measurement import known_means
+from captionbias.metrics.pairing import Pairing
 from captionbias.scores import (
     QUALITIES,
     Omega,
@@ -28,7 +31,7 @@ from captionbias.scores import (
     tabulate,
     weighted,
 )
-from captionbias.scores.omega import Weighted
+from captionbias.scores.omega import NOT_SHOWN, Weighted
 from captionbias.text import Tokens
 
 SIDES = ("m", "h")
@@ -37,50 +40,90 @@ INVERSE = "inverse_cross_entropy"
 
 
 @dataclass(frozen=True, eq=False)
+class Design:
+    """What some trials of a direction compare: all of them the same, or each its own.
+
+    `pairing`: their seeds and the human captions that count. `rows`: of each present side's captions those that count.
+    `captions`: these, by image and by what they name. `targets`: what the attacker predicts of each image: classes
+    `(images,)` or task flags `(images, tasks)`. `shown`: the number of what each image shows, `(images,)`, `NOT_SHOWN`
+    where the image takes no part. `shown_sets`: which of the direction's `shown_labels` the numbers stand for.
+    """
+
+    pairing: Pairing
+    rows: dict[str, Integers]
+    captions: dict[str, Side]
+    targets: Array
+    shown: Integers
+    shown_sets: Flags
+
+
+@dataclass(frozen=True, eq=False)
 class Direction:
     """A to T or T to A on both sides.
 
-    `name`: `a_to_t` or `t_to_a`. `targets`: what the attacker predicts of each image: classes `(images,)` or task flags
-    `(images, tasks)`; `classes`: what these are called. `shown`: the number of what each image shows, `(images,)`.
-    `captions`: each present side's captions. `shown_sets`, `named_sets`: which of the labels `shown_labels` and
-    `named_labels` the numbers of what is shown and named stand for, `(numbers, labels)`.
+    `name`: `a_to_t` or `t_to_a`. `classes`: what the attacker's outputs are called. `named_sets`: which of the
+    `named_labels` the numbers of what is named stand for, `(numbers, labels)`. `designs`: of all trials, in order.
+    `task_counts`: from T to A, how many images show each task, the most frequent first.
     """
 
     name: str
-    targets: Array
     classes: tuple[str, ...]
-    shown: Integers
-    captions: dict[str, Side]
-    shown_sets: Flags
     shown_labels: tuple[str, ...]
     named_sets: Flags
     named_labels: tuple[str, ...]
+    designs: list[Design]
+    task_counts: dict[str, int] | None = None
 
 
-def a_to_t(words: Words, classes: Integers, values: tuple[str, ...], named: Flags, tasks: tuple[str, ...]) -> Direction:
+def a_to_t(
+    words: Words,
+    classes: Integers,
+    values: tuple[str, ...],
+    named: Flags,
+    tasks: tuple[str, ...],
+    pairings: Sequence[Pairing],
+) -> Direction:
     """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
-    captions, named_sets = _captions(words, named)
-    return Direction(
-        "a_to_t", classes, values, classes, captions, np.eye(len(values), dtype=bool), values, named_sets, tasks
-    )
-
-
-def t_to_a(words: Words, shown: Flags, tasks: tuple[str, ...], named: Flags, values: tuple[str, ...]) -> Direction:
-    """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise."""
-    (numbers,) = number_sets([shown])
-    captions, named_sets = _captions(words, named)
-    occurring = np.flatnonzero(shown.any(axis=0))
-    classes = tuple(tasks[task] for task in occurring)
-    return Direction(
-        "t_to_a", shown[:, occurring], classes, numbers, captions, _sets(shown, numbers), tasks, named_sets, values
-    )
-
-
-def _captions(words: Words, named: Flags) -> tuple[dict[str, Side], Flags]:
     (numbers,) = number_sets([named])
+    shown_sets = np.eye(len(values), dtype=bool)
+    designs = [_design(words, pairing, numbers, classes, classes, shown_sets) for pairing in pairings]
+    return Direction("a_to_t", values, values, _sets(named, numbers), tasks, designs)
+
+
+def t_to_a(
+    words: Words,
+    shown: Flags,
+    by_pairing: Sequence[tuple[Flags, Flags]],
+    tasks: tuple[str, ...],
+    named: Flags,
+    values: tuple[str, ...],
+    pairings: Sequence[Pairing],
+) -> Direction:
+    """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise.
+
+    `shown`: which tasks each image shows, `(images, tasks)`; `by_pairing`: the same in each pairing, and whether it is
+    known of the image, see `shown_by_pairing`.
+    """
+    (numbers,) = number_sets([named])
+    occurring = np.flatnonzero(shown.any(axis=0))
+    designs = []
+    for pairing, (flags, known) in zip(pairings, by_pairing, strict=True):
+        (number,) = number_sets([flags])
+        of_image = np.where(known, number, NOT_SHOWN)
+        designs.append(_design(words, pairing, numbers, flags[:, occurring], of_image, _sets(flags, number)))
+    classes = tuple(tasks[task] for task in occurring)
+    return Direction("t_to_a", classes, tasks, _sets(named, numbers), values, designs, task_counts(shown, tasks))
+
+
+def _design(
+    words: Words, pairing: Pairing, named: Integers, targets: Array, shown: Integers, shown_sets: Flags
+) -> Design:
     image = {"m": np.arange(words.model_rows), "h": words.human_image}
-    split = {"m": numbers[: words.model_rows], "h": numbers[words.model_rows :]}
-    return {side: Side(image[side], split[side]) for side in SIDES if len(image[side])}, _sets(named, numbers)
+    number = {"m": named[: words.model_rows], "h": named[words.model_rows :]}
+    rows = {"m": np.arange(words.model_rows), "h": pairing.human}
+    rows = {side: of_side[shown[image[side][of_side]] != NOT_SHOWN] for side, of_side in rows.items() if len(of_side)}
+    captions = {side: Side(image[side][of_side], number[side][of_side]) for side, of_side in rows.items()}
+    return Design(pairing, rows, captions, targets, shown, shown_sets)
 
 
 def _sets(flags: Flags, numbers: Integers) -> Flags:
@@ -89,58 +132,44 @@ def _sets(flags: Flags, numbers: Integers) -> Flags:
 
 
 def plan_direction(
-    direction: Direction,
-    texts: Mapping[str, Tokens],
-    mask: str,
-    classes: Integers,
-    settings: Mapping[str, Any],
-    seed: int,
+    direction: Direction, texts: Mapping[str, Tokens], masks: tuple[str, ...], classes: Integers, test_share: float
 ) -> AttackPlan:
-    """Each side's trials. All captions of an image, of both sides, fall on the same side of a trial's split."""
+    """Each side's trials. A trial splits the images that take part: all captions of one fall on the same side."""
     plan: dict[str, list[list[Trial]]] = {}
-    for side, captions in direction.captions.items():
-        examples = Examples(texts[side], direction.targets[captions.image], len(direction.classes), mask)
-        trials = []
-        for number in range(seed, seed + settings["trials"]):
-            train, test = (
-                np.flatnonzero(np.isin(captions.image, images))
-                for images in stratified_split(classes, settings["test_share"], number)
-            )
-            trials.append(Trial(f"{direction.name} {side} seed {number}", examples, train, test, number))
-        plan[side] = [trials]
+    for design in direction.designs:
+        part = np.flatnonzero(design.shown != NOT_SHOWN)
+        for side, captions in design.captions.items():
+            rows = design.rows[side]
+            tokens = texts[side] if len(rows) == len(texts[side]) else texts[side].select(rows)
+            examples = Examples(tokens, design.targets[captions.image], len(direction.classes), masks)
+            (trials,) = plan.setdefault(side, [[]])
+            for seed in design.pairing.seeds:
+                train, test = (
+                    np.flatnonzero(np.isin(captions.image, part[images]))
+                    for images in stratified_split(classes[part], test_share, seed)
+                )
+                trials.append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
     return AttackPlan(direction.name, direction.classes, plan)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """A direction with what its trained attackers said: every number of DBAC follows from it."""
+    """A design with what its trained attackers said: every number of DBAC follows from it."""
 
     direction: Direction
+    design: Design
     tested: dict[str, list[Tested]]
     kind: str
     bayes: bool
 
-    @classmethod
-    def of(
-        cls, direction: Direction, plan: AttackPlan, answers: Mapping[Trial, TrialScores], kind: str, bayes: bool
-    ) -> Answers:
-        score = QUALITIES[kind]
-        tested = {
-            side: [
-                Tested(trial.test, score(answers[trial].log_probability, answers[trial].correct)) for trial in trials
-            ]
-            for side, (trials,) in plan.trials.items()
-        }
-        return cls(direction, tested, kind, bayes)
-
     def only(self, kept: Mapping[str, Sequence[Flags]]) -> Answers:
         """The same answers to these test captions of each trial, flags `(test captions,)`, as though they were all.
 
-        What a caption names then weighs by its frequency among the captions kept, of all trials together; what an image
-        shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
+        What a caption names then weighs by its frequency among the captions kept, of all the design's trials together;
+        what an image shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
         """
         captions, tested = {}, {}
-        for side, of_side in self.direction.captions.items():
+        for side, of_side in self.design.captions.items():
             rows = [trial.rows[flags] for trial, flags in zip(self.tested[side], kept[side], strict=True)]
             every = np.concatenate(rows)
             if not len(every):
@@ -151,19 +180,19 @@ class Answers:
                 Tested(place, trial.quality[flags])
                 for place, trial, flags in zip(places, self.tested[side], kept[side], strict=True)
             ]
-        return replace(self, direction=replace(self.direction, captions=captions), tested=tested)
+        return replace(self, design=replace(self.design, captions=captions), tested=tested)
 
     @property
     def trials(self) -> int:
-        return len(next(iter(self.tested.values())))
+        return len(self.design.pairing.seeds)
 
     @cached_property
     def tables(self) -> dict[str, Table]:
         """Each side's captions by cell: what every block of replicates is read from."""
-        direction = self.direction
+        names = len(self.direction.named_sets)
         return {
-            side: tabulate(captions, direction.shown, self.tested[side], len(direction.named_sets))
-            for side, captions in direction.captions.items()
+            side: tabulate(captions, self.design.shown, self.tested[side], names)
+            for side, captions in self.design.captions.items()
         }
 
     def weighted(self, multiplicity: Floats) -> dict[str, Weighted]:
@@ -179,51 +208,56 @@ class Answers:
 
     def shares(self, pairs: Integers) -> list[dict[str, Any]]:
         """How these pairs of labels share each trial's captions, by side; see `scores.pair_shares`."""
-        if self.kind == INVERSE:
-            raise ValueError(f"quality {INVERSE!r} is no mean over captions and has no parts")
-        sets = self.direction.shown_sets, self.direction.named_sets
+        sets = self.design.shown_sets, self.direction.named_sets
         found = {side: pair_shares(table, pairs, *sets) for side, table in self.tables.items()}
         return [dict(zip(found, of_trial, strict=True)) for of_trial in zip(*found.values(), strict=True)]
 
     def _named_on_both_sides(self, multiplicity: Floats) -> tuple[Floats | None, Flags | None]:
-        """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides."""
-        captions = self.direction.captions
+        """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides.
+
+        Those of both sides together; of the human captions alone where every one of them is a row of its own.
+        """
+        captions = self.design.captions
         if len(captions) < 2:
             return None, None
         names = len(self.direction.named_sets)
         present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
-        return named_frequencies(captions["h"], multiplicity, names), present[0] & present[1]
+        target = named_frequencies(captions["h"], multiplicity, names)
+        if self.design.pairing.held_out:
+            target = (target + named_frequencies(captions["m"], multiplicity, names)) / 2
+        return target, present[0] & present[1]
 
-    def quantities(
-        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None
-    ) -> dict[str, Floats]:
+    def quantities(self, multiplicity: Floats, also: Callable[[dict[str, Omega]], None]) -> dict[str, Floats]:
         """The scores and omegas by their keys, `(trials, replicates)` each, `(1, replicates)` for a prior.
 
-        `also` is called with each trial's number and both sides' omegas.
+        `also` is called with both sides' omegas of each trial.
         """
-        sides, of_trials = self.weighted(multiplicity), []
-        for number, omegas in enumerate(self.omegas(sides)):
-            found = {f"omega_{side}_{self.name}": omega.published for side, omega in omegas.items()}
+        name, sides, of_trials = self.direction.name, self.weighted(multiplicity), []
+        for omegas in self.omegas(sides):
+            found = {f"omega_{side}_{name}": omega.published for side, omega in omegas.items()}
             if len(omegas) == 2:
-                found |= {f"omega_{side}_{self.name}_matched": omega.matched for side, omega in omegas.items()}
+                found |= {f"omega_{side}_{name}_matched": omega.matched for side, omega in omegas.items()}
+                found |= {f"blind_{side}": omega.blind for side, omega in omegas.items() if omega.has_blind}
             of_trials.append(found)
-            if also:
-                also(number, omegas)
+            also(omegas)
         stacked = {key: np.stack([found[key] for found in of_trials]) for key in of_trials[0]}
         if len(sides) < 2:
             return stacked
         scores = {
-            f"dbac_{self.name}{form}": normalized_difference(
-                stacked[f"omega_m_{self.name}{form}"], stacked[f"omega_h_{self.name}{form}"]
+            f"dbac_{name}{form}": normalized_difference(
+                stacked[f"omega_m_{name}{form}"], stacked[f"omega_h_{name}{form}"]
             )
             for form in FORMS
         }
+        if "blind_m" in stacked:
+            blind = normalized_difference(stacked.pop("blind_m"), stacked.pop("blind_h"))
+            scores |= {f"dbac_{name}_blind": blind, f"dbac_{name}_net": scores[f"dbac_{name}_matched"] - blind}
         prior = normalized_difference(sides["m"].prior, sides["h"].prior)[None]
-        return scores | {f"dbac_{self.name}_prior": prior} | stacked
+        return scores | {f"dbac_{name}_prior": prior} | stacked
 
-    def facts(self) -> dict[str, float]:
-        """What the omegas are made of, means over trials."""
-        found: dict[str, list[Any]] = {}
+    def facts(self) -> dict[str, list[float]]:
+        """What the omegas are made of, in each trial, by keys without the direction."""
+        found: dict[str, list[float]] = {}
         for omegas in self.omegas(self.weighted(self.every_image)):
             for side, omega in omegas.items():
                 parts: dict[str, Any] = {
@@ -234,37 +268,120 @@ class Answers:
                 if len(omegas) == 2:
                     parts |= {"coverage": omega.coverage, "effective_sample_matched": omega.effective_sample_matched}
                 for part, value in parts.items():
-                    found.setdefault(f"{part}_{side}_{self.name}", []).append(value)
+                    found.setdefault(f"{part}_{side}", []).extend(value)
         for side, trials in self.tested.items():
-            found[f"test_captions_{side}_{self.name}"] = [len(tested.rows) for tested in trials]
-        return {key: float(np.mean(values)) for key, values in found.items()}
+            found[f"test_captions_{side}"] = [len(tested.rows) for tested in trials]
+        return found
 
-    def estimates(self) -> dict[str, Floats]:
-        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
-        return {
-            key.replace(f"_{self.name}", ""): values[:, 0]
-            for key, values in self.quantities(self.every_image).items()
-            if "prior" not in key
-        }
+    @property
+    def every_image(self) -> Floats:
+        """Every image once: the multiplicity of the estimate itself."""
+        return np.ones((len(self.design.shown), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionAnswers:
+    """What all attackers of a direction said, design by design."""
+
+    direction: Direction
+    designs: list[Answers]
+
+    @classmethod
+    def of(
+        cls,
+        direction: Direction,
+        plan: AttackPlan,
+        control: AttackPlan | None,
+        answers: Mapping[Trial, TrialScores],
+        kind: str,
+        bayes: bool,
+    ) -> DirectionAnswers:
+        """From the answers to the trials of a plan, and to those of its blind control."""
+        score = QUALITIES[kind]
+
+        def qualities(trials: Sequence[Trial]) -> list[Floats]:
+            return [score(answers[trial].log_probability, answers[trial].correct) for trial in trials]
+
+        designs, start = [], 0
+        for design in direction.designs:
+            chosen = slice(start, start := start + len(design.pairing.seeds))
+            tested = {}
+            for side, (trials,) in plan.trials.items():
+                blind = qualities(control.trials[side][0][chosen]) if control else [None] * len(trials[chosen])
+                tested[side] = [
+                    Tested(trial.test, quality, of_blind)
+                    for trial, quality, of_blind in zip(trials[chosen], qualities(trials[chosen]), blind, strict=True)
+                ]
+            designs.append(Answers(direction, design, tested, kind, bayes))
+        return cls(direction, designs)
 
     @property
     def name(self) -> str:
         return self.direction.name
 
     @property
-    def every_image(self) -> Floats:
-        """Every image once: the multiplicity of the estimate itself."""
-        return np.ones((len(self.direction.shown), 1))
+    def trials(self) -> int:
+        return sum(answers.trials for answers in self.designs)
 
+    def quantities(
+        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None
+    ) -> dict[str, Floats]:
+        """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`.
 
-def unseen_means(answers: Answers, seen: Mapping[str, Sequence[Flags]]) -> dict[str, float]:
-    """The scores and both sides' omegas over test captions that are not `seen`, and how many those are on each side.
+        `also` is called with each trial's number and both sides' omegas.
+        """
+        numbers = iter(range(self.trials))
 
-    A trial in which a quantity is undefined does not count; what is undefined in all is left out.
-    """
-    kept = {side: [~flags for flags in of_side] for side, of_side in seen.items()}
-    left = {
-        f"test_captions_{side}": float(np.mean([flags.sum() for flags in of_side])) for side, of_side in kept.items()
-    }
-    unseen = answers.only(kept)
-    return (known_means(unseen.estimates()) if unseen.tested else {}) | left
+        def next_trial(omegas: dict[str, Omega]) -> None:
+            number = next(numbers)
+            if also:
+                also(number, omegas)
+
+        found = [answers.quantities(multiplicity, next_trial) for answers in self.designs]
+        return {key: np.concatenate([of_design[key] for of_design in found]) for key in found[0]}
+
+    def shares(self, pairs: Integers) -> list[dict[str, Any]]:
+        """How these pairs of labels share each trial's captions, by side.
+
+        Raises:
+            ValueError: the quality is no mean over captions.
+        """
+        if self.designs[0].kind == INVERSE:
+            raise ValueError(f"quality {INVERSE!r} is not a mean over captions and has no parts")
+        return list(chain.from_iterable(answers.shares(pairs) for answers in self.designs))
+
+    def facts(self) -> dict[str, float]:
+        """What the omegas are made of, means over trials."""
+        found = [answers.facts() for answers in self.designs]
+        return {
+            f"{key}_{self.name}": float(np.mean(list(chain.from_iterable(of_design[key] for of_design in found))))
+            for key in found[0]
+        }
+
+    def estimates(self) -> dict[str, Floats]:
+        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
+        return {
+            key.replace(f"_{self.name}", ""): values[:, 0]
+            for key, values in self.quantities(self.designs[0].every_image).items()
+            if "prior" not in key
+        }
+
+    def unseen(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, float]:
+        """The scores and both sides' omegas over test captions that are not `seen`, and how many those are.
+
+        A trial in which a quantity is undefined does not count; what is undefined in all is left out.
+        """
+        kept = {side: [~flags for flags in of_side] for side, of_side in seen.items()}
+        left = {
+            f"test_captions_{side}": float(np.mean([flags.sum() for flags in of_side]))
+            for side, of_side in kept.items()
+        }
+        found: dict[str, list[Floats]] = {}
+        start = 0
+        for answers in self.designs:
+            chosen = slice(start, start := start + answers.trials)
+            rest = answers.only({side: of_side[chosen] for side, of_side in kept.items()})
+            if rest.tested:
+                for key, values in DirectionAnswers(self.direction, [rest]).estimates().items():
+                    found.setdefault(key, []).append(values)
+        return known_means({key: np.concatenate(values) for key, values in found.items()}) | left

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.metrics.catalogue import POSITIVE, SIGNED
-from captionbias.metrics.dbac_direction import FORMS, INVERSE, SIDES, Answers
+from captionbias.metrics.catalogue import NET, POSITIVE, SIGNED
+from captionbias.metrics.dbac_direction import FORMS, INVERSE, DirectionAnswers
 from captionbias.scores import Omega, amplification_part, normalized_difference, occurrences
 from captionbias.statistics.intervals import bootstrap_interval
 
@@ -29,22 +29,22 @@ class Sources:
     A: each task of the image with each attribute value that the caption names. Several share it equally; what is not
     there (a caption that names nothing, an image without tasks) is None.
 
-    The pairs that add or take most come first: by the size of their matched part, since the published one also moves
-    with how often a captioner names tasks at all; by the published part where no matched score is defined, and by the
-    omega's part with one side.
+    The pairs that add or take most come first: by the size of their part of the net score, which a verdict goes by;
+    without controls of the matched one, of the published one where no matched score is defined, and of the omega with
+    one side.
 
     `numbers`: see `scores.pair_shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what
     the largest of them add in a trial. `drawn`: what they add in the blocks of replicates so far.
     """
 
-    answers: Answers
+    answers: DirectionAnswers
     numbers: Integers
     estimate: dict[str, Floats]
     parts_of: PartsOf
     drawn: list[dict[str, Floats]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, answers: Answers) -> Sources:
+    def of(cls, answers: DirectionAnswers) -> Sources:
         """The pairs that occur, in order, without replicates yet."""
         counts, named = _counts(answers)
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
@@ -76,11 +76,11 @@ class Sources:
     def rows(self) -> list[dict[str, Any]]:
         """One row a pair that occurs: `direction`, `attribute`, `task`; `omega_m` and `omega_h`, its parts of either
         omega; `amplification`, its part of the score, and `difference`, the normalized difference of its own two parts;
-        these four also with `..._matched`; `named_m` and `named_h`, the share of all captions of images that show the
-        one which name the other; `test_captions_m` and `test_captions_h`, a trial's captions with both.
-        `amplification_ci_low/high` (and `..._matched_ci_...`): 95%, over images and trials, of the 300 first rows. Over
-        all rows the parts sum to the omegas and the amplifications to the scores. With one side only its omega's parts,
-        with their intervals.
+        these four also with `..._matched`; `amplification_net`, its part of the net score, with controls; `named_m` and
+        `named_h`, the share of all captions of images that show the one which name the other; `test_captions_m` and
+        `test_captions_h`, a trial's captions with both. `amplification_ci_low/high` (and `..._matched_ci_...`,
+        `..._net_ci_...`): 95%, over images and trials, of the 300 first rows. Over all rows the parts sum to the omegas
+        and the amplifications to the scores. With one side only its omega's parts, with their intervals.
         """
         direction = self.answers.direction
         intervals = self._intervals()
@@ -105,16 +105,16 @@ class Sources:
             replicates = np.concatenate([block[quantity] for block in self.drawn], axis=-1)
             if replicates.shape[1] < 2:
                 continue
-            bounds = SIGNED if quantity.startswith("amplification") else POSITIVE
+            bounds = POSITIVE if quantity.startswith("omega") else NET if quantity.endswith("_net") else SIGNED
             for number, of_pair in enumerate(replicates):
                 low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, bounds)
                 intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
         return intervals
 
 
-def direction_sources(answers: Answers, notes: list[str]) -> Sources | None:
+def direction_sources(answers: DirectionAnswers, notes: list[str]) -> Sources | None:
     """The sources of one direction; None, and a note that says so, where the quality has no parts."""
-    if answers.kind == INVERSE:
+    if answers.designs[0].kind == INVERSE:
         notes.append(f"{answers.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
         return None
     return Sources.of(answers)
@@ -140,53 +140,60 @@ class _PartMeans:
 
 
 def _ranked_by(estimate: Mapping[str, Floats]) -> str:
-    """The quantity whose size puts the pairs in order; all of a direction's pairs have a matched part or none has."""
-    by = [name for name in ("amplification_matched", "amplification") if name in estimate] or list(estimate)
+    """The quantity whose size puts the pairs in order; all of a direction's pairs have a part of it or none has."""
+    by = [name for name in ("amplification_net", "amplification_matched", "amplification") if name in estimate] or list(
+        estimate
+    )
     return next((name for name in by if not np.isnan(estimate[name]).any()), by[-1])
 
 
-def _counts(answers: Answers) -> tuple[dict[str, Floats], dict[str, Floats]]:
+def _counts(answers: DirectionAnswers) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Of every pair and each side: test captions with it, a trial; the share that names the one where the other is."""
-    direction = answers.direction
-    sets = direction.shown_sets, direction.named_sets
-    counts, shares = {}, {}
-    for side, captions in direction.captions.items():
-        tested = np.concatenate([trial.rows for trial in answers.tested[side]])
-        counts[side] = occurrences(captions, direction.shown, tested, *sets)[0] / answers.trials
-        both, base = occurrences(captions, direction.shown, np.arange(len(captions.image)), *sets)
-        shares[side] = np.divide(both, base, out=np.full(len(base), np.nan), where=base > 0)
+    counts: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
+    for part in answers.designs:
+        sets = part.design.shown_sets, answers.direction.named_sets
+        for side, captions in part.design.captions.items():
+            tested = np.concatenate([trial.rows for trial in part.tested[side]])
+            found = occurrences(captions, part.design.shown, tested, *sets)[0]
+            counts[side] = counts.get(side, 0.0) + found / answers.trials
+            every = occurrences(captions, part.design.shown, np.arange(len(captions.image)), *sets)
+            totals[side] = totals.get(side, 0.0) + np.stack(every)
+    shares = {
+        side: np.divide(both, base, out=np.full(len(base), np.nan), where=base > 0)
+        for side, (both, base) in totals.items()
+    }
     return counts, shares
 
 
-def _estimate(answers: Answers, pairs: Integers) -> dict[str, Floats]:
-    """The means over trials of the pairs' parts of the omegas and of the score, with every image once: `(pairs,)`."""
-    kinds = [f"omega_{side}" for side in SIDES if side in answers.tested]
-    if len(kinds) == 2:
-        kinds += [f"omega_{side}_matched" for side in SIDES] + [f"amplification{form}" for form in FORMS]
-    parts_of, parts = _parts_of(answers, pairs, kinds), _PartMeans()
-    sides = answers.weighted(answers.every_image)
-    for number, omegas in enumerate(answers.omegas(sides)):
-        parts.add(parts_of(number, omegas), np.ones(1))
+def _estimate(answers: DirectionAnswers, pairs: Integers) -> dict[str, Floats]:
+    """The means over trials of the pairs' parts of the omegas and of the scores, with every image once: `(pairs,)`."""
+    parts_of, parts = _parts_of(answers, pairs), _PartMeans()
+    answers.quantities(
+        answers.designs[0].every_image, lambda number, omegas: parts.add(parts_of(number, omegas), np.ones(1))
+    )
     return {quantity: values[:, 0] for quantity, values in parts.means().items()}
 
 
-def _parts_of(answers: Answers, pairs: Integers, quantities: Iterable[str]) -> PartsOf:
-    """Reads off a trial what the pairs add to its omegas and to its score."""
+def _parts_of(answers: DirectionAnswers, pairs: Integers, quantities: Collection[str] | None = None) -> PartsOf:
+    """Reads off a trial what the pairs add to its omegas and to its scores, or these `quantities` of all that."""
     shares = answers.shares(pairs)
 
     def read(number: int, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
-        parts = {}
-        for side, omega in omegas.items():
-            parts[f"omega_{side}"] = omega.published_parts(shares[number][side])
-            if len(omegas) == 2:
-                parts[f"omega_{side}_matched"] = omega.matched_parts(shares[number][side])
+        of_side = shares[number]
+        parts = {f"omega_{side}": omega.published_parts(of_side[side]) for side, omega in omegas.items()}
         if len(omegas) == 2:
             m, h = omegas["m"], omegas["h"]
-            whole = {"": (m.published, h.published), "_matched": (m.matched, h.matched)}
-            for form in FORMS:
-                parts[f"amplification{form}"] = amplification_part(
-                    parts[f"omega_m{form}"], parts[f"omega_h{form}"], *whole[form]
+            parts |= {f"omega_{side}_matched": omega.matched_parts(of_side[side]) for side, omega in omegas.items()}
+            parts["amplification"] = amplification_part(parts["omega_m"], parts["omega_h"], m.published, h.published)
+            parts["amplification_matched"] = amplification_part(
+                parts["omega_m_matched"], parts["omega_h_matched"], m.matched, h.matched
+            )
+            if m.has_blind:
+                blind = {side: omega.blind_parts(of_side[side]) for side, omega in omegas.items()}
+                parts["amplification_net"] = parts["amplification_matched"] - amplification_part(
+                    blind["m"], blind["h"], m.blind, h.blind
                 )
-        return {quantity: parts[quantity] for quantity in quantities}
+        return parts if quantities is None else {quantity: parts[quantity] for quantity in quantities}
 
     return read

@@ -12,12 +12,14 @@ from captionbias.metrics.amplified_pairs import Pairs, data_source
 from captionbias.metrics.label_inputs import labels_of_captions, read_labels, values_of_lexicon
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
+from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.text import LexiconSource, load_lexicon
 
 
 @Metric
+@against_a_person
 def directional_ba(
     captions: Captions | None = None,
     /,
@@ -33,6 +35,7 @@ def directional_ba(
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
+    controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
@@ -62,14 +65,17 @@ def directional_ba(
         attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
         task_lexicon: the words that name tasks, likewise.
         tokenizer: `words` or `whitespace`.
+        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
+            image.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, probabilities and share in the score.
 
     Returns:
-        `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], above 0 when predictions amplify, each with
-        `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since
-        no image has the value or the task; `signature`. A direction without predictions is absent. Of human captions
+        `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], above 0 when predictions amplify, and for each
+        `..._human` and `..._excess` (in [-2, 2]); all with `..._ci_low/high` (95%, over images);
+        `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task;
+        `signature`. A direction without predictions is absent. Of human captions
         alone: `directional_ba_h_a_to_t` and so on.
 
     Raises:
@@ -122,7 +128,7 @@ def directional_ba(
             "images": len(labels),
             "attribute_counts": pairs.attribute_counts(),
             **(_image_counts(captions, attribute_lexicon, pairs.attributes) if captions is not None and side else {}),
-            "pairs": pairs.table(),
+            "pairs": pairs.table(pairs.amplification()),
         }
     return Measurement(
         "directional_ba",

@@ -18,6 +18,7 @@ from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as
 from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
+from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores import QUALITIES, normalized_difference
 from captionbias.text import LexiconSource
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 @Metric
+@against_a_person
 def dpa(
     captions: Captions | None = None,
     /,
@@ -45,6 +47,7 @@ def dpa(
     equalize: bool = True,
     trials: int = 10,
     tokenizer: str = "words",
+    controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
@@ -69,6 +72,8 @@ def dpa(
         quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
         equalize: False compares with the true labels as they are.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
+        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
+            image.
         seed: seed of the first trial and of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -79,7 +84,8 @@ def dpa(
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:
-        `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], above 0 when predictions amplify; `predictability_m_d` and
+        `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], above 0 when predictions amplify; for each `..._human` of one more
+        person and `..._excess`, in [-2, 2], the captioner's beyond that; `predictability_m_d` and
         `predictability_d_d` for each direction `d`, of the model's labels and of the data's. Each with `..._std` over
         trials, `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). And
         `signature`. A direction without predictions is absent.

@@ -12,11 +12,13 @@ from captionbias.metrics.inputs import note
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import PairCounts, random_groups
+from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import lexicon_name, signature, whole_number
 from captionbias.text import LexiconSource, load_lexicon
 
 
 @Metric
+@against_a_person
 def gender_error(
     captions: Captions | None = None,
     /,
@@ -27,6 +29,7 @@ def gender_error(
     tasks: Any = None,
     attribute_lexicon: LexiconSource = "gender",
     tokenizer: str = "words",
+    controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
@@ -38,19 +41,22 @@ def gender_error(
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions.
-        references: not used; taken so that all metrics have the same arguments.
+        references: `n` lists of human captions, for `..._human` and `..._excess` alone.
         attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
         tasks: not used.
         attribute_lexicon: two labels and the words that name them, see `captionbias.text.load_lexicon`.
         tokenizer: `words` or `whitespace`.
+        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
+            image.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`.
 
     Returns:
         `ratio`: captions of the lexicon's second label over captions of its first (male over female), absent when there
-        are none of the first; `error`: percent of all captions that have the wrong label; each with `..._ci_low/high`
-        (95%, over images); `signature`.
+        are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent that have
+        neither or both, and so cannot be wrong; of the last two also `..._human`, of one more person, and `..._excess`,
+        the captioner's beyond that. Each with `..._ci_low/high` (95%, over images). And `signature`.
 
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
@@ -84,7 +90,12 @@ def gender_error(
         of_either = table.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = np.where(of_either[0] > 0, of_either[1] / of_either[0], np.nan)
-        return {"ratio": ratio[None], "error": (100 * (table[0, 1] + table[1, 0]) / of_either.sum(axis=0))[None]}
+        captions = of_either.sum(axis=0) / 100
+        return {
+            "ratio": ratio[None],
+            "error": ((table[0, 1] + table[1, 0]) / captions)[None],
+            "unnamed": ((of_either[2] + of_either[3]) / captions)[None],
+        }
 
     notes: list[str] = []
     table = counts.of()[:, :, 0]

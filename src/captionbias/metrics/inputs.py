@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +16,12 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, Words
+from captionbias.metrics.pairing import Pairing, named_by_others
 from captionbias.text import Lexicon, Mentions, Tokens
+from captionbias.text.lexicon import SEPARATOR
 
 FEW_IMAGES = 100
+WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
 
 
 def note(notes: list[str], message: str) -> None:
@@ -28,15 +34,16 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
     """The attribute's values, sorted, and the number of each image's.
 
     Raises:
-        ValueError: a class is too small to split.
+        ValueError: classes are too small to split; names all of them.
     """
     values, classes, counts = np.unique(captions.attributes, return_inverse=True, return_counts=True)
-    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-        if count < SMALLEST_CLASS:
-            raise ValueError(
-                f"attributes: {value!r} has {count} images; an attacker needs at least {SMALLEST_CLASS} a value. "
-                "Add images, or leave that value out"
-            )
+    counted = list(zip(values.tolist(), counts.tolist(), strict=True))
+    if small := [f"{value!r} has {count} images" for value, count in counted if count < SMALLEST_CLASS]:
+        raise ValueError(
+            f"attributes: {', '.join(small)}; an attacker needs at least {SMALLEST_CLASS} a value. Add images, leave "
+            "that value out (keep, or --keep, names those to use), or give its images the label of another"
+        )
+    for value, count in counted:
         if count < FEW_IMAGES:
             note(notes, f"attributes: {value!r} has only {count} images; its scores are uncertain")
     return tuple(map(str, values)), classes.reshape(-1).astype(np.int64)
@@ -46,6 +53,41 @@ def note_nothing_masked(mentions: Mentions, lexicon: Lexicon, notes: list[str]) 
     """Captions in another language than the lexicon's, say."""
     if not len(mentions.starts):
         note(notes, f"lexicon {lexicon.name!r}: none of its words occurs in any caption, so nothing is masked")
+
+
+def note_other_crossing(captions: Captions, lexicon: Lexicon, notes: list[str]) -> None:
+    """Labels of crossed attributes whose words are not all masked."""
+    crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
+    if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
+        note(
+            notes,
+            f"attributes: labels such as {captions.attributes[0]!r} are of {max(crossed)} crossed attributes, and "
+            f"attribute_lexicon {lexicon.name!r} has the words of {len(lexicon.parts) or 1}; give a lexicon for each, "
+            "as in attribute_lexicon=['gender', 'race']",
+        )
+
+
+def check_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:
+    """Raise ValueError if captions, flags `(captions, labels)`, name nothing of a part of a crossing; note if they
+    seldom name the whole."""
+    if not lexicon.parts:
+        return
+    of_parts = np.array(lexicon.named_parts())
+    for part, of_part in zip(lexicon.parts, of_parts.T, strict=True):
+        if not named[:, of_part].any():
+            raise ValueError(
+                f"attribute_lexicon {part.name!r}, of the crossing: none of its words occurs in any caption, so t_to_a "
+                "would be of the others alone; give the words that these captions use, or directions=['a_to_t'] "
+                "(--direction a_to_t)"
+            )
+    whole, anything = named[:, of_parts.all(axis=1)].any(axis=1).mean(), named.any(axis=1).mean()
+    if whole < WHOLE_SHARE * anything:
+        alone = lexicon.parts[0].labels[0]
+        note(
+            notes,
+            f"t_to_a: {anything:.0%} of the captions name a value of {lexicon.name} at least in part, {whole:.1%} a "
+            f"whole one; a part ({alone!r} alone) is a value of its own, so the score speaks mostly of those",
+        )
 
 
 def check_named(named: Flags, argument: str, lexicon: Lexicon) -> None:
@@ -82,6 +124,43 @@ def shown_tasks(
     return flags, lexicon.labels
 
 
+def shown_by_pairing(
+    captions: Captions, words: Words, named: Flags, shown: Flags, pairings: Sequence[Pairing], notes: list[str]
+) -> list[tuple[Flags, Flags]]:
+    """Which tasks each image shows in each pairing, `(images, tasks)`, and whether that is known, `(images,)`.
+
+    The tasks as given; by held-out pairing else those that the image's other captions name, so that the one compared
+    with the captioner's has no part in what it is scored against.
+
+    Raises:
+        ValueError: too few images have tasks or a second human caption.
+    """
+    if captions.tasks is not None or not pairings[0].held_out:
+        if captions.tasks is None and captions.predictions is not None:
+            note(
+                notes,
+                "t_to_a: the tasks are those that the scored human captions name themselves, which no captioner can "
+                "know as well: the score leans below 0",
+            )
+        return [(shown, np.ones(len(captions), bool))] * len(pairings)
+    human = named[words.model_rows :]
+    found = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
+    known = int(found[0][1].sum())
+    if known < SMALLEST_CLASS:
+        raise ValueError(
+            f"tasks is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} "
+            "images have two human captions or more, of which one is scored and the others tell; give tasks, more "
+            "references, or directions=['a_to_t']"
+        )
+    if known < len(captions):
+        note(
+            notes,
+            f"t_to_a: {len(captions) - known:,} of {len(captions):,} images have a single human caption and no tasks: "
+            "left out; give tasks",
+        )
+    return found
+
+
 def _given_tasks(
     tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]
 ) -> tuple[Flags, tuple[str, ...]]:
@@ -107,20 +186,57 @@ def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
     return {names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
 
 
-def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[str, Any]) -> Any:
+def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
+    """The words of a captioner's own vocabulary: given as they are, or as a file of them, JSON or one a line.
+
+    Raises:
+        ValueError: no list of words.
+    """
+    if vocabulary is None:
+        return None
+    if isinstance(vocabulary, (str, Path)):
+        try:
+            text = Path(vocabulary).read_text(encoding="utf-8")
+            vocabulary = json.loads(text) if text.lstrip().startswith(("[", "{")) else text.split()
+        except (OSError, ValueError) as error:
+            raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
+    words = list(vocabulary) if isinstance(vocabulary, Collection) and not isinstance(vocabulary, Mapping) else []
+    if not words or not all(isinstance(word, str) for word in words):
+        raise ValueError("vocabulary must be a list of words, or a file of such a list (JSON, or one word a line)")
+    return frozenset(words)
+
+
+def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
+    """The captions over all words that human ones are aligned to, and which these are: flags `(words,)`.
+
+    Those of the vocabulary, else those that occur in the captioner's captions.
+    """
+    if vocabulary is None:
+        return masked, masked.model.present()
+    words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
+    flags = np.fromiter((word in vocabulary for word in words), bool, len(words))
+    return replace(masked, tokens=replace(masked.tokens, words=words)), flags
+
+
+def alignment_vectors(
+    words: Words, masked: Iterable[Words], settings: Mapping[str, Any], vocabulary: frozenset[str] | None = None
+) -> Any:
     """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none.
 
     Vectors trained on the captions have one seed of their own, as a file's have: a trial must not depend on the others.
     """
-    foreign = any((table.human.present() & ~table.model.present()).any() for table in masked)
-    if settings["alignment"] == "constant" or not words.model_rows or not foreign:
+    aligned = (words_of_captioner(table, vocabulary) for table in masked)
+    foreign = any((table.human.present() & ~flags).any() for table, flags in aligned)
+    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary) or not foreign:
         return None
     return load_vectors(settings["vectors"], words.tokens)
 
 
-def align_human(masked: Words, mask: str, vectors: Any, delta: float) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words; as they are when a side is absent."""
-    human = masked.human
-    if not masked.model_rows or not len(human):
-        return human, None
-    return align(human, masked.model.present(), frozenset([mask]), vectors, delta)
+def align_human(
+    masked: Words, masks: Sequence[str], vectors: Any, delta: float, vocabulary: frozenset[str] | None = None
+) -> tuple[Tokens, AlignmentReport | None]:
+    """The masked human captions in the captioner's words; as they are when a side is absent and no vocabulary known."""
+    if not len(masked.human) or not (masked.model_rows or vocabulary):
+        return masked.human, None
+    known, flags = words_of_captioner(masked, vocabulary)
+    return align(known.human, flags, frozenset(masks), vectors, delta)

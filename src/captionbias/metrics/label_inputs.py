@@ -252,11 +252,13 @@ def labels_of_captions(
 
 def named_in(tokens: Tokens, lexicon: Lexicon, tokenizer: str) -> Flags:
     """Which of the lexicon's labels each caption names: flags of shape `(captions, labels)`."""
+    _check_alone(lexicon)
     return named_labels(tokens, find_mentions(tokens, lexicon, tokenizer), len(lexicon.labels))
 
 
 def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
     """Which of the lexicon's labels each image has; "Female" is the label `female`."""
+    _check_alone(lexicon)
     numbers = {label.casefold(): number for number, label in enumerate(lexicon.labels)}
     for row, value in enumerate(attributes):
         if value.casefold() not in numbers:
@@ -267,6 +269,16 @@ def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
     flags = np.zeros((len(attributes), len(numbers)), bool)
     flags[np.arange(len(attributes)), [numbers[value.casefold()] for value in attributes]] = True
     return flags
+
+
+def _check_alone(lexicon: Lexicon) -> None:
+    """Raise ValueError for a crossing: a caption of a dark woman that names a woman predicts no value of it."""
+    if lexicon.parts:
+        raise ValueError(
+            f"attribute_lexicon {lexicon.name!r} is a crossing, of which captions often name a part only, and this "
+            "metric compares whole labels; measure each attribute alone, measure dbac or lic, or give labels instead "
+            "of captions"
+        )
 
 
 def _tasks_of_lexicon(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]) -> Flags:

@@ -15,6 +15,7 @@ from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as
 from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
+from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.scores import leakage
 from captionbias.text import LexiconSource
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 @Metric
+@against_a_person
 def label_leakage(
     captions: Captions | None = None,
     /,
@@ -40,6 +42,7 @@ def label_leakage(
     equalize: bool = True,
     trials: int = 10,
     tokenizer: str = "words",
+    controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
@@ -63,6 +66,8 @@ def label_leakage(
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         equalize: False compares with the true tasks as they are.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
+        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
+            image.
         seed: seed of the first trial and of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -75,7 +80,8 @@ def label_leakage(
     Returns:
         `label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the predicted
         and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, their
-        difference, above 0 when predictions amplify. Each with `..._std` over trials, `..._trial_ci_low/high` (95%,
+        difference, above 0 when predictions amplify; `label_leakage_human` of one more person, `label_leakage_excess`,
+        in [-200, 200], the captioner's beyond that. Each with `..._std` over trials, `..._trial_ci_low/high` (95%,
         over trials) and `..._ci_low/high` (95%, over images and trials). And `signature`.
 
     Raises:

@@ -16,7 +16,15 @@ from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
-from captionbias.metrics.inputs import align_human, alignment_vectors, note, note_nothing_masked, number_classes
+from captionbias.metrics.inputs import (
+    align_human,
+    alignment_vectors,
+    note,
+    note_nothing_masked,
+    note_other_crossing,
+    number_classes,
+    read_vocabulary,
+)
 from captionbias.metrics.measurement import (
     Measurement,
     Metric,
@@ -58,6 +66,7 @@ def lic(
     delta: float | None = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
+    vocabulary: Any = None,
     unseen_only: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
@@ -93,7 +102,10 @@ def lic(
         vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words` or `whitespace`.
-        attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, see `captionbias.text.load_lexicon`.
+        vocabulary: the words that human captions are aligned to: a list, or a file of one (JSON, or one word a line);
+            those of the predictions when None.
+        attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
+            see `captionbias.text.load_lexicon`.
         unseen_only: score only test captions that are not in the training split.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
@@ -143,6 +155,7 @@ def lic(
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
+    settings["vocabulary"] = read_vocabulary(vocabulary)
     plan, report = plan_lic(captions, settings, values, classes, seed, notes)
     seen = seen_in_training(list(plan))
     unseen = {trial: ~flags for trial, flags in seen.items()}
@@ -214,9 +227,11 @@ def plan_lic(
     words = captions.words(settings["tokenizer"])
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     note_nothing_masked(mentions, lexicon, notes)
+    note_other_crossing(captions, lexicon, notes)
     masked = words.mask(mentions, lexicon.mask)
-    vectors = alignment_vectors(words, [masked], settings)
-    human, report = align_human(masked, lexicon.mask, vectors, settings["delta"])
+    vocabulary = settings.get("vocabulary")
+    vectors = alignment_vectors(words, [masked], settings, vocabulary)
+    human, report = align_human(masked, (lexicon.mask,), vectors, settings["delta"], vocabulary)
 
     columns = {"m": [masked.model]} if captions.predictions else {}
     if captions.references:
@@ -230,7 +245,7 @@ def plan_lic(
         values,
         {
             side: [
-                _trials(f"{side}{number}", Examples(tokens, classes, len(values), lexicon.mask), splits)
+                _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,)), splits)
                 for number, tokens in enumerate(tables)
             ]
             for side, tables in columns.items()

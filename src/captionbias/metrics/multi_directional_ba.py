@@ -9,19 +9,20 @@ import numpy as np
 from captionbias.arrays import Flags, Floats
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
+from captionbias.metrics.ba_mals import count_pairs
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
-from captionbias.metrics.pair_counts import GROUPS, random_groups
+from captionbias.metrics.pair_counts import random_groups
+from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import signature, whole_number
-from captionbias.scores.cooccurrence import mean_of_defined
+from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.text import LexiconSource
 
 MOST_COMBINATIONS = 5000
-# Counts of all combinations in all groups, in each of four tables.
-MOST_NUMBERS = 20_000_000
 
 
 @Metric
+@against_a_person
 def multi_directional_ba(
     captions: Captions | None = None,
     /,
@@ -38,6 +39,7 @@ def multi_directional_ba(
     task_lexicon: LexiconSource = "coco_objects",
     at_least: int = 1,
     tokenizer: str = "words",
+    controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
@@ -45,9 +47,9 @@ def multi_directional_ba(
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
     As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
-    of each pair's change instead of the change: what is amplified and what is mitigated do not cancel. 0 is best, and
-    the score cannot tell amplification from mitigation; read `directional_ba` beside it. A combination is the whole set
-    of tasks of some image; an image has it if it has all of its tasks.
+    of each pair's change instead of the change: what is amplified and what is mitigated do not cancel. `multi_mals` is
+    BA (MALS) likewise. 0 is best, and the scores cannot tell amplification from mitigation; read `directional_ba`
+    beside them. A combination is the whole set of tasks of some image; an image has it if it has all of its tasks.
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
@@ -55,20 +57,24 @@ def multi_directional_ba(
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
         attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
-        training_attributes, training_tasks: the labels of other images, that say which value and combination go
-            together and which combinations there are; those of these images when None.
+        training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
+            those count that some of these images shows too, and which value is a combination's likelier one; those of
+            these images when None.
         attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
+        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
+            image.
         seed: seed of the bootstrap.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         details: add the nested entry `details`, with each pair's counts, probabilities and share.
 
     Returns:
-        `multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|y Delta|` over pairs of a value
-        and a combination, in [0, 1], and `..._variance`, its variance; each with `..._ci_low/high` (95%, over images);
-        `combinations`: how many; `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A direction without
-        predictions is absent.
+        `multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|Delta|` over pairs of a value and
+        a combination, in [0, 1], and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its
+        variance, the undirected form, a mean over combinations; for each but the variances `..._human` and
+        `..._excess`, in [-1, 1]; all with `..._ci_low/high` (95%, over images). `combinations`: how many;
+        `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A direction without predictions is absent.
 
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
@@ -100,33 +106,32 @@ def multi_directional_ba(
     )
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
-    cells = (len(labels.attributes) + 1) * (len(names) + 1)
-    groups = random_groups(len(labels), seed, most=min(GROUPS, MOST_NUMBERS // cells))
+    groups = random_groups(len(labels), seed)
     columns, sizes = combinations.T.astype(np.float32), combinations.sum(axis=1)
-    pairs = Pairs.of(labels, groups, names, lambda tasks: tasks.astype(np.float32) @ columns >= sizes)
+
+    def expand(tasks: Flags) -> Flags:
+        return np.asarray(tasks.astype(np.float32) @ columns >= sizes)
+
+    pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
+    data, predicted = count_pairs(labels, groups, len(names), expand)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        found = {}
-        for name, values in pairs.amplification(multiplicity).items():
-            change = np.abs(values)
-            mean = mean_of_defined(change)
-            found[f"multi_directional_ba_{name}"] = mean[None]
-            found[f"multi_directional_ba_{name}_variance"] = mean_of_defined((change - mean) ** 2)[None]
-        return found
+        known = data.of() if labels.training else data.of(multiplicity)
+        undirected = mals(known, predicted.of(multiplicity))
+        found: dict[str, Floats] = {}
+        for name, values in pairs.changes(multiplicity).items():
+            found |= _mean_and_variance(f"multi_directional_ba_{name}", values)
+        whole = _mean_and_variance("multi_mals", undirected)
+        # Of a combination all values together: at most one of two is its likelier one.
+        return found | whole | {"multi_mals": whole["multi_mals"] * len(labels.attributes)}
 
-    facts: dict[str, float] = {"combinations": len(pairs.tasks)}
-    for name, values in pairs.amplification().items():
-        if np.isnan(values).all():
-            raise ValueError(
-                f"tasks: no image shows any of the combinations of training_tasks, so {name} is undefined; give images "
-                "that do, or leave out what is predicted for it"
-            )
-        facts[f"undefined_pairs_{name}"] = int(np.isnan(values).sum())
+    changes = pairs.changes()
+    undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
     return Measurement(
         "multi_directional_ba",
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        facts,
+        {"combinations": len(pairs.tasks), **undefined},
         signature(
             metric="multi_directional_ba",
             **labels.sources,
@@ -136,19 +141,37 @@ def multi_directional_ba(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        {"images": len(labels), "attribute_counts": pairs.attribute_counts(), "pairs": pairs.table()}
+        {"images": len(labels), "attribute_counts": pairs.attribute_counts(), "pairs": pairs.table(changes)}
         if details
         else None,
     )
+
+
+def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
+    """The mean size of the changes `(values, combinations, replicates)` that are defined, and their variance."""
+    mean = mean_of_defined(changes)
+    return {
+        key: mean_of_defined(np.abs(changes))[None],
+        f"{key}_variance": mean_of_defined((changes - mean) ** 2)[None],
+    }
 
 
 def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
     tasks = (labels.training or labels.human or labels.shown).tasks
     packed, counts = np.unique(np.packbits(tasks[tasks.any(axis=1)], axis=1), axis=0, return_counts=True)
-    chosen = packed[counts >= at_least]
     if not len(packed):
         raise ValueError(NO_TASKS)
+    if labels.training is not None:
+        shown = {flags.tobytes() for flags in np.packbits(labels.shown.tasks, axis=1)}
+        seen = np.array([flags.tobytes() in shown for flags in packed])
+        packed, counts = packed[seen], counts[seen]
+        if not len(packed):
+            raise ValueError(
+                "tasks: no image shows any of the combinations of training_tasks, so nothing can be compared; give "
+                "images that do"
+            )
+    chosen = packed[counts >= at_least]
     if not len(chosen):
         raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
     if len(chosen) > MOST_COMBINATIONS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,26 +37,31 @@ class PairCounts:
 
     def __init__(self, groups: Integers, left: int, right: int) -> None:
         self._group = groups
-        self._counts = np.zeros((int(groups.max()) + 1, left, right))
+        self._shape = left, right
+        self._cells: list[Integers] = []
+        self._groups: list[Integers] = []
 
     def add(self, image: Integers, left: Flags, right: Flags) -> None:
         """Count rows: the image of each, `(rows,)`, and its labels, `(rows, left)` and `(rows, right)`."""
+        row, column = np.nonzero(right)
+        for label, flags in enumerate(left.T):
+            both = flags[row]
+            self._cells.append(label * self._shape[1] + column[both])
+            self._groups.append(self._group[image[row[both]]])
+
+    @cached_property
+    def _counts(self) -> Any:
+        """How often each group has each pair: sparse, `(pairs, groups)`."""
         from scipy.sparse import csr_array
 
-        groups, width, _ = self._counts.shape
-        for part in in_parts(len(left)):
-            row, label = np.nonzero(left[part])
-            cell = self._group[image[part][row]] * width + label
-            gather = csr_array((np.ones(len(row), np.float32), (cell, row)), shape=(groups * width, len(left[part])))
-            self._counts += (gather @ right[part].astype(np.float32)).reshape(self._counts.shape)
+        where = np.concatenate(self._cells), np.concatenate(self._groups)
+        shape = self._shape[0] * self._shape[1], int(self._group.max()) + 1
+        return csr_array((np.ones(len(where[0])), where), shape=shape)
 
     def of(self, multiplicity: Floats | None = None) -> Floats:
         """The counts when group `g` is drawn `multiplicity[g, r]` times: shape `(left, right, replicates)`.
 
         For None each is drawn once: shape `(left, right, 1)`.
         """
-        groups, left, right = self._counts.shape
-        if multiplicity is None:
-            return np.asarray(self._counts.sum(axis=0)[:, :, None])
-        flat = self._counts.reshape(groups, -1).T @ multiplicity
-        return np.asarray(flat.reshape(left, right, multiplicity.shape[1]))
+        flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
+        return np.asarray(flat, np.float64).reshape(*self._shape, -1)

@@ -33,13 +33,21 @@ DBAC_2026: dict[str, Any] = {
     "tokenizer": "words",
     "attribute_lexicon": "gender",
     "task_lexicon": "coco_objects",
+    "pairing": "held-out",
+    "controls": True,
 }
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "lic": {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}},
     "dbac": {
         "dbac-2026": DBAC_2026,
         "dbac-2026-published": DBAC_2026
-        | {"tokenizer": "whitespace", "task_lexicon": "coco_objects_published", "vectors": "glove-wiki-gigaword-50"},
+        | {
+            "tokenizer": "whitespace",
+            "task_lexicon": "coco_objects_published",
+            "vectors": "glove-wiki-gigaword-50",
+            "pairing": "every-caption",
+            "controls": False,
+        },
         "fast": DBAC_2026 | {"encoder": "bow"},
     },
 }
@@ -92,7 +100,15 @@ def signature(**parts: Any) -> str:
 
 
 def lexicon_name(lexicon: Lexicon, source: object) -> str:
-    """A built-in lexicon's name; for a user's own, its name and a digest of its words."""
+    """A built-in lexicon's name; for a user's own, its name and a digest of its words; both of each part of a crossing.
+
+    >>> from captionbias.text import load_lexicon
+    >>> lexicon_name(load_lexicon(["gender", "race"]), ["gender", "race"])
+    'gender+race'
+    """
+    if lexicon.parts:
+        sources = source if isinstance(source, (list, tuple)) else lexicon.parts
+        return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, sources, strict=True))
     if isinstance(source, str) and source == lexicon.name:
         return source
     content = repr((lexicon.mask, sorted(lexicon.groups.items()), sorted(lexicon.masked_only)))
@@ -100,11 +116,15 @@ def lexicon_name(lexicon: Lexicon, source: object) -> str:
 
 
 def alignment_name(settings: Mapping[str, Any]) -> str:
-    """`constant`, or `contextual` with its vectors and its threshold; vectors may say what they are as `called`."""
-    alignment, vectors = settings["alignment"], settings["vectors"]
+    """`constant`, or `contextual` with its vectors and its threshold; vectors may say what they are as `called`.
+
+    To a captioner's own vocabulary also a digest of its words.
+    """
+    alignment, vectors, vocabulary = settings["alignment"], settings["vectors"], settings.get("vocabulary")
+    to = f",to-{hashlib.sha256(repr(sorted(vocabulary)).encode()).hexdigest()[:8]}" if vocabulary else ""
     if alignment == "constant":
-        return str(alignment)
+        return f"{alignment}{to}"
     name = (
         Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
     )
-    return f"{alignment},{name},{settings['delta']:g}"
+    return f"{alignment},{name},{settings['delta']:g}{to}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.report import views
+from captionbias.report import sensitivity, views
 from captionbias.report.views import Grid
 from captionbias.report.wording import verdicts
 from captionbias.text.markdown import code, escaped, one_line
@@ -51,6 +51,8 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
             yield from _folded(found._replace(title=f"{captioner}: {found.title}"))
     yield from _folded(views.quality(audit))
     yield from _folded(views.leaks(audit))
+    if audit.sensitivity:
+        yield from _folded(sensitivity.moves(audit.sensitivity))
     notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
     missing = [f"Not included: {line}" for line in audit.missing]
     yield from _details("Notes", [f"- {escaped(note)}" for note in (*notes, *missing)])

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.analysis.resampling import pair_name
+from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report.views import main_part
 
 if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy
     from captionbias.analysis.audit import Audit
     from captionbias.analysis.consistency import Study
+    from captionbias.analysis.sensitivity import Sensitivity
 
 try:
     from plotly import graph_objects
@@ -28,10 +31,12 @@ except ImportError as error:
     raise ValueError("plots need plotly: pip install 'captionbias[plots]'") from error
 
 PANEL_HEIGHT = 320
+CURVE_HEIGHT, DOT_HEIGHT = 220, 18
 ROW_HEIGHT, PANEL_MARGIN, NAMED_AXIS_MARGIN, TITLE_HEIGHT = 34, 66, 96, 60
 # Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 ADDS, TAKES = COLOURS[3], COLOURS[0]
+SAID = {AMPLIFIES: ADDS, MITIGATES: TAKES}
 ZERO = {"line_width": 1, "line_color": "gray"}
 # Legible on white and on black: a plot does not know the page that shows it.
 INK, GRID = "#777e87", "rgba(128,128,128,0.25)"
@@ -43,14 +48,10 @@ BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}  
 def scores_plot(audit: Audit) -> Any:
     """A panel for each score: a mark with its interval for each captioner, and zero."""
     scores = _shown_scores(audit)
-    names = [literal(name) for name in audit.captioners]
-    figure = _panels([score.label for score in scores], ROW_HEIGHT * len(names))
+    figure = _panels([score.label for score in scores], ROW_HEIGHT * len(audit.captioners))
     for panel, score in enumerate(scores, 1):
-        marks = _marks([_estimate(audit, name, score) for name in audit.captioners], names)
-        figure.add_trace(marks, row=panel, col=1)
-        figure.update_yaxes(type="category", range=[len(names) - 0.5, -0.5], row=panel, col=1)  # 2021 may be a name
-        if score.bounds[0] < 0:
-            figure.add_vline(x=0, **ZERO, row=panel, col=1)
+        estimates = [_estimate(audit, name, score) for name in audit.captioners]
+        _add_intervals(figure, panel, audit.captioners, estimates, zero=score.bounds[0] < 0)
     return figure
 
 
@@ -61,11 +62,8 @@ def differences_plot(audit: Audit) -> Any:
     pairs = len({(one.first, one.second) for one in found})
     figure = _panels([catalogue.label(key) for key in keys], ROW_HEIGHT * pairs)
     for panel, key in enumerate(keys, 1):
-        of_score = [one for one in found if one.score == key]
-        names = [literal(f"{one.first} less {one.second}") for one in of_score]
-        figure.add_trace(_marks([one.estimate for one in of_score], names), row=panel, col=1)
-        figure.update_yaxes(range=[len(names) - 0.5, -0.5], row=panel, col=1)
-        figure.add_vline(x=0, **ZERO, row=panel, col=1)
+        estimates = {f"{one.first} less {one.second}": one.estimate for one in found if one.score == key}
+        _add_intervals(figure, panel, list(estimates), list(estimates.values()), zero=True)
     return figure
 
 
@@ -89,14 +87,18 @@ def sources_plot(rows: Sequence[Mapping[str, Any]], top: int = 12) -> Any:
     )
     figure = graph_objects.Figure(bars)
     figure.add_vline(x=0, **ZERO)
-    title = "omega" if part.startswith("omega") else "adds to the score" + (", matched" if "matched" in part else "")
+    title = (
+        "omega"
+        if part.startswith("omega")
+        else "adds to the score" + (", net" if "net" in part else ", matched" if "matched" in part else "")
+    )
     figure.update_layout(_layout(PANEL_MARGIN + 26 * len(largest)), xaxis_title=title)
     figure.update_yaxes(autorange="reversed")
     return figure
 
 
-def tradeoff_plot(audit: Audit, measure: str = "cider") -> Any:
-    """Bias over caption quality, a mark for each captioner: is the better captioner the more biased one?
+def tradeoff_plot(audit: Audit) -> Any:
+    """Bias over CIDEr, a mark for each captioner: is the better captioner the more biased one?
 
     Source: Türk et al. 2023, whose conclusion is drawn from such a plot.
     """
@@ -104,23 +106,13 @@ def tradeoff_plot(audit: Audit, measure: str = "cider") -> Any:
     figure = _panels([score.label for score in scores], PANEL_HEIGHT, NAMED_AXIS_MARGIN)
     for panel, score in enumerate(scores, 1):
         for number, name in enumerate(audit.captioners):
-            estimate = _estimate(audit, name, score)
-            marks = graph_objects.Scatter(
-                x=[audit.quality[name][measure]],
-                y=[estimate and estimate.value],
-                error_y=_errors([estimate]),
-                name=literal(name),
-                legendgroup=name,
-                showlegend=panel == 1,
-                mode="markers",
-                marker={"size": 10, "symbol": number, "color": COLOURS[number % len(COLOURS)]},
-            )
-            figure.add_trace(marks, row=panel, col=1)
+            quality, estimate = audit.quality[name]["cider"], _estimate(audit, name, score)
+            marks = {"x": [quality], "y": [estimate and estimate.value], "error_y": _errors([estimate])}
+            _add_marks(figure, panel, number, name, **marks)
         if score.bounds[0] < 0:
             figure.add_hline(y=0, **ZERO, row=panel, col=1)
-        figure.update_xaxes(title_text=measure.replace("cider", "CIDEr"), row=panel, col=1)
-    figure.update_layout(legend=BELOW)
-    return figure
+    figure.update_xaxes(title_text="CIDEr")
+    return figure.update_layout(legend=BELOW)
 
 
 def alignment_plot(audit: Audit) -> Any:
@@ -156,19 +148,75 @@ def consistency_plot(study: Study) -> Any:
     figure = _panels([catalogue.label(name) for name in study.scores], PANEL_HEIGHT)
     for panel, values in enumerate(study.scores.values(), 1):
         for number, encoder in enumerate(study.encoders):
-            marks = graph_objects.Scatter(
-                x=[literal(name) for name in study.captioners],
-                y=values[:, number],
-                name=literal(encoder),
-                legendgroup=encoder,
-                showlegend=panel == 1,
-                mode="markers",
-                marker={"size": 10, "symbol": number, "color": COLOURS[number % len(COLOURS)]},
-            )
-            figure.add_trace(marks, row=panel, col=1)
+            captioners = [literal(name) for name in study.captioners]
+            _add_marks(figure, panel, number, encoder, x=captioners, y=values[:, number])
         figure.add_hline(y=0, **ZERO, row=panel, col=1)
     figure.update_xaxes(type="category")
     figure.update_layout(title="Above 0 the captioner amplifies its data's bias", margin_t=90, showlegend=True)
+    return figure
+
+
+def specification_curve(found: Sensitivity, captioners: Sequence[str] = ()) -> Any:
+    """For each captioner and judged score: its estimates, ascending, and below each the choices that it was made with.
+
+    Source: Simonsohn, Simmons and Nelson 2020.
+    """
+    scores = [key for key in found.scores if catalogue.SCORES[key].judged] or found.scores
+    blocks = [(name, key) for name in captioners or found.captioners for key in scores]
+    values = [(choice, value) for choice, tried in found.varied.items() for value in tried]
+    names = [literal(f"{choice_label(choice)} {value}") for choice, value in values]
+    heights = [CURVE_HEIGHT, 30 + DOT_HEIGHT * len(values), PANEL_MARGIN]  # the last is empty
+    total = sum(heights) * len(blocks)
+    figure = make_subplots(
+        rows=3 * len(blocks),
+        cols=1,
+        row_heights=heights * len(blocks),
+        specs=[[{}], [{}], [None]] * len(blocks),
+        vertical_spacing=4 / total,
+        subplot_titles=[title for name, key in blocks for title in (literal(f"{name}: {catalogue.label(key)}"), "")],
+    )
+    for block, (name, key) in enumerate(blocks):
+        curve, dots = {"row": 3 * block + 1, "col": 1}, {"row": 3 * block + 2, "col": 1}
+        defined = [one for one in found.of(name) if key in one.estimates]
+        ordered = sorted(defined, key=lambda one: one.estimates[key].value)
+        estimates = [one.estimates[key] for one in ordered]
+        marks = graph_objects.Scatter(
+            x=list(range(len(ordered))),
+            y=[estimate.value for estimate in estimates],
+            error_y=_errors(estimates) | {"color": INK},
+            text=[literal(found.label(one)) for one in ordered],
+            mode="markers",
+            marker={
+                "size": [12 if one.choices == found.base else 8 for one in ordered],
+                "symbol": ["diamond" if one.choices == found.base else "circle" for one in ordered],
+                "color": [SAID.get(one.verdicts.get(key, ""), INK) for one in ordered],
+            },
+            hovertemplate="%{text}: %{y:.3f}<extra></extra>",
+        )
+        figure.add_trace(marks, **curve)
+        figure.add_hline(y=0, **ZERO, **curve)
+        made = [
+            (place, text)
+            for text, (choice, value) in zip(names, values, strict=True)
+            for place, one in enumerate(ordered)
+            if one.choices[choice] == value
+        ]
+        marks = graph_objects.Scatter(
+            x=[place for place, _ in made],
+            y=[text for _, text in made],
+            mode="markers",
+            marker={"size": 6, "color": INK},
+            hoverinfo="skip",
+        )
+        figure.add_trace(marks, **dots)
+        figure.update_yaxes(type="category", categoryarray=names, range=[len(names) - 0.5, -0.5], dtick=1, **dots)
+    figure.update_xaxes(
+        range=[-0.5, len(found.of(blocks[0][0])) - 0.5], showticklabels=False, showgrid=False, zeroline=False
+    )
+    figure.update_layout(_layout(total + TITLE_HEIGHT), showlegend=False)
+    figure.update_annotations(x=0, xanchor="left")
+    meaning = "Orange amplifies, blue mitigates; the diamond is the base"
+    figure.update_layout(title={"text": meaning, "font": {"size": 13}}, margin_t=90)
     return figure
 
 
@@ -227,16 +275,36 @@ def _layout(height: int) -> dict[str, Any]:
     }
 
 
-def _marks(estimates: Sequence[Estimate | None], names: list[str]) -> Any:
-    return graph_objects.Scatter(
+def _add_intervals(
+    figure: Any, panel: int, names: Sequence[str], estimates: Sequence[Estimate | None], zero: bool
+) -> None:
+    """A row for each name: its mark and its interval."""
+    marks = graph_objects.Scatter(
         x=[estimate and estimate.value for estimate in estimates],
-        y=names,
+        y=[literal(name) for name in names],
         error_x=_errors(estimates),
         mode="markers",
         showlegend=False,
         marker={"size": 10, "color": COLOURS[0]},
         hovertemplate="%{y}: %{x:.3f}<extra></extra>",
     )
+    figure.add_trace(marks, row=panel, col=1)
+    figure.update_yaxes(type="category", range=[len(names) - 0.5, -0.5], row=panel, col=1)  # 2021 may be a name
+    if zero:
+        figure.add_vline(x=0, **ZERO, row=panel, col=1)
+
+
+def _add_marks(figure: Any, panel: int, number: int, name: str, **options: Any) -> None:
+    """The marks of one captioner or encoder, in all panels of the same look."""
+    marks = graph_objects.Scatter(
+        name=literal(name),
+        legendgroup=name,
+        showlegend=panel == 1,
+        mode="markers",
+        marker={"size": 10, "symbol": number, "color": COLOURS[number % len(COLOURS)]},
+        **options,
+    )
+    figure.add_trace(marks, row=panel, col=1)
 
 
 def _errors(estimates: Iterable[Estimate | None]) -> dict[str, Any]:

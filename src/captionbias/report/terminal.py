@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from rich.table import Table
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES
-from captionbias.report.wording import NOTHING, fixed, interval, p_text, verdict
+from captionbias.metrics.verdicts import NOTHING, verdict
+from captionbias.report.wording import fixed, interval, p_text
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
     from captionbias.analysis.consistency import Study
+    from captionbias.analysis.intersections import Intersections
     from captionbias.metrics import Measurement
 
 # What LIC, leakage and confidence count, and what each direction asks, as the heads of columns.
@@ -56,14 +59,16 @@ def lic_table(measured: Measurement) -> Table:
 
 
 def dbac_table(measured: Measurement) -> Table:
-    """DBAC of each direction: matched with its verdict, published, and the parts they are made of."""
+    """DBAC of each direction: net with its verdict, matched, blind, published, and the parts they are made of."""
     directions, estimates = list(measured.plans), measured.estimates
     both = any(key.startswith("dbac_") for key in estimates)
     meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
     if both:
         meaning = (
-            "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it. As published, the score also "
-            "moves with how often captions name anything at all; matched to the same naming, it does not. " + meaning
+            "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it; one more person reads 0. As "
+            "published, the score also moves with how often captions name anything at all; matched to the same naming, "
+            "it does not. Blind: matched, with the words for attribute and tasks both hidden. Net: matched less blind. "
+            + meaning
         )
     table = plain_table("DBAC [95% interval]", "", *(HEADS[name] for name in directions), meaning=meaning)
 
@@ -71,8 +76,13 @@ def dbac_table(measured: Measurement) -> Table:
         return [interval(estimates.get(pattern.format(name)), 3) for name in directions]
 
     if both:
-        table.add_row("DBAC, matched", *cells("dbac_{}_matched"), style="bold")
-        table.add_row("  verdict", *(verdict(measured, f"dbac_{name}_matched") for name in directions))
+        net = any(f"dbac_{name}_net" in estimates for name in directions)
+        if net:
+            table.add_row("DBAC, net", *cells("dbac_{}_net"), style="bold")
+            table.add_row("  verdict", *(verdict(measured, f"dbac_{name}_net") for name in directions))
+        table.add_row("DBAC, matched", *cells("dbac_{}_matched"))
+        if net:
+            table.add_row("DBAC, blind", *cells("dbac_{}_blind"))
         table.add_row("DBAC, as published", *cells("dbac_{}"))
         table.add_row("  its weights alone", *cells("dbac_{}_prior"))
     for side, who in SIDES.items():
@@ -104,8 +114,9 @@ def score_table(measurements: list[Measurement]) -> Table:
         "",
         "score",
         "verdict",
-        meaning="Amplifies: the captioner makes its data's bias worse. DBAC as published and directional BA also move "
-        "with how often captions name anything at all, so they get no verdict; matched DBAC and DPA do not.",
+        meaning="Amplifies: the captioner makes its data's bias worse than one more person would. DBAC as published "
+        "and directional BA also move with how often captions name anything at all, matched DBAC with any word that "
+        "goes with the attribute, so they get no verdict.",
     )
     for measured in measurements:
         table.add_section()
@@ -153,20 +164,51 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         meaning="The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
         f"procedure for {'the one difference' if count == 1 else f'all {count:,} differences'}. In bold: below 0.05.",
     )
-    before = None
-    for one in comparison.differences:
-        pair, score = f"{one.first} - {one.second}", catalogue.SCORES[one.score]
-        if pair != before:
-            table.add_section()
-        table.add_row(
-            "" if pair == before else pair,
-            score.label,
-            interval(one.estimate, score.digits),
-            p_text(one.p),
-            p_text(one.p_holm),
-            style="bold" if one.p_holm < 0.05 else None,
-        )
-        before = pair
+    for pair, differences in groupby(comparison.differences, lambda one: f"{one.first} - {one.second}"):
+        table.add_section()
+        for number, one in enumerate(differences):
+            score = catalogue.SCORES[one.score]
+            table.add_row(
+                "" if number else pair,
+                score.label,
+                interval(one.estimate, score.digits),
+                p_text(one.p),
+                p_text(one.p_holm),
+                style="bold" if one.p_holm < 0.05 else None,
+            )
+    yield table
+
+
+def intersection_tables(found: Intersections) -> Iterator[Table]:
+    """How many images each intersection has; the crossing's result; its main scores beside each attribute's alone."""
+    table = plain_table("Images", *found.alone, "images", meaning="")
+    for labels, count in found.cells.items():
+        table.add_row(*labels, f"{count:,}")
+    yield table
+    yield measurement_table(found.crossed)
+    metric = found.crossed.metric
+    table = plain_table(
+        "Each attribute alone, and crossed [95% interval]",
+        *("attribute", "values", "score", "", "verdict"),
+        meaning="On the same images. Each attribute alone hides its own words, the crossing those of all."
+        + (" The more values, the lower is LIC of a side by chance; the difference is not." if metric == "lic" else ""),
+    )
+    counts = [len(set(labels)) for labels in zip(*found.cells, strict=True)] + [sum(map(bool, found.cells.values()))]
+    for (name, measured), values in zip(found.measurements.items(), counts, strict=True):
+        table.add_section()
+        estimates, heading = measured.estimates, (name, str(values))
+        main = [key for key in catalogue.headlines(metric) if key in estimates] or catalogue.headlines_alone(metric)
+        shown = {f"{key}{side}" for key in main for side in ("", "_m", "_d")}.intersection(estimates)
+        for score in catalogue.scores_of(metric):
+            if score.key in shown:
+                table.add_row(
+                    *heading,
+                    score.label,
+                    interval(estimates[score.key], score.digits),
+                    verdict(measured, score.key) if score.judged else "",
+                    style="bold" if score.judged else None,
+                )
+                heading = "", ""
     yield table
 
 
@@ -217,19 +259,17 @@ def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -
         *(catalogue.label(name).replace(", ", ",\n") for name in agreement),
         meaning="",
     )
-    rows = {name: found["coefficient_of_variation"] for name, found in agreement.items()}
-    means = {name: found["mean_coefficient_of_variation"] for name, found in agreement.items()}
+    rows = {
+        name: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
+        for name, found in agreement.items()
+    }
     for captioner in (*study.captioners, "mean"):
-        values = {name: means[name] if captioner == "mean" else rows[name][captioner] for name in agreement}
-        less = [
-            f"\n{_defined(100 * (1 - values[name] / values['lic']), '{:.0f}%')}"
-            if name in beside and values["lic"]
-            else ""
-            for name in agreement
-        ]
-        table.add_row(
-            captioner, *(_defined(values[name], "{:.2f}") + text for name, text in zip(values, less, strict=True))
-        )
+        cells = []
+        for name, values in rows.items():
+            cells.append(_defined(values[captioner], "{:.2f}"))
+            if name in beside and (of_lic := rows["lic"][captioner]):
+                cells[-1] += f"\n{_defined(100 * (1 - values[captioner] / of_lic), '{:.0f}%')}"
+        table.add_row(captioner, *cells)
     return table
 
 

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.analysis.resampling import pair_name
+from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.report.wording import SMALL_DBAC, verdict
+from captionbias.metrics.verdicts import SMALL_DBAC, verdict
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
+    from captionbias.metrics import Measurement
 
 Cell = str | float | int | None
 
@@ -71,19 +72,12 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
     rows: list[list[Cell]] = []
     for captioner, score in found:
         measured = audit.measurement(score.metric, captioner)
+        value, low, high = (measured.estimates.get(score.key) or (None, None, None))[:3]
         p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
-        rows.append(
-            [
-                captioner,
-                score.label,
-                *(measured.estimates.get(score.key) or (None, None, None))[:3],
-                p if score.judged else None,
-                verdict(measured, score.key) if score.judged else None,
-            ]
-        )
-    columns = ("captioner", "score", "value", "low", "high", "p", "verdict")
-    forms = ("", "", ".3f", ".3f", ".3f", ".3f", "")
-    return Grid("Scores", tuple(map(Column, columns, forms)), rows, _scores_meaning([score for _, score in found]))
+        judged_cells = [p, verdict(measured, score.key)] if score.judged else [None, None]
+        rows.append([captioner, score.label, value, low, high, *judged_cells])
+    names = _columns("captioner", "score") + _columns("value", "low", "high", "p", form=".3f") + _columns("verdict")
+    return Grid("Scores", names, rows, _scores_meaning([score for _, score in found]))
 
 
 def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
@@ -103,13 +97,17 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
     if any(score.judged for score in scores):
         parts.append(
             "p: how often chance alone would bring a score this far from 0. Above 0 the captioner makes its data's "
-            "bias worse (amplifies), below 0 it softens it (mitigates)."
+            "bias worse (amplifies), below 0 it softens it (mitigates). Each verdict is of its score alone: of many "
+            "captioners and scores, a few are clear by chance."
         )
-    if any(key.endswith("_matched") for key in keys):
+    if any(key.endswith("_net") for key in keys):
         parts.append(
-            f"Matched DBAC nearer to 0 than {SMALL_DBAC:g} is no clear change whatever its interval: a faithful "
-            "captioner reads as much."
+            "Blind: matched DBAC with the words for attribute and tasks both hidden; net: matched less blind, what "
+            f"these words add. Net DBAC nearer to 0 than {SMALL_DBAC:g} is no clear change whatever its interval: a "
+            "person reads as much."
         )
+    if any(key.endswith(catalogue.EXCESS) for key in keys):
+        parts.append("Beyond a person: less what one more person, describing the same images, reads.")
     if keys & {"dbac_a_to_t", "dbac_t_to_a"}:
         parts.append(
             "DBAC as published also moves with how often captions name anything at all, so it gets no verdict."
@@ -126,25 +124,15 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
 
 def differences(audit: Audit) -> Grid:
     """Differences between captioners on the same images."""
-    rows: list[list[Cell]] = [
-        [
-            one.first,
-            one.second,
-            catalogue.label(one.score),
-            one.difference,
-            _number(one.ci_low),
-            _number(one.ci_high),
-            _number(one.p),
-            _number(one.p_holm),
-        ]
-        for comparison in audit.comparisons.values()
-        for one in comparison.differences
-    ]
-    columns = ("first", "second", "score", "first less second", "low", "high", "p", "p, corrected")
-    forms = ("", "", "", *(".3f",) * 5)
+    rows: list[list[Cell]] = []
+    for comparison in audit.comparisons.values():
+        for one in comparison.differences:
+            numbers = map(_number, (one.difference, one.ci_low, one.ci_high, one.p, one.p_holm))
+            rows.append([one.first, one.second, catalogue.label(one.score), *numbers])
+    numbers_of = _columns("first less second", "low", "high", "p", "p, corrected", form=".3f")
     return Grid(
         "Differences",
-        tuple(map(Column, columns, forms)),
+        _columns("first", "second", "score") + numbers_of,
         rows,
         "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
         "metric, for the number of differences.",
@@ -156,35 +144,28 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     found = audit.details("dbac", captioner)["sources"].get(direction, [])
     part = main_part(found)
     both = part.startswith("amplification")
-    parts = ("amplification_matched", "amplification") if both else (part,)
+    forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in found)}
+    named = forms if both else {part: "omega"}
     largest = sorted(found, key=lambda row: -abs(row.get(part, 0.0)))[:top]
-    rows: list[list[Cell]] = []
-    for row in largest:
-        rows.append(
-            [pair_name(row), row.get("named_m"), row.get("named_h")]
-            + [row.get(f"{part}{end}") for part in parts for end in ("", "_ci_low", "_ci_high")]
-            + [row.get("test_captions_m")]
-        )
-    names = {"amplification_matched": "adds, matched", "amplification": "adds, as published"}
-    of_parts = [name for part in parts for name in (names.get(part, "omega"), "low", "high")]
+    keys = [f"{key}{end}" for key in named for end in ("", "_ci_low", "_ci_high")]
+    of_parts = [heading for name in named.values() for heading in (name, "low", "high")]
     return Grid(
         f"What {DIRECTIONS[direction]} is made of",
         (
             Column("pair"),
-            Column("captioner names it", ".1%"),
-            Column("humans name it", ".1%"),
-            *(Column(name, "+.4f") for name in of_parts),
+            *_columns("captioner names it", "humans name it", form=".1%"),
+            *_columns(*of_parts, form="+.4f"),
             Column("test captions, captioner", ",.1f"),
         ),
-        rows,
-        _sources_meaning(both, len(rows), len(found)),
+        [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
+        _sources_meaning(both, len(largest), len(found)),
     )
 
 
 def main_part(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The key of what rows of the sources contribute: to the score, matched if it is, or to the omega of one side."""
-    keys = ("amplification_matched", "amplification", "omega_m", "omega_h")
-    return next((key for key in keys if any(key in row for row in rows)), "amplification")
+    """The key of what rows of the sources contribute: to the net score, without controls to the matched one, or to the
+    omega of one side."""
+    return next((key for key in (*FORMS, "omega_m", "omega_h") if any(key in row for row in rows)), "amplification")
 
 
 def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
@@ -222,7 +203,7 @@ def quality(audit: Audit) -> Grid:
     names = [name for name in QUALITY_NAMES if any(name in found for found in audit.quality.values())]
     return Grid(
         "Caption quality",
-        (Column("captioner"), *(Column(QUALITY_NAMES[name], ".3f") for name in names)),
+        (Column("captioner"), *_columns(*(QUALITY_NAMES[name] for name in names), form=".3f")),
         [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
         "How close the captions are to human captions; the higher the better.",
     )
@@ -250,13 +231,10 @@ def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
 def meteors(audit: Audit) -> Grid:
     """How much of the human captions each way of alignment keeps."""
     name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
-    rows: list[list[Cell]] = [
-        [name, found["contextual"], found["constant"]] for name, found in audit.alignments.items()
-    ]
     return Grid(
         f"{name} of aligned captions",
-        (Column("captioner"), Column("contextual (DBAC)", ".4f"), Column("constant (LIC)", ".4f")),
-        rows,
+        (Column("captioner"), *_columns("contextual (DBAC)", "constant (LIC)", form=".4f")),
+        [[captioner, found["contextual"], found["constant"]] for captioner, found in audit.alignments.items()],
         "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
         "the two differ by word forms alone.",
     )
@@ -267,10 +245,10 @@ def leaks(audit: Audit) -> Grid:
     rows: list[list[Cell]] = [
         [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
     ]
-    columns = ("captioner", "score", "seen, captioner", "seen, human", "value", "on unseen captions")
+    shares = _columns("seen, captioner", "seen, human", form=".0%")
     return Grid(
         "Captions that were seen in training",
-        tuple(map(Column, columns, ("", "", ".0%", ".0%", ".3f", ".3f"))),
+        (*_columns("captioner", "score"), *shares, *_columns("value", "on unseen captions", form=".3f")),
         rows,
         "Captioners repeat themselves: the share of test captions that are word for word in the training "
         "split of the attacker, and the score without them.",
@@ -279,20 +257,25 @@ def leaks(audit: Audit) -> Grid:
 
 def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
     if "lic" in audit.comparisons:
-        measured, details = audit.measurement("lic", captioner), audit.details("lic", captioner)
+        measured = audit.measurement("lic", captioner)
         key = next(key for key in ("lic", "lic_m", "lic_d") if key in measured.estimates)
-        seen = [_share(measured.facts.get(f"seen_{side}")) for side in "md"]
-        yield [catalogue.label(key), *seen, measured.estimates[key].value, details["unseen"].get(key)]
+        seen = [measured.facts.get(f"seen_{side}") for side in "md"]
+        yield _leak(measured, key, seen, audit.details("lic", captioner)["unseen"].get(key))
     if "dbac" in audit.comparisons:
-        measured, details = audit.measurement("dbac", captioner), audit.details("dbac", captioner)
+        measured = audit.measurement("dbac", captioner)
         for direction in measured.plans:
-            matched = f"dbac_{direction}_matched"
-            whole, part = (matched, "dbac_matched")
-            if matched not in measured.estimates:
-                whole, part = (f"omega_m_{direction}", "omega_m")
-            seen = [_share(details[direction]["seen"].get(side)) for side in "mh"]
-            found = measured.estimates.get(whole)
-            yield [catalogue.label(whole), *seen, found and found.value, details[direction]["unseen"].get(part)]
+            details = audit.details("dbac", captioner)[direction]
+            whole, part = f"dbac_{direction}_matched", "dbac_matched"
+            if whole not in measured.estimates:
+                whole, part = f"omega_m_{direction}", "omega_m"
+            seen = [details["seen"].get(side) for side in "mh"]
+            yield _leak(measured, whole, seen, details["unseen"].get(part))
+
+
+def _leak(measured: Measurement, key: str, seen: Sequence[float | None], unseen: float | None) -> list[Cell]:
+    estimate = measured.estimates.get(key)
+    shares = [None if percent is None else percent / 100 for percent in seen]
+    return [catalogue.label(key), *shares, estimate and estimate.value, unseen]
 
 
 def certainty(audit: Audit) -> Grid:
@@ -301,20 +284,13 @@ def certainty(audit: Audit) -> Grid:
     for captioner in audit.captioners:
         for metric, comparison in audit.comparisons.items():
             for score, parts in comparison.parts[captioner].items():
-                rows.append(
-                    [
-                        captioner,
-                        catalogue.label(score),
-                        _number(parts.standard_error),
-                        _number(parts.share_of_trials),
-                        audit.needed[metric][captioner].get(score),
-                    ]
-                )
+                spread = map(_number, (parts.standard_error, parts.share_of_trials))
+                needed = audit.needed[metric][captioner].get(score)
+                rows.append([captioner, catalogue.label(score), *spread, needed])
     return Grid(
         "How sure, and what would make it surer",
         (
-            Column("captioner"),
-            Column("score"),
+            *_columns("captioner", "score"),
             Column("standard error, at least", ".4f"),
             Column("due to trials", ".0%"),
             Column("images for half the interval", ",d"),
@@ -326,9 +302,9 @@ def certainty(audit: Audit) -> Grid:
     )
 
 
+def _columns(*names: str, form: str = "") -> tuple[Column, ...]:
+    return tuple(Column(name, form) for name in names)
+
+
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _share(percent: float | None) -> float | None:
-    return None if percent is None else percent / 100

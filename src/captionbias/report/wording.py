@@ -6,16 +6,12 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from captionbias.metrics import catalogue
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DBAC, UNCLEAR, verdict
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics.measurement import Estimate, Measurement
 
-NOTHING = "-"
-AMPLIFIES, MITIGATES, UNCLEAR, LEANS = "amplifies", "mitigates", "no clear change", "cannot tell"
-# What faithful synthetic captioners read, at most, with a few thousand images: attackers learn from more human captions
-# than model captions, which no interval knows of.
-SMALL_DBAC = 0.01
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 SURE, FAIRLY_SURE = 0.01, 0.05
 
@@ -55,24 +51,6 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def verdict(measured: Measurement, key: str) -> str:
-    """On which side of 0 a score and its interval are; a matched DBAC below `SMALL_DBAC` is no evidence.
-
-    T to A with tasks that human captions name leans below 0 whatever the captioner does: a value there is no evidence.
-    """
-    estimate = measured.estimates.get(key)
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return NOTHING
-    if key.endswith("_matched") and abs(estimate.value) < SMALL_DBAC:
-        return UNCLEAR
-    if estimate.low > 0:
-        return AMPLIFIES
-    if estimate.high >= 0:
-        return UNCLEAR
-    leans = key == "dbac_t_to_a_matched" and "|tasks:named|" in measured.signature
-    return LEANS if leans else MITIGATES
-
-
 class Statement(NamedTuple):
     """A sentence about a captioner's score, and the verdict that it puts into words, see `verdict`."""
 
@@ -84,7 +62,9 @@ class Statement(NamedTuple):
 def verdicts(audit: Audit) -> list[Statement]:
     """A sentence for each captioner and judged headline score."""
     attribute = audit.settings["attribute_lexicon"]
-    kind = attribute if isinstance(attribute, str) and attribute.isalpha() else "attribute"
+    attributes = attribute if isinstance(attribute, list) else [attribute]
+    named = all(isinstance(one, str) and one.isalpha() for one in attributes)
+    kind = " and ".join(attributes) if named else "attribute"
     lexicon = audit.settings["task_lexicon"]
     tasks = "objects" if lexicon is None or str(lexicon).startswith(OBJECTS) else "tasks"
     found = []
@@ -92,7 +72,8 @@ def verdicts(audit: Audit) -> list[Statement]:
         for metric, comparison in audit.comparisons.items():
             measured = comparison.measurements[captioner]
             for score in catalogue.scores_of(metric):
-                if score.more and score.key in measured.estimates:
+                has_verdict = score.judged and score.more and not catalogue.superseded(score.key, measured.estimates)
+                if has_verdict and score.key in measured.estimates:
                     p = comparison.p_values[captioner].get(score.key, math.nan)
                     text = sentence(captioner, measured, score.key, p, kind, tasks)
                     found.append(Statement(captioner, text, verdict(measured, score.key)))
@@ -102,7 +83,40 @@ def verdicts(audit: Audit) -> list[Statement]:
 def sentence(
     captioner: str, measured: Measurement, key: str, p: float, attribute: str = "attribute", tasks: str = "objects"
 ) -> str:
-    """One score in plain words, with how sure it is; `attribute` and `tasks` are what these are called."""
+    """One score in plain words, with how sure it is; `attribute` and `tasks` are what these are called.
+
+    Of DBAC also what the scores say that net is made of.
+    """
+    found = _sentence(captioner, measured, key, p, attribute, tasks)
+    return f"{found} {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else found
+
+
+def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str:
+    """What matched, blind and published DBAC say beside net."""
+    direction = key.removeprefix("dbac_").removesuffix("_net")
+    hidden, named = (attribute, tasks) if direction == "a_to_t" else (tasks, attribute)
+    published, matched, blind = (measured.estimates[f"dbac_{direction}{form}"] for form in ("", "_matched", "_blind"))
+    side = _side(matched)
+    how = {1: "more than people's do", -1: "less than people's do", 0: "about as much as people's do"}[side]
+    text = (
+        f"With the words for {hidden} hidden, its captions reveal the {hidden} {how} (matched {interval(matched, 3)})."
+    )
+    if side and verdict(measured, key) == UNCLEAR:
+        text += f" Hiding the words for {named} as well changes little: other words explain it (blind"
+        text += f" {interval(blind, 3)})."
+    else:
+        text += f" With the words for {named} hidden as well: {interval(blind, 3)} (blind)."
+    return f"{text} As published: {interval(published, 3)}, which also depends on how often captions name anything."
+
+
+def _side(estimate: Estimate) -> int:
+    """On which side of 0 the interval is, 0 if it holds 0."""
+    if not _excludes_zero(estimate) or abs(estimate.value) < SMALL_DBAC:
+        return 0
+    return 1 if estimate.value > 0 else -1
+
+
+def _sentence(captioner: str, measured: Measurement, key: str, p: float, attribute: str, tasks: str) -> str:
     score, estimate = catalogue.SCORES[key], measured.estimates[key]
     numbers = f"{score.label}: {interval(estimate, score.digits)}"
     found = verdict(measured, key)
@@ -111,18 +125,13 @@ def sentence(
         return f"{captioner} makes its data's bias worse: it {more}. {_sure(p)} ({numbers})."
     if found == MITIGATES:
         return f"{captioner} softens its data's bias: it {less}. {_sure(p)} ({numbers})."
-    if found == LEANS:
-        return (
-            f"{captioner}: cannot tell whether it {more}. The tasks were taken from human captions, with which this "
-            f"score lies below zero whatever a captioner does; give the tasks of the images ({numbers})."
-        )
     if found == UNCLEAR and _excludes_zero(estimate):
         return (
-            f"{captioner}: no clear change. The score is too small to tell from what a faithful captioner reads, "
+            f"{captioner}: no clear change. The score is too small to tell from what a person reads, "
             f"{SMALL_DBAC:g} ({numbers})."
         )
     if found == UNCLEAR:
-        return f"{captioner}: no clear change. The interval does not show whether it {more}, or less ({numbers})."
+        return f"{captioner}: no clear change. We cannot tell whether it {more}, or less ({numbers})."
     return f"{captioner}: no interval, so no conclusion is possible ({numbers})."
 
 

@@ -25,11 +25,10 @@ def association(together: Floats, attributes: Floats, tasks: Floats, images: Flo
     return np.sign(together * images - attributes * tasks)
 
 
-def directional(signs: Floats, predicted: Floats, predicted_given: Floats, together: Floats, given: Floats) -> Floats:
-    """Each pair's share in directional bias amplification: `y (P(predicted | given) - P(true | given))`.
+def change(predicted: Floats, predicted_given: Floats, together: Floats, given: Floats) -> Floats:
+    """What predictions change of each pair: `Delta = P(predicted | given) - P(true | given)`.
 
     Args:
-        signs: of `association`, `(A, T, ...)`.
         predicted: predictions that have both, `(A, T, ...)`. `predicted_given`: those that have what is given, `(A, 1,
             ...)` from A to T, `(1, T, ...)` from T to A.
         together: what is true of both, and of what is `given`, likewise.
@@ -37,12 +36,12 @@ def directional(signs: Floats, predicted: Floats, predicted_given: Floats, toget
     Source: Wang and Russakovsky 2021, Eq. 1.
 
     >>> six, five, ten = (np.array([[number]]) for number in (6.0, 5.0, 10.0))
-    >>> directional(np.array([[1.0]]), six, ten, five, ten).round(6).tolist()
+    >>> change(six, ten, five, ten).round(6).tolist()
     [[0.1]]
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         defined = (given > 0) & (predicted_given > 0)
-        return np.where(defined, signs * (predicted / predicted_given - together / given), np.nan)
+        return np.where(defined, predicted / predicted_given - together / given, np.nan)
 
 
 def shares(together: Floats) -> Floats:
@@ -58,6 +57,8 @@ def shares(together: Floats) -> Floats:
 def mals(training: Floats, predicted: Floats) -> Floats:
     """Each pair's share in BA (MALS): `b_predicted - b_training` where the value is the task's likelier one, else 0.
 
+    nan for all pairs of a task that does not occur in the training data or in the predictions.
+
     Args:
         training: counts of pairs in the training data, `(A, T, ...)`. `predicted`: in the predictions.
 
@@ -66,8 +67,8 @@ def mals(training: Floats, predicted: Floats) -> Floats:
     >>> mals(np.array([[3.0], [1.0]]), np.array([[9.0], [1.0]])).round(6).tolist()
     [[0.15], [0.0]]
     """
-    known = shares(training)
-    return np.where(known > 1 / len(training), shares(predicted) - known, np.where(np.isnan(known), np.nan, 0.0))
+    known, change = shares(training), shares(predicted) - shares(training)
+    return np.where((known > 1 / len(training)) | np.isnan(change), change, 0.0)
 
 
 def mean_of_defined(values: Floats) -> Floats:

@@ -16,6 +16,8 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 
+NOT_SHOWN = -1  # in place of the number of what an image shows, where the image takes no part
+
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -31,21 +33,27 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A trial's test captions on one side: their row numbers among the side's captions and the attacker's quality."""
+    """A trial's test captions on one side: their row numbers among the side's captions and the attacker's quality.
+
+    `blind`: the quality of the attacker that sees neither attribute nor task words, if there is one.
+    """
 
     rows: Integers
     quality: Floats
+    blind: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Captions by cell. `place`: which of the side's cells these are, `(cells,)`. `counts`, `quality`: how many
-    captions each image has in each cell and the sum of their quality, sparse, `(cells, images)`.
+    captions each image has in each cell and the sum of their quality, sparse, `(cells, images)`; `blind`: of that of
+    the blind attacker.
     """
 
     place: Integers
     counts: Any
     quality: Any
+    blind: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +97,16 @@ class Omega:
     @cached_property
     def matched(self) -> Floats:
         """Omega of matched DBAC."""
-        mean = _mean(self._matched_quality.sum(axis=0), self._matched_total)
-        return _mean(1.0, mean) if self.inverse else mean
+        return self._matched(self._matched_quality)
+
+    @property
+    def has_blind(self) -> bool:
+        return self.cells.blind is not None
+
+    @cached_property
+    def blind(self) -> Floats:
+        """Matched omega of the blind attacker."""
+        return self._matched(self._blind_quality)
 
     @property
     def mean_quality(self) -> Floats:
@@ -124,6 +140,14 @@ class Omega:
         """What they add to the matched omega."""
         return _mean(shares @ self._matched_quality, self._matched_total)
 
+    def blind_parts(self, shares: Any) -> Floats:
+        """What they add to the matched omega of the blind attacker."""
+        return _mean(shares @ self._blind_quality, self._matched_total)
+
+    def _matched(self, quality: Floats) -> Floats:
+        mean = _mean(quality.sum(axis=0), self._matched_total)
+        return _mean(1.0, mean) if self.inverse else mean
+
     @cached_property
     def _counts(self) -> Floats:
         return np.asarray(self.cells.counts @ self.multiplicity)
@@ -147,6 +171,11 @@ class Omega:
     @cached_property
     def _matched_quality(self) -> Floats:
         return self._quality * self.matched_weight
+
+    @cached_property
+    def _blind_quality(self) -> Floats:
+        """As `_matched_quality`, of the blind attacker."""
+        return np.asarray(self.cells.blind @ self.multiplicity) * self.matched_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +223,7 @@ def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int |
 
     Args:
         side: the side's captions.
-        shown: the number of what each image shows, shape `(images,)`.
+        shown: the number of what each image shows, shape `(images,)`, or `NOT_SHOWN`, of images without captions here.
         trials: test captions and quality of each trial.
         names: how many named numbers there are; those of the side alone when None.
     """
@@ -203,18 +232,20 @@ def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int |
     pairs, cell = _cells(side.named, shown[side.image])
     images = len(shown)
 
-    def cells_of(rows: Integers, quality: Floats | None = None) -> Cells:
+    def cells_of(rows: Integers, *quality: Floats | None) -> Cells:
         place, within = np.unique(cell[rows], return_inverse=True)
         where, shape = (within.reshape(-1), side.image[rows]), (len(place), images)
-        counts = csr_array((np.ones(len(rows)), where), shape=shape)
-        return Cells(place, counts, counts if quality is None else csr_array((quality, where), shape=shape))
+        values = (np.ones(len(rows)), *quality)
+        return Cells(place, *(None if of is None else csr_array((of, where), shape=shape) for of in values))
 
+    known = np.flatnonzero(shown != NOT_SHOWN)
+    every = np.arange(len(cell))
     return Table(
         pairs,
-        cells_of(np.arange(len(cell))),
-        [cells_of(trial.rows, trial.quality) for trial in trials],
+        cells_of(every, np.ones(len(every))),
+        [cells_of(trial.rows, trial.quality, trial.blind) for trial in trials],
         _members(pairs[:, 0], np.arange(len(pairs)), len(pairs), names),
-        _members(shown, np.arange(images), images),
+        _members(shown[known], known, images),
     )
 
 
@@ -232,7 +263,8 @@ def weighted(table: Table, multiplicity: Floats, target: Floats | None = None, c
     named, shown = table.pairs.T
     counts = np.asarray(table.captions.counts @ multiplicity)
     named_share = (table.naming @ counts) / counts.sum(axis=0)
-    per_shown = _ratio(1.0, (table.showing @ multiplicity) / multiplicity.sum(axis=0))[shown]
+    showing = table.showing @ multiplicity
+    per_shown = _ratio(1.0, showing / showing.sum(axis=0))[shown]
     weight = named_share[named] * per_shown
     if target is None or common is None:
         matched_weight = np.zeros_like(per_shown)

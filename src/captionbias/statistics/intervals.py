@@ -11,7 +11,7 @@ from captionbias.arrays import Floats
 
 LEVEL = 0.95
 _NUMBERS_AT_ONCE = 2_000_000
-# Each block counts the captions anew. With blocks of a few replicates that would take time as images squared.
+# Each block counts the captions anew: with blocks of a few replicates that would take time as images squared.
 _LEAST_BLOCK = 32
 
 
@@ -119,7 +119,7 @@ def ranking_consistency(scores: Floats) -> float:
 
     nan if an attacker gives all captioners the same score.
 
-    Source: ImageCaptioner2, "Conflict score" and "Ranking consistency", for two attackers.
+    Source: as `conflict_score`.
 
     >>> round(ranking_consistency(np.array([[1.0, 2.0], [2.0, 4.5], [3.0, 6.0]])), 3)
     0.99

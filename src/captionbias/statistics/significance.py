@@ -21,23 +21,18 @@ Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: interval
 class VarianceParts:
     """Where the variance of a score comes from, in squared units of the score; nan where it is unknown.
 
-    `trials`: how many were measured; 0 where the score is undefined in all of them.
-
-    `trial`: the variance of one trial's score around the mean of all possible trials, on these very images. Its parts:
-    `split`, because a trial scores some images and not others, and `training`, the rest: the images it learns from and
-    the random numbers of its training.
-
-    `images`: the variance of the mean of all possible trials if other images were drawn to be scored. It is what the
-    trials share when images are resampled, so more trials do not lessen it. Attackers stay as they were trained: other
-    images to learn from would move all trials together, and nothing here shows how far.
-
-    `images_at_fixed_trials`: the variance of the reported mean when images are resampled and trials, with their splits,
-    stay. It counts `images`, and also `split / trials`, since a trial's few test images are resampled with the others.
-
-    `bootstrap`: the variance of the replicates that the reported interval is made of, which resample images and trials.
-    It counts `split / trials` up to three times (as images, as trials, and as both). That about makes up for the images
-    to learn from: `benchmarks/significance.py` finds it close to the variance that there is, and `standard_error`
-    squared a lower bound.
+    Attributes:
+        trials: how many were measured; 0 where the score is undefined in all of them.
+        trial: the variance of one trial's score around the mean of all possible trials, on these very images: `split`,
+            because a trial scores some images and not others, and `training`, the rest.
+        images: the variance of the mean of all possible trials if other images were drawn to be scored, which more
+            trials do not lessen. Attackers stay as they were trained: other images to learn from would move all trials
+            together, and nothing here shows how far.
+        images_at_fixed_trials: the variance of the reported mean when images are resampled and trials, with their
+            splits, stay: `images`, and also `split / trials`.
+        bootstrap: the variance of the replicates that the reported interval is made of, which resample images and
+            trials. It counts `split / trials` up to three times, which about makes up for the images to learn from:
+            `benchmarks/significance.py` finds it close to the true variance, and `standard_error`**2 a lower bound.
     """
 
     trials: int
@@ -67,6 +62,9 @@ class VarianceParts:
 def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> VarianceParts:
     """The parts of the variance of a mean over trials.
 
+    With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c` and
+    `split` is `v - c`: two trials have only the images in common.
+
     Args:
         values: the score in each trial, shape `(trials,)`; trials where it is nan are left out.
         per_trial: the score in each trial with the images of each bootstrap replicate, `(trials, replicates)`; the
@@ -74,11 +72,7 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
         replicates: the mean over trials in each replicate of images and trials, `(replicates,)`.
 
     Returns:
-        The parts. Two trials and two replicates are needed to tell them apart; without, they are nan. An estimate
-        below 0, which small parts can have by chance, is 0.
-
-    With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c` and
-    `split` is `v - c`: two trials have only the images in common.
+        The parts; nan with fewer than two trials or two replicates. An estimate below 0, by chance, is 0.
 
     >>> drawn = np.random.default_rng(0).normal(size=(4, 1)) + np.random.default_rng(1).normal(size=2000)
     >>> parts = variance_parts(np.array([0.0, 1.0, 2.0, 3.0]), drawn, drawn.mean(axis=0))
@@ -105,18 +99,17 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
 
 
 def p_value(estimate: float, replicates: Floats) -> float:
-    """The two-sided p-value against 0, by the replicates and the construction of `statistics.bootstrap_interval`.
+    """The two-sided p-value against 0, by the replicates and the construction of `bootstrap_interval`.
 
     The smallest share that can be left out of that interval, half on each side, so that it excludes 0. So p is below
-    0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more). `B` replicates cannot tell p-values
-    below `2 / (1 + B)`, one replicate in each direction more than there are, so it is never less.
+    0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more).
 
     Args:
         estimate: the score.
         replicates: shape `(replicates,)`; nan is left out.
 
     Returns:
-        In (0, 1]; nan with fewer than two replicates.
+        From `least_p_value` to 1; nan with fewer than two replicates.
 
     >>> p_value(1.0, np.linspace(0.5, 1.5, 999))
     0.002
@@ -141,7 +134,7 @@ def _level(drawn: Floats, before: int, value: float) -> float:
 
 
 def least_p_value(replicates: int) -> float:
-    """The smallest two-sided p-value that so many replicates can tell.
+    """The smallest two-sided p-value that so many replicates can tell: one in each direction more than there are.
 
     >>> least_p_value(999)
     0.002
@@ -150,12 +143,10 @@ def least_p_value(replicates: int) -> float:
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """P-values corrected for their number: the chance of any false finding among them stays below the level.
+    """P-values `(tests,)` corrected for their number: the chance of any false finding stays below the level.
 
-    The smallest is multiplied by their number, the next by one less, and so on; none comes below a smaller one's.
-
-    Args:
-        p_values: shape `(tests,)`; nan stays nan and does not count.
+    The smallest is multiplied by their number, the next by one less, and so on; none comes below a smaller one's. nan
+    stays nan and does not count.
 
     Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
 
@@ -179,21 +170,20 @@ def images_needed(parts: VarianceParts, images: int, width: float) -> int:
     Args:
         parts: as measured.
         images: on how many.
-        width: from the lower to the upper end, in units of the score.
+        width: from the lower to the upper end, in units of the score, above 0.
 
     Raises:
-        ValueError: the width is not above 0, the parts are undefined, or the attackers' training alone spreads further,
-            which images do not mend and trials do.
+        ValueError: the parts are undefined, or the attackers' training alone spreads further, which images do not mend
+            and trials do.
 
     >>> parts = VarianceParts(10, 2.0, 2.0, 0.0, 0.3, 0.5, 0.8)
     >>> images_needed(parts, images=1000, width=2 * Z * math.sqrt(0.2))
     4000
     """
-    if not width > 0:
-        raise ValueError(f"width is {width}: give the wanted interval's upper end less its lower end, above 0")
     if math.isnan(parts.bootstrap) or math.isnan(parts.training):
         raise ValueError("parts: the variance's parts are unknown; measure with two trials and two replicates or more")
-    kept = _of_training(parts)
+    # The bootstrap draws as many trials as there are from them.
+    kept = parts.training / parts.trials * (1 - 1 / parts.trials)
     wanted = (width / (2 * Z)) ** 2
     if wanted <= kept:
         raise ValueError(
@@ -202,8 +192,3 @@ def images_needed(parts: VarianceParts, images: int, width: float) -> int:
         )
     falling = max(0.0, parts.bootstrap - kept)
     return max(1, math.ceil(round(images * falling / (wanted - kept), 6)))
-
-
-def _of_training(parts: VarianceParts) -> float:
-    """What training contributes to the bootstrap's variance, which draws as many trials as there are from them."""
-    return parts.training / parts.trials * (1 - 1 / parts.trials)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
+SEPARATOR = ", "  # between the values of a crossing
 KEYS = ("groups", "masked_only", "mask", "extends", "description", "source")
 
 
@@ -17,19 +20,30 @@ class Lexicon:
     """Labels and the words that name them; a word may be several words long ("hot dog").
 
     `masked_only` words are masked with the others but name no label. `mask` is the token that replaces a word.
+    `parts`: of a crossing, the lexicons that are crossed and have the words; see `load_lexicon`.
     """
 
     name: str
     mask: str
     groups: dict[str, tuple[str, ...]]
     masked_only: tuple[str, ...] = ()
+    parts: tuple[Lexicon, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(self.groups)
 
+    def named_parts(self) -> list[tuple[bool, ...]]:
+        """Of each label of a crossing, in order, whether it names a value of each part.
 
-LexiconSource: TypeAlias = str | Path | Mapping[str, Any] | Lexicon
+        >>> load_lexicon(["gender", "race"]).named_parts()[1:3]  # 'female, dark', 'female'
+        [(True, True), (True, False)]
+        """
+        values = ([True] * len(part.labels) + [False] for part in self.parts)
+        return list(itertools.product(*values))[:-1]
+
+
+LexiconSource: TypeAlias = str | Path | Mapping[str, Any] | Lexicon | Sequence[Any]
 
 
 def builtin_lexicons() -> list[str]:
@@ -38,23 +52,30 @@ def builtin_lexicons() -> list[str]:
 
 
 def load_lexicon(source: LexiconSource) -> Lexicon:
-    """A lexicon by its name, from a JSON file, or from a mapping of labels to words.
+    """A lexicon by its name, from a JSON file, or from a mapping of labels to words; the crossing of a list of these.
 
     A file or mapping is either plain, `{"female": ["woman", ...], "male": [...]}`, or has the keys `groups`,
     `masked_only`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to.
+
+    A crossing masks the words of all its lexicons, by one token. Its labels are what a caption can name of them:
+    "female, dark" where it names both, "female" where it names no second one; see `captionbias.text.named_values`.
 
     >>> load_lexicon("gender").labels
     ('female', 'male')
     >>> load_lexicon({"extends": "gender", "groups": {"female": ["gal", "gals"]}}).groups["female"][-2:]
     ('gal', 'gals')
+    >>> load_lexicon(["gender", "race"]).labels
+    ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
 
     Raises:
-        ValueError: an unknown name, an unreadable file, a word under two labels, no words.
+        ValueError: an unknown name, an unreadable file, a word under two labels, no words, a label in two lexicons.
     """
     if isinstance(source, Lexicon):
         return source
     if isinstance(source, Mapping):
         return _parse(source, "custom")
+    if isinstance(source, (list, tuple)):
+        return _crossed([load_lexicon(each) for each in source])
     if not isinstance(source, (str, Path)):
         raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
@@ -72,21 +93,37 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     return _parse(content, path.stem)
 
 
+def _crossed(parts: Sequence[Lexicon]) -> Lexicon:
+    """The crossing, which has its words in its parts."""
+    if len(parts) < 2:
+        raise ValueError(f"a crossing needs two lexicons or more, not {len(parts)}")
+    if any(part.parts for part in parts):
+        raise ValueError("a crossing is of lexicons, not of crossings: give all of them in one list")
+    name = "+".join(part.name for part in parts)
+    named = [
+        SEPARATOR.join(filter(None, labels)) for labels in itertools.product(*((*part.labels, "") for part in parts))
+    ]
+    if twice := [label for label, number in Counter(named).items() if number > 1]:
+        raise ValueError(f"lexicon {name!r}: {twice[0]!r} is a label of more than one; rename it in all but one")
+    return Lexicon(name, f"<{name}>", dict.fromkeys(named[:-1], ()), parts=tuple(parts))
+
+
 def _folder() -> Any:
     return resources.files("captionbias.text") / "lexicons"
 
 
 def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
-    plain = "groups" not in content and "extends" not in content
-    for key in () if plain else content:
+    if "groups" not in content and "extends" not in content:
+        content = {"groups": content}
+    for key in content:
         if key not in KEYS:
             raise ValueError(f"lexicon {name!r}: {key!r} is none of {', '.join(KEYS)}; labels go into 'groups'")
-    groups = content if plain else content.get("groups", {})
+    groups = content.get("groups", {})
     if not isinstance(groups, Mapping):
         raise ValueError(f"lexicon {name!r}: 'groups' must map each label to a list of words")
     words = {label: _words(listed, f"lexicon {name!r}, label {label!r}") for label, listed in groups.items()}
-    alone = () if plain else _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
-    mask = f"<{name}>" if plain else str(content.get("mask", f"<{name}>"))
+    alone = _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
+    mask = f"<{name}>"
     if "extends" in content:
         if content["extends"] not in builtin_lexicons():
             known = ", ".join(builtin_lexicons())
@@ -94,9 +131,9 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
         base = load_lexicon(content["extends"])
         labels = dict.fromkeys((*base.groups, *words))
         words = {label: base.groups.get(label, ()) + words.get(label, ()) for label in labels}
-        alone, mask = base.masked_only + alone, str(content.get("mask", base.mask))
+        alone, mask = base.masked_only + alone, base.mask
     _check_disjoint(words, alone, name)
-    return Lexicon(name, mask, words, alone)
+    return Lexicon(name, str(content.get("mask", mask)), words, alone)
 
 
 def _words(listed: object, where: str) -> tuple[str, ...]:
@@ -115,4 +152,4 @@ def _check_disjoint(words: dict[str, tuple[str, ...]], alone: tuple[str, ...], n
     for label, listed in (*words.items(), ("masked_only", alone)):
         for word in listed:
             if seen.setdefault(word, label) != label:
-                raise ValueError(f"lexicon {name!r}: {word!r} stands under {seen[word]!r} and {label!r}; keep one")
+                raise ValueError(f"lexicon {name!r}: {word!r} is listed under {seen[word]!r} and {label!r}; keep one")

@@ -1,12 +1,14 @@
-"""Where the words of a lexicon stand in captions, and captions with those words masked."""
+"""Where the words of a lexicon are in captions, and captions with those words masked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Flags, Ids, Integers
 from captionbias.text.lexicon import Lexicon
 from captionbias.text.tokens import Tokens, tokenizer
 
@@ -15,7 +17,7 @@ NO_LABEL = -1
 
 @dataclass(frozen=True)
 class Mentions:
-    """`m` places where a lexicon's words stand: token position, number of tokens, label number (-1: masked only)."""
+    """`m` places of a lexicon's words: token position, number of tokens, label number (-1: masked only)."""
 
     starts: Integers
     lengths: Integers
@@ -25,8 +27,11 @@ class Mentions:
 def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Mentions:
     """Every mention of a lexicon's words, the longest first: in "hot dog" there is no "dog".
 
-    The lexicon's own words are split by the tokenizer `split`, as the captions were.
+    The lexicon's own words are split by the tokenizer `split`, as the captions were. Of a crossing, whatever any of its
+    parts finds, without labels: see `named_values`.
     """
+    if lexicon.parts:
+        return _merged([find_mentions(tokens, part, split) for part in lexicon.parts])
     nodes = _Trie(tokens, lexicon, split)
     starts = np.flatnonzero((nodes.root > 0)[tokens.ids])
     state = nodes.root[tokens.ids[starts]]
@@ -76,7 +81,7 @@ class _Trie:
         self.keys = np.array([key for key, _ in deeper], np.int64)
         self.children = np.array([child for _, child in deeper], np.int64)
 
-    def step(self, nodes: Integers, ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Integers:
+    def step(self, nodes: Integers, ids: Ids) -> Integers:
         if not len(self.keys):
             return np.zeros(len(nodes), np.int64)
         wanted = nodes * self.width + ids
@@ -94,6 +99,17 @@ def _without_overlaps(mentions: Mentions) -> Mentions:
         if not first.any():
             return Mentions(starts, lengths, labels)
         starts, lengths, labels = starts[~first], lengths[~first], labels[~first]
+
+
+def _merged(found: Sequence[Mentions]) -> Mentions:
+    """All of these mentions, overlapping ones as one, without labels."""
+    starts = np.concatenate([mentions.starts for mentions in found])
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], (starts + np.concatenate([mentions.lengths for mentions in found]))[order]
+    reached = np.maximum.accumulate(ends)
+    first = np.flatnonzero(np.concatenate(([True], starts[1:] >= reached[:-1]))[: len(starts)])
+    reached = np.maximum.reduceat(ends, first) if len(first) else ends
+    return Mentions(starts[first], reached - starts[first], np.full(len(first), NO_LABEL))
 
 
 def mask_mentions(tokens: Tokens, mentions: Mentions, mask: str) -> Tokens:
@@ -115,3 +131,27 @@ def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
     rows = np.searchsorted(tokens.offsets, mentions.starts[labelled], side="right") - 1
     named[rows, mentions.labels[labelled]] = True
     return named
+
+
+def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: str = "words") -> Flags:
+    """Which of the lexicon's labels each caption names, flags of shape `(n captions, labels)`, also of a crossing.
+
+    Of a crossing a caption names what it names of each attribute, together: "a black woman" is "female, dark", "a
+    woman" is "female", which is a value of its own, and "a dog" is none. A caption that names several values of an
+    attribute names each of them with what it names of the others, since it does not say who is who. So two captions
+    name the same if, and only if, they name the same of every attribute.
+
+    `mentions`: the lexicon's, see `find_mentions`; those of a crossing's parts are found here.
+
+    >>> from captionbias.text import load_lexicon, tokenize
+    >>> tokens, lexicon = tokenize(["a woman and a black man"]), load_lexicon(["gender", "race"])
+    >>> (named,) = named_values(tokens, find_mentions(tokens, lexicon), lexicon)
+    >>> [label for label, flag in zip(lexicon.labels, named) if flag]
+    ['female, dark', 'male, dark']
+    """
+    if not lexicon.parts:
+        return named_labels(tokens, mentions, len(lexicon.labels))
+    of_parts = (named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts)
+    with_none = (np.column_stack([named, ~named.any(axis=1)]) for named in of_parts)
+    every = reduce(lambda one, two: (one[:, :, None] & two[:, None, :]).reshape(len(tokens), -1), with_none)
+    return np.asarray(every[:, :-1])  # the last is none of any attribute

@@ -75,7 +75,7 @@ class Tokens:
 
     @property
     def rows(self) -> Integers:
-        """The caption that each token stands in."""
+        """The caption that each token is in."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def select(self, rows: Array) -> Tokens:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.metrics.protocol import whole_number
-from captionbias.text import LexiconSource
 from captionbias.training.captioning import caption_images, check_images
-from captionbias.training.scores import TrainingBias
+from captionbias.training.scores import Settings, TrainingBias
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class BiasCallback(TrainerCallback):
     """Captions images at each evaluation of a `Trainer` and logs how biased the captions are.
 
-    The scores of `bias_scores` are logged under `eval_dbac_a_to_t_matched` and so on, go to every logger of the
+    The scores of `bias_scores` are logged under `eval_dbac_a_to_t_matched` and so on (`eval_dbac_a_to_t_net` with
+    `controls=True`, which trains twice the attackers), go to every logger of the
     Trainer, and can be its `metric_for_best_model`: where that one is undefined or not measured, no model counts as
     better. The training stays as it would be without: see `caption_images`.
 
@@ -34,8 +36,8 @@ class BiasCallback(TrainerCallback):
         tokenizer: likewise; the processor, when None.
         every: measure at every so many-th evaluation. With several evaluation datasets, as many as those are.
         batch_size, max_new_tokens, num_beams, generation: see `caption_images`.
-        metrics, preset, trials, seed, attribute_lexicon, task_lexicon, cache: see `bias_scores`.
         prefix: what the keys begin with, before an underscore.
+        **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
 
     Raises:
         ValueError: what is wrong with the arguments, before the training: the human captions are measured once, here.
@@ -61,29 +63,12 @@ class BiasCallback(TrainerCallback):
         max_new_tokens: int = 30,
         num_beams: int = 1,
         generation: Mapping[str, Any] | None = None,
-        metrics: Sequence[str] = ("dbac", "lic"),
-        preset: str = "fast",
-        trials: int = 3,
-        seed: int = 0,
-        attribute_lexicon: LexiconSource | None = None,
-        task_lexicon: LexiconSource | None = None,
-        cache: bool | str | Path = True,
         prefix: str = "eval",
+        **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
         check_images(images)
-        self.bias = TrainingBias.prepared(
-            references,
-            attributes,
-            tasks=tasks,
-            metrics=metrics,
-            preset=preset,
-            trials=trials,
-            seed=seed,
-            attribute_lexicon=attribute_lexicon,
-            task_lexicon=task_lexicon,
-            cache=cache,
-        )
+        self.bias = TrainingBias(references, attributes, tasks, **settings).prepare()
         if not callable(images) and len(images) != len(self.bias.people):
             raise ValueError(
                 f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "
@@ -102,7 +87,7 @@ class BiasCallback(TrainerCallback):
             max_new_tokens=max_new_tokens,
             num_beams=num_beams,
             generation=generation,
-            seed=seed,
+            seed=settings.get("seed", 0),
         )
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

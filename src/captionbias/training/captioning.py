@@ -36,7 +36,7 @@ def caption_images(
 
     Each module's train or eval mode, gradients, the generation config and all random generators are afterwards what
     they were before. Several processes of `accelerate launch` share the batches out; each of them must make the same
-    call, and gets all captions. A batch holds the same images however many processes there are.
+    call, and gets all captions, which are the same however many processes there are.
 
     Args:
         model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. Not one of which each

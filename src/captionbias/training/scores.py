@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -18,8 +18,22 @@ from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
+    from typing_extensions import Unpack
 
 PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
+
+
+class Settings(TypedDict, total=False):
+    """What `bias_scores`, `bias_metrics` and `BiasCallback` take by keyword."""
+
+    metrics: Sequence[str]  # any of `captionbias.metrics`; dbac and lic by default
+    preset: str  # `fast` (the default) or `papers`
+    trials: int  # attackers trained a side, 3 by default; few follow a training, more make its curve smoother
+    seed: int  # of the first trial, 0 by default; keep it the same throughout a training
+    attribute_lexicon: LexiconSource | None  # see `captionbias.text.load_lexicon`; the preset's by default
+    task_lexicon: LexiconSource | None  # task words of `dbac`, likewise
+    controls: bool  # also train blind attackers and score one more person, for net scores; False by default
+    cache: bool | str | Path  # keep finished trials: in the usual folder (the default), in this one, or not (False)
 
 
 def bias_scores(
@@ -28,107 +42,79 @@ def bias_scores(
     attributes: Collection[Any],
     *,
     tasks: Collection[Any] | None = None,
-    metrics: Sequence[str] = ("dbac", "lic"),
-    preset: str = "fast",
-    trials: int = 3,
-    seed: int = 0,
-    attribute_lexicon: LexiconSource | None = None,
-    task_lexicon: LexiconSource | None = None,
     vectors: Any = None,
-    cache: bool | str | Path = True,
+    **settings: Unpack[Settings],
 ) -> dict[str, float]:
     """DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
-    undefined is left out. An empty caption names nothing and cannot be attacked, so the scores are of the other images,
-    on both sides; `empty_captions` says how many are missing, for a captioner that is silent more often with one group
-    than with another is biased in a way that these scores do not show.
-
-    This process measures alone, whatever others run beside it.
+    undefined is left out. An empty caption cannot be attacked, so the scores are of the other images, on both sides;
+    `empty_captions` says how many are missing, for a captioner that is silent more often with one group than with
+    another is biased in a way that these scores do not show. This process measures alone, whatever others run.
 
     Args:
         predictions: `n` model captions, some of which may be empty.
         references: `n` lists of human captions.
         attributes: `n` labels of the protected attribute.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
-        metrics: any of `captionbias.metrics`.
-        preset: `fast` or `papers`.
-        trials: attackers trained a side; few are enough to follow a training, more make its curve smoother.
-        seed: of the first trial. Keep it the same throughout a training.
-        attribute_lexicon: attribute words, see `captionbias.text.load_lexicon`; the preset's when None.
-        task_lexicon: task words of `dbac`, likewise.
         vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
             the preset's when None. Those of `human_vectors` need not be trained again at each measurement.
-        cache: keep finished trials: in the usual folder, in this one, or not at all (False).
+        **settings: see `Settings`.
 
     Returns:
         `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `dbac_a_to_t`,
         `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
-        scores of other metrics. Intervals are left to the metrics themselves.
+        scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
+        `..._excess`. Intervals are left to the metrics themselves.
 
     Raises:
         ValueError: arguments that cannot be measured whatever the captions are.
 
     Warns:
-        CaptionBiasWarning: once, with what is left out and why, and with weak statistics.
+        CaptionBiasWarning: once, of what is left out and of weak statistics.
 
     >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
-    >>> bias_scores(captions, [[text] for text in captions], labels)["dbac_a_to_t_matched"]
+    >>> bias_scores(captions, [[text] * 2 for text in captions], labels)["dbac_a_to_t_matched"]
     0.0
-    >>> bias_scores([""] * 80, [[text] for text in captions], labels)
-    {'empty_captions': 1.0}
     """
-    people = check_captions(references=references, attributes=attributes, tasks=tasks)
-    options = _options(metrics, preset, trials, seed, attribute_lexicon, task_lexicon, cache, vectors)
-    return TrainingBias(people, options).measure(predictions)
+    return TrainingBias(references, attributes, tasks, vectors=vectors, **settings).measure(predictions)
 
 
 def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
-    """Word vectors of the human captions, trained once for all measurements of a training.
-
-    `vectors="captions"` would train them at each measurement, on the captioner's captions too.
-    """
+    """Word vectors of the human captions, trained once; `vectors="captions"` would train them at each measurement."""
     return train_vectors(tokenize([text for texts in references for text in texts]))
 
 
 class TrainingBias:
     """The bias of a captioner in training against the same human captions, measured any number of times.
 
-    `people`: the human captions; they are checked and split into words once. `options`: by metric, as it takes them.
+    The human captions are checked and split into words once. `settings`: of `bias_scores`, `vectors` among them.
     """
 
-    def __init__(self, people: Captions, options: Mapping[str, Mapping[str, Any]]) -> None:
-        self.people, self.options = people, options
+    def __init__(
+        self, references: Collection[Any], attributes: Collection[Any], tasks: Collection[Any] | None, **settings: Any
+    ) -> None:
+        self.people = check_captions(references=references, attributes=attributes, tasks=tasks)
+        self.options = _options(**settings)
 
-    @classmethod
-    def prepared(
-        cls,
-        references: Collection[Any],
-        attributes: Collection[Any],
-        *,
-        tasks: Collection[Any] | None,
-        **settings: Any,
-    ) -> TrainingBias:
+    def prepare(self) -> TrainingBias:
         """Measure the human captions alone, so that errors in the arguments show before a training, and train their
-        word vectors if the metrics need some. `settings`: those of `bias_scores` from `metrics` on, without `vectors`.
-
-        Raises:
-            ValueError: as `bias_scores`.
-        """
-        people = check_captions(references=references, attributes=attributes, tasks=tasks)
-        options = _options(**settings)
-        found = cls(people, options)
-        for name in options:
-            found._measure_people(name)
-        if "dbac" in options and PRESETS["dbac"][options["dbac"]["preset"]]["vectors"] == CAPTIONS:
-            options["dbac"] |= {"vectors": human_vectors(people.references or ())}
-        return found
+        word vectors if the metrics need some."""
+        for name in self.options:
+            self._measure_people(name)
+        if "dbac" in self.options and PRESETS["dbac"][self.options["dbac"]["preset"]]["vectors"] == CAPTIONS:
+            self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
+        return self
 
     @property
     def names(self) -> list[str]:
         """What `measure` returns if everything is defined."""
-        return ["empty_captions", *(key for name in self.options for key in catalogue.headlines(name))]
+        return ["empty_captions", *(key for name in self.options for key in self._keys(name))]
+
+    def _keys(self, name: str) -> list[str]:
+        controls = self.options[name].get("controls", True)
+        return [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
 
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
@@ -176,40 +162,36 @@ class TrainingBias:
                 notes.append(str(one.message))
             else:
                 warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-        keys = catalogue.headlines(name)
+        keys = self._keys(name)
         if missing := [key for key in keys if key not in measured.estimates]:
             notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
         return {key: measured.estimates[key].value for key in keys if key in measured.estimates}
 
     def _measure_people(self, name: str) -> None:
         """For its errors only, of the metrics that measure human captions alone."""
-        if name not in PRESETS:
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CaptionBiasWarning)
-            find_metric(name).measure(_usable(name, self.people), **{**self.options[name], "trials": 1})
+        if name in PRESETS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CaptionBiasWarning)
+                find_metric(name).measure(_usable(name, self.people), **{**self.options[name], "trials": 1})
 
 
 def _options(
-    metrics: Sequence[str],
-    preset: str,
-    trials: int,
-    seed: int,
-    attribute_lexicon: LexiconSource | None,
-    task_lexicon: LexiconSource | None,
-    cache: bool | str | Path,
-    vectors: Any = None,
+    metrics: Sequence[str] = ("dbac", "lic"),
+    preset: str = "fast",
+    trials: int = 3,
+    controls: bool = False,
+    **others: Any,
 ) -> dict[str, dict[str, Any]]:
+    """By metric, as it takes them."""
+    if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
+        raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
     if isinstance(metrics, str) or not metrics:
         raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
     wanted = {
+        **others,
         "preset": preset,
         "trials": whole_number("trials", trials, least=1),
-        "seed": seed,
-        "attribute_lexicon": attribute_lexicon,
-        "task_lexicon": task_lexicon,
-        "vectors": vectors,
-        "cache": cache,
+        "controls": controls,
         "bootstrap": 0,
         "distributed": False,
     }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from captionbias.attackers.ranks import on_rank_0
-from captionbias.text import LexiconSource
-from captionbias.training.scores import TrainingBias
+from captionbias.training.scores import Settings, TrainingBias
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def bias_metrics(
@@ -20,30 +21,24 @@ def bias_metrics(
     references: Collection[Any],
     attributes: Collection[Any],
     tasks: Collection[Any] | None = None,
-    metrics: Sequence[str] = ("dbac", "lic"),
-    preset: str = "fast",
-    trials: int = 3,
-    seed: int = 0,
-    attribute_lexicon: LexiconSource | None = None,
-    task_lexicon: LexiconSource | None = None,
-    cache: bool | str | Path = True,
+    **settings: Unpack[Settings],
 ) -> Callable[[Any], dict[str, float]]:
     """`compute_metrics` for `Seq2SeqTrainer(args=Seq2SeqTrainingArguments(predict_with_generate=True, ...))`.
 
-    The human captions are measured once, here, so that whatever is wrong with the arguments shows before the training.
     A training with `metric_for_best_model` stops where that score is undefined; `BiasCallback` sees to that.
 
     Args:
         tokenizer: the captioner's tokenizer or processor, with `batch_decode`.
         references, attributes, tasks: of the evaluation images, in the order of the evaluation dataset.
-        metrics, preset, trials, seed, attribute_lexicon, task_lexicon, cache: see `bias_scores`.
+        **settings: see `captionbias.training.scores.Settings`.
 
     Returns:
         A function of an `EvalPrediction` that gives the floats of `bias_scores`; the Trainer puts its prefix before
         them. With several processes the main one measures, and each has the result.
 
     Raises:
-        ValueError: as `bias_scores`. The function: predictions that are not generated tokens, or not one a reference.
+        ValueError: as `bias_scores`, before the training. The function: predictions that are not generated tokens, or
+            not one for each list of references.
 
     Example:
         compute_metrics = bias_metrics(tokenizer, references=references, attributes=attributes)
@@ -51,19 +46,7 @@ def bias_metrics(
     """
     if not hasattr(tokenizer, "batch_decode"):
         raise ValueError(f"tokenizer: {type(tokenizer).__name__} has no batch_decode; give the captioner's tokenizer")
-    bias = TrainingBias.prepared(
-        references,
-        attributes,
-        tasks=tasks,
-        metrics=metrics,
-        preset=preset,
-        trials=trials,
-        seed=seed,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        cache=cache,
-    )
-
+    bias = TrainingBias(references, attributes, tasks, **settings).prepare()
     count = len(bias.people)
 
     def compute(predicted: Any) -> dict[str, float]:
@@ -82,10 +65,8 @@ def bias_metrics(
 
 
 def _repeats(labels: Any, count: int) -> bool:
-    """Whether the rows after the first `count` are those from the start again.
-
-    With several processes a Seq2SeqTrainer fills the last batches up with them, and leaves them in.
-    """
+    """Whether the rows after the first `count` are those from the start again, with which a Seq2SeqTrainer of several
+    processes fills the last batches up."""
     from accelerate import PartialState
 
     if PartialState().num_processes == 1 or not isinstance(labels, np.ndarray):

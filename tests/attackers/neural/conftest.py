@@ -42,10 +42,5 @@ def _torch_weights(layers: Iterable[nn.Module], trial: int, cell: str) -> dict[s
 
 
 @pytest.fixture(scope="session")
-def torch_order():
-    return _torch_order
-
-
-@pytest.fixture(scope="session")
 def torch_weights():
     return _torch_weights

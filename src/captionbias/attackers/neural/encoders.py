@@ -10,11 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Integers
-from captionbias.attackers.neural.dropout import Drop
-from captionbias.attackers.neural.layers import MLP, Embed, Generators, Linear, uniform
-from captionbias.attackers.neural.lstm import LSTM
-from captionbias.attackers.neural.rnn import RNN
-from captionbias.attackers.neural.time_steps import Steps, mirrored, pick
+from captionbias.attackers.neural.layers import MLP, Dropout, Embed, Generators, Linear, uniform
+from captionbias.attackers.neural.recurrent import LSTM, RNN, Steps, mirrored, pick
 from captionbias.attackers.recipes import Bag, Recurrent, Transformer
 
 CELLS = {"lstm": (LSTM, 4), "rnn": (RNN, 1)}
@@ -51,7 +48,7 @@ class RecurrentEncoder(nn.Module):
         widths = [width, *[self.outputs] * (recipe.layers - 1)]
         self.layers = nn.ModuleList(Layer(generators, recipe, width) for width in widths)
 
-    def forward(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def forward(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         steps = Steps.of(lengths, tokens.device)
         first, *further = self.layers
         states = first(drop(embedding(tokens[:, steps.row, steps.time]), steps.row, steps.time), steps)
@@ -74,7 +71,7 @@ class TransformerEncoder(nn.Module):
         self.attention_out = Linear(generators, width, width)
         self.hidden = MLP(generators, (width, recipe.hidden, width))
 
-    def forward(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def forward(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         trials, captions, longest = tokens.shape
         real = _is_word(tokens, lengths)
         places = torch.meshgrid(
@@ -102,13 +99,13 @@ class BagEncoder(nn.Module):
         super().__init__()
         self.outputs = width
 
-    def forward(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def forward(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         features: Tensor = (embedding(tokens) * _is_word(tokens, lengths)[..., None]).sum(2)
         return features
 
 
 def _is_word(tokens: Tensor, lengths: Integers) -> Tensor:
-    """Which of the tokens are no padding, flags `(S, B, longest)`."""
+    """Which of the tokens are not padding, flags `(S, B, longest)`."""
     time = torch.arange(tokens.shape[2], device=tokens.device)
     return time < torch.as_tensor(lengths, device=tokens.device)[:, :, None]
 

@@ -1,8 +1,7 @@
 """A pretrained encoder that is trained with its head, one trial after the other.
 
-The device and what counts as short memory come from Accelerate, and so do the processes that share the trials: each
-trains whole trials of its own, so that a score does not depend on how many there are. Its `Accelerator` is not used:
-that would couple the processes step by step, and fix the precision of one that the script makes later.
+Accelerate's `Accelerator` is not used: it would couple the processes that share the trials step by step, and fix the
+precision of one that the script makes later.
 """
 
 from __future__ import annotations
@@ -25,11 +24,12 @@ from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
 from captionbias.attackers.neural.layers import NormalizedMLP
-from captionbias.attackers.pretrained.distinct_texts import as_texts
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
+    as_texts,
     no_threads_of_tokenizers,
     reading,
+    refuse_missing,
     special_tokens,
     whole_characters,
 )
@@ -66,11 +66,11 @@ def fit(
         ValueError: the model cannot be loaded, or its weights are not all there.
         RuntimeError: there is too little memory for one caption.
     """
-    texts = as_texts(trials, *special_tokens(model))
+    texts, numbered_trials = as_texts(trials, *special_tokens(model))
     fitted = []
     with all_cores():
-        captions = _tokenized(texts.distinct, model)
-        for trial, numbered in zip(trials, texts.trials, strict=True):
+        captions = _tokenized(texts, model)
+        for trial, numbered in zip(trials, numbered_trials, strict=True):
             checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
             with own_random_numbers(trial.seed, device):
                 classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
@@ -149,8 +149,7 @@ def _encoder(model: Model) -> nn.Module:
 
     with reading(model):
         encoder, found = AutoModel.from_pretrained(model.folder, output_loading_info=True)
-        if missing := sorted(name for name in found["missing_keys"] if "pooler." not in name):  # nothing uses that one
-            raise ValueError(f"the weights lack {missing[0]} and {len(missing) - 1} others")
+        refuse_missing(found["missing_keys"])
     weights: nn.Module = encoder.float()  # whatever they are kept in
     return weights
 
@@ -224,8 +223,7 @@ def _steps(trial: Trial, captions: TokenizedTexts, recipe: FineTuned) -> Iterato
 
 def _numbers(trial: Trial, rows: Integers) -> Integers:
     """The numbers of captions, each of which is one word."""
-    tokens = trial.examples.tokens
-    return tokens.ids[tokens.offsets[rows]].astype(np.int64)
+    return trial.examples.tokens.ids[rows].astype(np.int64)
 
 
 def _optimizer(classifier: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:

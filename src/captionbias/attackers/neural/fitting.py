@@ -6,7 +6,7 @@ A model is a module with `forward(tokens, lengths, drop)`, which gives logits `(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -19,7 +19,7 @@ from torch.nn import functional
 from captionbias.arrays import Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.neural.dropout import Drop, Dropout, Keep
+from captionbias.attackers.neural.layers import NO_DROPOUT, Dropout
 from captionbias.attackers.reader import Reader
 from captionbias.attackers.recipes import Schedule
 
@@ -28,7 +28,6 @@ TEST_BATCH = 512
 CHECKED = 64
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
-Forward = Callable[[Integers, Drop], Tensor]
 _one_at_a_time = Lock()  # threads share torch's random numbers
 
 
@@ -77,52 +76,44 @@ def fit_and_score(
     device: torch.device,
 ) -> list[TrialScores]:
     """Train a model and score each trial's test captions; `words`: one table a trial with each word's embedding row."""
-    model.to(device)
-    model.train()
-    _fit(trials, _forward(trials, words, model), list(model.parameters()), schedule, dropout, device)
-    model.zero_grad()  # gradients would travel and be kept with the model
-    model.requires_grad_(False)
-    return score_tests(trials, words, model)
-
-
-def score_tests(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module) -> list[TrialScores]:
-    """The scores that a trained model gives each trial's test captions."""
-    model.eval()
-    with torch.no_grad():
-        found = _predict(trials, _forward(trials, words, model))
-    return [scores_from(trial, logits) for trial, logits in zip(trials, found, strict=True)]
-
-
-def _forward(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module) -> Forward:
-    device = next(model.parameters()).device
-
-    def forward(rows: Integers, drop: Drop) -> Tensor:
-        tokens, lengths = batches.pad(trials, words, rows)
-        logits: Tensor = model(torch.as_tensor(tokens, device=device), lengths, drop)
-        return logits
-
-    return forward
-
-
-def _fit(
-    trials: Sequence[Trial],
-    forward: Forward,
-    parameters: list[nn.Parameter],
-    schedule: Schedule,
-    dropout: float,
-    device: torch.device,
-) -> None:
-    optimizer = torch.optim.Adam(parameters, lr=schedule.learning_rate, fused=True)
+    model.to(device).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, fused=True)
     generators = [np.random.default_rng([trial.seed, 2]) for trial in trials]
     for number in range(schedule.epochs):
         plans = [batches.epoch(trial, schedule, number, g) for trial, g in zip(trials, generators, strict=True)]
         for rows in map(_without_filling, np.stack(plans, 1)):
             drawn = [generator.integers(-(2**31), 2**31, MOST_DROPOUTS, np.int32) for generator in generators]
             drop = Dropout(dropout, torch.as_tensor(np.stack(drawn), device=device))
-            loss = loss_of(trials, forward(rows, drop), rows)
+            loss = loss_of(trials, _logits(trials, words, model, rows, drop), rows)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
+    model.zero_grad()  # gradients would travel and be kept with the model
+    model.requires_grad_(False)
+    return score_tests(trials, words, model)
+
+
+@torch.no_grad()
+def score_tests(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module) -> list[TrialScores]:
+    """The scores that a trained model gives each trial's test captions, in the order of its `test`."""
+    model.eval()
+    plans = [batches.by_length(trial, TEST_BATCH) for trial in trials]
+    most = max(map(len, plans))
+    filled = [np.pad(plan, ((0, most - len(plan)), (0, 0)), constant_values=batches.NOTHING) for plan in plans]
+    found = [torch.empty(len(trial.test), outputs(trial), dtype=torch.float64) for trial in trials]
+    for places in map(_without_filling, np.stack(filled, 1)):
+        real = places != batches.NOTHING
+        rows = np.stack([trial.test[of_trial] for trial, of_trial in zip(trials, places, strict=True)])
+        logits = _logits(trials, words, model, np.where(real, rows, batches.NOTHING), NO_DROPOUT).cpu().double()
+        for number, table in enumerate(found):
+            table[places[number, real[number]]] = logits[number, real[number]]
+    return [scores_from(trial, logits) for trial, logits in zip(trials, found, strict=True)]
+
+
+def _logits(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module, rows: Integers, drop: Dropout) -> Tensor:
+    tokens, lengths = batches.pad(trials, words, rows)
+    logits: Tensor = model(torch.as_tensor(tokens, device=next(model.parameters()).device), lengths, drop)
+    return logits
 
 
 def loss_of(trials: Sequence[Trial], logits: Tensor, rows: Integers) -> Tensor:
@@ -138,21 +129,6 @@ def loss_of(trials: Sequence[Trial], logits: Tensor, rows: Integers) -> Tensor:
     else:
         each = functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none").view_as(weight)
     return (each * weight).sum()
-
-
-def _predict(trials: Sequence[Trial], forward: Forward) -> list[Tensor]:
-    """The logits of each trial's test captions, in the order of its `test`: `(captions, outputs)`, in 64 bits."""
-    plans = [batches.by_length(trial, TEST_BATCH) for trial in trials]
-    most = max(map(len, plans))
-    filled = [np.pad(plan, ((0, most - len(plan)), (0, 0)), constant_values=batches.NOTHING) for plan in plans]
-    found = [torch.empty(len(trial.test), outputs(trial), dtype=torch.float64) for trial in trials]
-    for places in map(_without_filling, np.stack(filled, 1)):
-        real = places != batches.NOTHING
-        rows = np.stack([trial.test[of_trial] for trial, of_trial in zip(trials, places, strict=True)])
-        logits = forward(np.where(real, rows, batches.NOTHING), Keep()).cpu().double()
-        for number, table in enumerate(found):
-            table[places[number, real[number]]] = logits[number, real[number]]
-    return found
 
 
 def _without_filling(rows: Integers) -> Integers:

@@ -20,12 +20,11 @@ from torch.nn import functional
 from captionbias.arrays import Integers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
-from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.fitting import base_rates, fit_and_score, one_thread, outputs, score_tests
-from captionbias.attackers.neural.layers import MLP, NormalizedMLP, parts
-from captionbias.attackers.pretrained.distinct_texts import as_texts
+from captionbias.attackers.neural.layers import MLP, Dropout, NormalizedMLP, parts
 from captionbias.attackers.pretrained.embeddings import embed
 from captionbias.attackers.pretrained.encoding import (
+    as_texts,
     encoder,
     load_encoder,
     no_threads_of_tokenizers,
@@ -54,18 +53,18 @@ def fit(
         ValueError: the encoder cannot be loaded.
     """
     mask, unknown = special_tokens(model)
-    texts = as_texts(trials, mask, unknown)
+    texts, numbered = as_texts(trials, mask, unknown)
     identity = f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}"
-    embeddings = embed(texts.distinct, encoder(model, recipe.pooling, precision, device), store, identity)
+    embeddings = embed(texts, encoder(model, recipe.pooling, precision, device), store, identity)
     table = torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
     with one_thread():
-        stack = _untrained(texts.trials, table, recipe)
-        scores = fit_and_score(texts.trials, _rows(table, trials), stack, recipe.schedule, 0.0, device)
+        stack = _untrained(numbered, table, recipe)
+        scores = fit_and_score(numbered, _rows(table, trials), stack, recipe.schedule, 0.0, device)
         networks = parts(
-            stack, len(trials), lambda trial: _untrained([texts.trials[trial]], stack.table, recipe).to(device)
+            stack, len(trials), lambda trial: _untrained([numbered[trial]], stack.table, recipe).to(device)
         )
-    whole = WholeEncoder(texts.distinct, model, recipe.pooling, device)
-    return [FittedHead(*of_trial, whole) for of_trial in zip(trials, scores, texts.trials, networks, strict=True)]
+    whole = WholeEncoder(texts, model, recipe.pooling, device)
+    return [FittedHead(*of_trial, whole) for of_trial in zip(trials, scores, numbered, networks, strict=True)]
 
 
 def _untrained(trials: Sequence[Trial], table: Tensor, recipe: Frozen) -> OnTable:
@@ -73,8 +72,7 @@ def _untrained(trials: Sequence[Trial], table: Tensor, recipe: Frozen) -> OnTabl
     widths = (table.shape[1], *recipe.head, outputs(trials[0]))
     head = NormalizedMLP(generators, widths) if recipe.normalized else MLP(generators, widths)
     if recipe.base_rates and isinstance(head, MLP):
-        with torch.no_grad():
-            head.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
+        head.start_at(list(map(base_rates, trials)))
     return OnTable(table, head)
 
 
@@ -92,7 +90,7 @@ class OnTable(nn.Module):
         self.register_buffer("table", table, persistent=False)
         self.head = head
 
-    def forward(self, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def forward(self, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         """Logits `(S, B, outputs)` of `tokens` `(S, B, 1)`."""
         numbers = tokens[:, :, 0]
         return self.answer(functional.embedding(numbers, self.table).float(), numbers != UNKNOWN_ROW)

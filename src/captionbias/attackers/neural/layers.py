@@ -17,6 +17,8 @@ Generators = Sequence[torch.Generator]
 Module = TypeVar("Module", bound=nn.Module)
 Embed = Callable[[Tensor], Tensor]  # numbers `(...)` to embeddings `(..., width)`
 MOMENTUM, EPSILON = 0.1, 1e-5  # of torch's own batch normalisation
+_ROW, _TIME, _FEATURE = -1640531535, -2048144777, -1028477379  # odd constants of xxHash32 (Collet 2012), as int32
+_MIX = (16, -2048144789), (13, -1028477387)  # the finaliser of MurmurHash3 (Appleby 2011)
 
 
 def uniform(generators: Generators, shape: Sequence[int], fan_in: int) -> nn.Parameter:
@@ -70,12 +72,11 @@ class MLP(nn.Module):
         result: Tensor = output(values)
         return result
 
-    @property
-    def output_bias(self) -> Tensor:
-        """`(S, 1, outputs)`."""
-        bias = self.layers[-1].bias
-        assert isinstance(bias, Tensor)
-        return bias
+    @torch.no_grad()
+    def start_at(self, answers: list[Tensor]) -> None:
+        """Begin with each trial's output at these logits `(1, outputs)`."""
+        *_, bias = self.parameters()
+        bias.copy_(torch.stack(answers))
 
 
 class BatchNorm(nn.Module):
@@ -118,6 +119,43 @@ class NormalizedMLP(nn.Module):
         values = self.after(self.hidden(self.before(values, real)), real)
         result: Tensor = self.output(functional.leaky_relu(values))
         return result
+
+
+class Dropout:
+    """Drops features of one training step with probability `rate`; each call takes the next of the trials' keys.
+
+    What is dropped is a function of trial, step, caption, token and feature: the same alone, stacked, on any device.
+    `keys`: int32 of shape `(S, calls)`, drawn by each trial's own generator.
+    """
+
+    def __init__(self, rate: float, keys: Tensor) -> None:
+        self.rate = rate
+        self.keys = iter(keys.unbind(1))
+
+    def __call__(self, values: Tensor, row: Tensor, time: Tensor | None = None) -> Tensor:
+        """`values` of shape `(S, ..., F)`, those of caption `row` and token `time`, both of the shape in between."""
+        if not self.rate:
+            return values
+        place = row.int() * _ROW
+        if time is not None:
+            place = place + time.int() * _TIME
+        return values * self._scale(place[..., None], next(self.keys), values)
+
+    def _scale(self, place: Tensor, key: Tensor, values: Tensor) -> Tensor:
+        """0 for what is dropped, `1 / (1 - rate)` for the rest. One hash makes 16-bit numbers for two features."""
+        features = values.shape[-1]
+        feature = torch.arange((features + 1) // 2, dtype=torch.int32, device=values.device) * _FEATURE
+        numbers = (place + feature) + key.view(-1, *[1] * place.dim())
+        for shift, factor in _MIX:
+            numbers ^= (numbers >> shift) & ((1 << (32 - shift)) - 1)
+            numbers *= factor
+        numbers ^= (numbers >> 16) & 0xFFFF
+        threshold = round(self.rate * 65536) - 32768
+        kept = numbers.view(torch.int16)[..., :features] >= threshold
+        return kept.to(values.dtype).mul_(1 / (1 - self.rate))
+
+
+NO_DROPOUT = Dropout(0.0, torch.empty(0, 0))
 
 
 def parts(stack: Module, count: int, make: Callable[[int], Module]) -> list[Module]:

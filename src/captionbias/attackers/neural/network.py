@@ -13,7 +13,6 @@ from torch.nn import functional
 from captionbias.arrays import Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
-from captionbias.attackers.neural.dropout import Drop, Keep
 from captionbias.attackers.neural.encoders import BagEncoder, RecurrentEncoder, TransformerEncoder
 from captionbias.attackers.neural.fitting import (
     PRECISIONS,
@@ -24,7 +23,7 @@ from captionbias.attackers.neural.fitting import (
     one_thread,
     outputs,
 )
-from captionbias.attackers.neural.layers import MLP, Embed, Embedding, Generators, parts
+from captionbias.attackers.neural.layers import MLP, NO_DROPOUT, Dropout, Embed, Embedding, Generators, parts
 from captionbias.attackers.recipes import Bag, Recipe, Recurrent, Transformer
 
 ENCODERS: dict[type, Any] = {Recurrent: RecurrentEncoder, Transformer: TransformerEncoder, Bag: BagEncoder}
@@ -41,7 +40,7 @@ class Network(WordNetwork):
         self.encoder = ENCODERS[type(recipe.encoder)](generators, recipe.encoder, recipe.embedding)
         self.head = MLP(generators, (self.encoder.outputs, *recipe.head, outputs))
 
-    def forward(self, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def forward(self, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         """Logits `(S, B, outputs)` of `tokens` `(S, B, longest)`, each trial's longest caption first."""
         return self._logits(self.embedding, tokens, lengths, drop)
 
@@ -54,17 +53,12 @@ class Network(WordNetwork):
         places = torch.arange(captions * length, device=embedded.device).view(1, captions, length)
         table = embedded.reshape(-1, width)
         lengths = np.full((1, captions), length)
-        return self._logits(lambda tokens: functional.embedding(tokens, table), places, lengths, Keep())[0]
+        return self._logits(lambda tokens: functional.embedding(tokens, table), places, lengths, NO_DROPOUT)[0]
 
-    def _logits(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def _logits(self, embedding: Embed, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         features = self.encoder(embedding, tokens, lengths, drop)
         logits: Tensor = self.head(drop(features, torch.arange(features.shape[1], device=features.device)))
         return logits.float()
-
-    @property
-    def output_bias(self) -> Tensor:
-        """`(S, 1, outputs)`."""
-        return self.head.output_bias
 
 
 def fit(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch.device) -> list[FittedNetwork]:
@@ -89,6 +83,5 @@ def _untrained(trials: Sequence[Trial], recipe: Recipe, rows: Sequence[int], pre
     generators = [torch.Generator().manual_seed(trial.seed) for trial in trials]
     network = Network(generators, recipe, rows, outputs(trials[0]), PRECISIONS[precision])
     if recipe.base_rates:
-        with torch.no_grad():
-            network.output_bias.copy_(torch.stack([base_rates(trial) for trial in trials]))
+        network.head.start_at(list(map(base_rates, trials)))
     return network

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from captionbias.arrays import Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
-from captionbias.attackers.neural.dropout import Drop
 from captionbias.attackers.neural.fitting import (
     PRECISIONS,
     FittedNetwork,
@@ -28,6 +27,7 @@ from captionbias.attackers.neural.fitting import (
     outputs,
     own_random_numbers,
 )
+from captionbias.attackers.neural.layers import Dropout
 from captionbias.attackers.recipes import Schedule
 
 STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
@@ -112,7 +112,7 @@ class UserNetwork(WordNetwork):
         super().__init__()
         self.module, self.outputs, self.precision = module, outputs, precision
 
-    def forward(self, tokens: Tensor, lengths: Integers, drop: Drop) -> Tensor:
+    def forward(self, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
         return self._logits(tokens[0], lengths[0], self.precision)[None]
 
     def _logits(self, tokens: Tensor, lengths: Integers, precision: torch.dtype) -> Tensor:

@@ -1,17 +1,20 @@
-"""Texts through a pretrained encoder."""
+"""Captions as text through a pretrained encoder, masked words as its own mask token."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.pretrained.models import Model, first_line
 from captionbias.attackers.workers import cores
+from captionbias.text.tokens import UNKNOWN, Tokens
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +38,24 @@ def special_tokens(model: Model) -> tuple[str, str]:
     return tokenizer.mask_token or unknown, unknown
 
 
+def as_texts(trials: Sequence[Trial], mask: str, unknown: str) -> tuple[list[str], list[Trial]]:
+    """The distinct captions over all examples, as text, and the trials with each caption as one word, its number.
+
+    `mask` and `unknown`: the tokens for masked words and for words without a counterpart.
+    """
+    numbers: dict[str, int] = {}
+    numbered: dict[Examples, Examples] = {}
+    for examples in dict.fromkeys(trial.examples for trial in trials):
+        tokens, special = examples.tokens, {**dict.fromkeys(examples.masks, mask), UNKNOWN: unknown}
+        words = tuple(special.get(word, word) for word in tokens.words)
+        _, first, same = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
+        texts = replace(tokens.select(first), words=words).texts()
+        ids = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int32)
+        one_each = Tokens(ids[same.reshape(-1)], np.arange(len(tokens) + 1), ())
+        numbered[examples] = replace(examples, tokens=one_each)
+    return list(numbers), [replace(trial, examples=numbered[trial.examples]) for trial in trials]
+
+
 def encoder(model: Model, pooling: str | None, precision: str, device: torch.device) -> Encode:
     """A function from `n` texts to embeddings `(n, width)`; the model is loaded when it is first called.
 
@@ -45,7 +66,7 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
         pooling: `cls` for the first token's last state; None for the model's own way.
 
     Raises, when it is called:
-        ValueError: the model cannot be loaded, its weights are not all there, or what it computes is no number.
+        ValueError: the model cannot be loaded, its weights are not all there, or what it computes is not finite.
     """
     load = cache(lambda: load_encoder(model, pooling, device))
 
@@ -119,14 +140,13 @@ def reading(model: Model) -> Iterator[None]:
 def no_threads_of_tokenizers() -> Iterator[None]:
     """Once they have had threads, every process that is forked later complains of it. The encoder takes the time."""
     name = "TOKENIZERS_PARALLELISM"
-    if name in os.environ:
-        yield
-        return
-    os.environ[name] = "false"
+    before = os.environ.get(name)
+    os.environ.setdefault(name, "false")
     try:
         yield
     finally:
-        os.environ.pop(name, None)
+        if before is None:
+            os.environ.pop(name, None)
 
 
 def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any:
@@ -138,7 +158,9 @@ def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import AutoModel
 
+    loaded: Any
     place, exact = str(model.folder), {"dtype": torch.float32}  # whatever the weights are kept in
     with reading(model):
         if pooling is None:
@@ -147,15 +169,13 @@ def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any
             transformer = Transformer(place, model_kwargs=exact)
             pooled = Pooling(transformer.get_embedding_dimension(), pooling)
             loaded = SentenceTransformer(modules=[transformer, pooled], device=str(device))
-        _check_weights(model, loaded)
+        _, found = AutoModel.from_pretrained(model.folder, output_loading_info=True, device_map="meta")
+        used = {name for name, _ in loaded[0].auto_model.named_parameters()}
+        refuse_missing(used & set(found["missing_keys"]))
     return loaded
 
 
-def _check_weights(model: Model, loaded: Any) -> None:
-    """Weights that the files lack would stay as they were drawn, other ones in each run."""
-    from transformers import AutoModel
-
-    _, found = AutoModel.from_pretrained(model.folder, output_loading_info=True, device_map="meta")
-    used = {name for name, _ in loaded[0].auto_model.named_parameters() if "pooler." not in name}
-    if missing := sorted(used & set(found["missing_keys"])):
+def refuse_missing(weights: Iterable[str]) -> None:
+    """Weights that the files lack would stay as they were drawn, other ones in each run; the pooler's are not used."""
+    if missing := sorted(name for name in weights if "pooler." not in name):
         raise ValueError(f"the weights lack {missing[0]} and {len(missing) - 1} others")

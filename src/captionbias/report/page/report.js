@@ -1,13 +1,11 @@
 "use strict";
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
 
 // Plots are drawn when they are seen: one in a closed part of the page has no size yet.
-const figures = read("plot-figures");
 const draw = (place) => {
   const colours = getComputedStyle(document.documentElement);
   const ink = colours.getPropertyValue("--text").trim();
   const line = colours.getPropertyValue("--line").trim();
-  const figure = figures[place.dataset.figure];
+  const figure = JSON.parse(place.dataset.figure);
   const layout = structuredClone(figure.layout);
   layout.font = { ...layout.font, color: ink };
   for (const axis of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
@@ -51,7 +49,7 @@ document.querySelectorAll("th").forEach((header) => {
 
 const files = {
   json: () => ["captionbias.json", "application/json", document.getElementById("audit-data").textContent],
-  csv: () => ["captionbias.csv", "text/csv", read("scores-csv")],
+  csv: () => ["captionbias.csv", "text/csv", JSON.parse(document.getElementById("scores-csv").textContent)],
 };
 document.querySelectorAll("[data-save]").forEach((button) => button.addEventListener("click", () => {
   const [name, type, content] = files[button.dataset.save]();

@@ -1,0 +1,95 @@
+"""Crossed attributes: what a captioner does at their intersections, beside what it does by each attribute alone."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from captionbias.captions import Captions, uncross
+from captionbias.metrics import Measurement, find_metric
+from captionbias.text import LexiconSource
+
+METRICS = ("dbac", "lic")
+CROSSING = " x "  # between the names of crossed attributes
+
+
+@dataclass(frozen=True, eq=False)
+class Intersections:
+    """One metric of the same captions by crossed attributes and by each alone.
+
+    Attributes:
+        crossed: the measurement of the crossing.
+        alone: of each attribute, by its name.
+        cells: the images of each intersection, by its labels in the order of `alone`; 0 where no image is.
+    """
+
+    crossed: Measurement
+    alone: dict[str, Measurement]
+    cells: dict[tuple[str, ...], int]
+
+    @property
+    def measurements(self) -> dict[str, Measurement]:
+        """Each attribute's, then the crossing's, by what a table calls them."""
+        return {**self.alone, CROSSING.join(self.alone): self.crossed}
+
+    def cell_rows(self) -> list[dict[str, Any]]:
+        """A row an intersection, for a file: its label of each attribute, and how many images it has."""
+        return [
+            {"labels": dict(zip(self.alone, labels, strict=True)), "images": count}
+            for labels, count in self.cells.items()
+        ]
+
+
+def intersections(
+    captions: Captions, lexicons: Mapping[str, LexiconSource], metric: str = "dbac", **options: Any
+) -> Intersections:
+    """Measure captions by crossed attributes and by each alone, on the same images and with the same seeds.
+
+    A bias can be at an intersection alone: a captioner may be fair to women and to dark-skinned people and not to
+    dark-skinned women. The crossing hides the words of all attributes, and each attribute alone those of its own. A
+    score of a crossing is compared with 0, as that of any attribute. A side's LIC is not compared between attributes:
+    the more values, the lower it is by chance.
+
+    Args:
+        captions: with crossed labels, from `read_captions(..., attribute=["gender", "race"])` or with those of `cross`.
+        lexicons: the words of each attribute, by its name, in the order in which they were crossed.
+        metric: `dbac` or `lic`.
+        options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
+
+    Raises:
+        ValueError: another metric, one attribute, labels that are no crossing of so many, or what the metric refuses,
+            such as an intersection with fewer than 10 images.
+
+    >>> from captionbias.captions import check_captions, cross
+    >>> people = {"gender": ["female", "male"] * 40, "skin": ["dark", "dark", "light", "light"] * 20}
+    >>> texts = ["a woman cooks", "a man surfs", "a lady rides", "a guy skates"] * 20
+    >>> captions = check_captions(predictions=texts, attributes=cross(people))
+    >>> found = intersections(captions, {"gender": "gender", "skin": "race"}, "lic", preset="fast", trials=2)
+    >>> found.cells["female", "dark"], list(found.measurements)
+    (20, ['gender', 'skin', 'gender x skin'])
+    """
+    if metric not in METRICS:
+        raise ValueError(f"metric {metric!r} is not measured at intersections; choose {' or '.join(METRICS)}")
+    if len(lexicons) < 2:
+        raise ValueError(f"lexicons has {len(lexicons)} attributes: a crossing needs two or more")
+    labels = uncross(captions.attributes, len(lexicons))
+    counts = Counter(zip(*labels, strict=True))
+    cells = itertools.product(*(sorted(set(of_attribute)) for of_attribute in labels))
+
+    def measured(name: str, of_images: Captions, words: LexiconSource) -> Measurement:
+        with warnings.catch_warnings(record=True) as heard:
+            found = find_metric(metric).measure(of_images, attribute_lexicon=words, **options)
+        for each in heard:
+            warnings.warn(f"{name}: {each.message}", each.category, stacklevel=4)
+        return found
+
+    crossed = measured(CROSSING.join(lexicons), captions, list(lexicons.values()))
+    alone = {
+        name: measured(name, captions.with_attributes(of_attribute), words)
+        for (name, words), of_attribute in zip(lexicons.items(), labels, strict=True)
+    }
+    return Intersections(crossed, alone, {cell: counts[cell] for cell in cells})

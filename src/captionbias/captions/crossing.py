@@ -1,0 +1,150 @@
+"""Several attributes crossed into one: labels such as "female, dark"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from captionbias.captions.tables import Column, Table
+from captionbias.captions.values import as_list
+from captionbias.text.lexicon import SEPARATOR
+
+
+def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
+    """The labels of `n` images by several attributes as labels of one, their crossing.
+
+    Args:
+        attributes: by the attribute's name its `n` labels, two attributes or more. A metric that masks words takes as
+            many lexicons, in the same order: `attribute_lexicon=["gender", "race"]`.
+
+    Returns:
+        `n` labels: those of an image, joined by ", ". `uncross` takes them apart again.
+
+    Raises:
+        ValueError: one attribute, labels that are missing or no text, that hold ", ", or more of them than of others.
+
+    >>> cross({"gender": ["female", "male"], "skin": ["dark", "light"]})
+    ['female, dark', 'male, light']
+    """
+    if len(attributes) < 2:
+        raise ValueError(f"attributes has {len(attributes)} attributes: a crossing needs two or more")
+    columns = {name: as_list(f"attributes[{name!r}]", labels) for name, labels in attributes.items()}
+    first, images = next((name, len(labels)) for name, labels in columns.items())
+    for name, labels in columns.items():
+        if len(labels) != images:
+            raise ValueError(
+                f"attributes[{first!r}] has length {images:,} and attributes[{name!r}] has length {len(labels):,}: "
+                "entry i of each belongs to image i, so give as many of one as of the other"
+            )
+        for row, label in enumerate(labels):
+            if not isinstance(label, str) or not label.strip():
+                raise ValueError(f"attributes[{name!r}][{row}] is {label!r}: drop the image or add a label")
+            _check_label(label, f"attributes[{name!r}][{row}]")
+    return [SEPARATOR.join(map(str.strip, of_image)) for of_image in zip(*columns.values(), strict=True)]
+
+
+def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
+    """The labels of `n` images by each of the attributes that were crossed.
+
+    Raises:
+        ValueError: a label that is no crossing of so many.
+
+    >>> uncross(["female, dark", "male, light"], 2)
+    [('female', 'male'), ('dark', 'light')]
+    """
+    apart = [tuple(label.split(SEPARATOR)) for label in labels]
+    for row, of_image in enumerate(apart):
+        if len(of_image) != attributes:
+            raise ValueError(
+                f"attributes[{row}] is {labels[row]!r}, which is no label of {attributes} crossed attributes: cross "
+                "them with captionbias.captions.cross, or name their columns to read_captions"
+            )
+    return list(zip(*apart, strict=True))
+
+
+class Crossed(NamedTuple):
+    """Columns of labels of one table, in place of one column."""
+
+    table: Table
+    columns: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return f"{' x '.join(repr(column.name) for column in self.columns)} of {self.table.name}"
+
+
+def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None]]:
+    """Each attribute's usual name and the name of its column, from what `read_captions` was given: one or several.
+
+    >>> attribute_columns(["gender", "race"], ["sex", None]), attribute_columns("attribute", ["sex", "skin"])
+    ([('gender', 'sex'), ('race', None)], [('attribute', 'sex'), ('attribute', 'skin')])
+    """
+    several = isinstance(column, (list, tuple))
+    if isinstance(attribute, str):
+        return [(attribute, name) for name in column] if several and column else [(attribute, column)]
+    names, columns = list(attribute), list(column or ()) if several else [column][: column is not None]
+    if not names:
+        raise ValueError("attribute is empty: name one attribute or more")
+    if columns and len(columns) != len(names):
+        raise ValueError(
+            f"attribute_column names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}): name one "
+            "for each, in the same order"
+        )
+    return list(zip(names, columns or [None] * len(names), strict=True))
+
+
+def one_column(columns: Sequence[Column]) -> Column | Crossed:
+    """The column of labels, or the crossing of several.
+
+    Raises:
+        ValueError: two attributes have the same column, or their columns are not in one table.
+    """
+    if len(columns) == 1:
+        return columns[0]
+    for number, column in enumerate(columns):
+        if column in columns[:number]:
+            raise ValueError(f"attribute_column: two attributes are both {column}: name the column of each")
+        if column.table != columns[0].table:
+            raise ValueError(
+                f"attribute_column: {columns[0]} and {column} are in two tables: put the attributes that are crossed "
+                "into one, and give it as attributes"
+            )
+    return Crossed(columns[0].table, tuple(columns))
+
+
+def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
+    """The crossed label of each image, None where one of its labels is missing."""
+    found: dict[str, Any] = {}
+    for image in of_columns[0]:
+        labels = [of_column[image] for of_column in of_columns]
+        for label, column in zip(labels, crossed.columns, strict=True):
+            if isinstance(label, str):
+                _check_label(label, f"attributes: image {image} in {column}")
+        found[image] = None if None in labels else SEPARATOR.join(map(str, labels))
+    return found
+
+
+def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:
+    """Those of the labels that `keep` names, and what it names in vain.
+
+    A crossing of `crossed` attributes (1 without one) may be named as a whole or by an attribute's label. Of each
+    attribute, and of the crossing, those named are kept; all where none is named.
+
+    >>> labels = {"female, dark", "female, light", "female, unsure", "male, light"}
+    >>> sorted(kept_labels(labels, ["dark", "light"], 2)[0])
+    ['female, dark', 'female, light', 'male, light']
+    >>> kept_labels(labels, ["female", "dark", "drak"], 2)
+    ({'female, dark'}, ['drak'])
+    """
+    forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
+    named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]
+    kept = {
+        label
+        for label, of_label in forms.items()
+        if any(named) and all(not of_form or form in of_form for form, of_form in zip(of_label, named, strict=True))
+    }
+    return kept, [label for label in keep if not any(label in of_form for of_form in named)]
+
+
+def _check_label(label: str, place: str) -> None:
+    if SEPARATOR in label:
+        raise ValueError(f"{place} is {label!r}: {SEPARATOR!r} joins the labels of a crossing, so rename that label")

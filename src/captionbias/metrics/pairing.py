@@ -1,0 +1,66 @@
+"""Which human captions a trial compares with the captioner's: one drawn for each image, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from captionbias.arrays import Flags, Integers
+from captionbias.captions import Words
+
+PAIRINGS = ("held-out", "every-caption")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """The human captions of some trials.
+
+    `seeds`: of the trials. `human`: the rows of their captions among all human ones. `held_out`: whether one was drawn
+    for each image, so that the others can say what the image shows.
+    """
+
+    seeds: Sequence[int]
+    human: Integers
+    held_out: bool
+
+
+def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list[Pairing]:
+    """Of each trial its own, or one for all.
+
+    `held-out`: a trial draws one human caption for each image, so that people describe an image as often as the
+    captioner does, and the caption that is scored is not one of those that say what the image shows. `every-caption`:
+    as published, each human caption is a row of its own in every trial.
+    """
+    if kind == "every-caption":
+        return [Pairing(seeds, np.arange(len(words.human_image)), held_out=False)]
+    return [Pairing([seed], drawn_captions(words.human_image, images, seed), held_out=True) for seed in seeds]
+
+
+def drawn_captions(human_image: Integers, images: int, seed: int) -> Integers:
+    """The row of one human caption of each image that has any, drawn with this seed.
+
+    >>> drawn_captions(np.array([0, 0, 1, 3]), images=4, seed=0).tolist()
+    [1, 2, 3]
+    """
+    counts = np.bincount(human_image, minlength=images)
+    places = (np.random.default_rng([seed, 8]).random(images) * counts).astype(np.int64)
+    return (np.cumsum(counts) - counts + places)[counts > 0]
+
+
+def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:
+    """What the captions of an image that were not drawn name, `(images, labels)`, and whether there are any.
+
+    `named`: what every human caption names, `(captions, labels)`.
+
+    >>> named = np.array([[True, False], [False, True], [True, True]])
+    >>> flags, known = named_by_others(np.array([0, 0, 1]), 2, named, drawn=np.array([0, 2]))
+    >>> flags.tolist(), known.tolist()
+    ([[False, True], [False, False]], [True, False])
+    """
+    others = np.ones(len(human_image), bool)
+    others[drawn] = False
+    flags = np.zeros((images, named.shape[1]), bool)
+    np.logical_or.at(flags, human_image[others], named[others])
+    return flags, np.bincount(human_image[others], minlength=images) > 0

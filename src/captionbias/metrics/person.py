@@ -1,0 +1,91 @@
+"""One more person as the yardstick of a caption metric: what it reads for a human caption in the captioner's place."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ParamSpec, cast
+
+import numpy as np
+
+from captionbias.captions import Captions, as_captions
+from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
+from captionbias.metrics.inputs import note
+from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.pairing import drawn_captions
+
+P = ParamSpec("P")
+SIDES = ("predictions", "references", "attributes", "tasks")
+
+
+def against_a_person(measure: Callable[P, Measurement]) -> Callable[P, Measurement]:
+    """A metric of captions that also scores one more person, unless its option `controls` is False.
+
+    Of each image with two human captions or more one is drawn. Of these images, and against their other captions, both
+    the captioner and the drawn captions are scored, on the same trials and bootstrap replicates. `<key>_human` is the
+    person's score, `<key>_excess` the captioner's minus the person's: 0 for one more person.
+    """
+    keys = [score.key for score in scores_of(measure.__name__) if score.against_a_person]
+
+    score: Callable[..., Measurement] = measure
+
+    @functools.wraps(measure)
+    def measured(captions: Captions | None = None, /, **options: Any) -> Measurement:
+        found = score(captions, **options)
+        sides = {name: options.get(name) for name in SIDES}
+        if not options.get("controls", True) or (captions is None and sides["references"] is None):
+            return found
+        pair = captioner_and_person(as_captions(captions, **sides), options.get("seed", 0))
+        if pair is None:
+            return found
+        rest = {name: value for name, value in options.items() if name not in SIDES}
+        rest |= {"controls": False, "details": False} | ({"progress": False} if "progress" in rest else {})
+        try:
+            captioner, person = (score(side, **rest).samples for side in pair)
+        except ValueError as error:
+            note(found.notes, f"not compared with one more person: {error}")
+            return found
+        added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
+        added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
+        return replace(found, samples=found.samples | added)
+
+    return cast("Callable[P, Measurement]", measured)
+
+
+def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:
+    """The captioner's captions and one human caption of the same images, both with the other human captions.
+
+    None without a captioner, or where no image has two human captions.
+
+    >>> from captionbias.captions import check_captions
+    >>> captions = check_captions(
+    ...     predictions=["a dog", "a cat"], references=[["a pup", "a dog"], ["a cat"]], attributes=["female", "male"]
+    ... )
+    >>> captioner, person = captioner_and_person(captions, seed=0)
+    >>> captioner.predictions, captioner.references == person.references, len(person)
+    (('a dog',), True, 1)
+    """
+    if captions.predictions is None or captions.references is None:
+        return None
+    counts = np.fromiter(map(len, captions.references), np.int64, len(captions))
+    kept = np.flatnonzero(counts > 1)
+    if not len(kept):
+        return None
+    drawn = drawn_captions(np.repeat(np.arange(len(counts)), counts), len(counts), seed) - (np.cumsum(counts) - counts)
+    others = tuple(
+        (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in kept
+    )
+
+    def of_kept(values: tuple[Any, ...] | None) -> Any:
+        return None if values is None else tuple(values[row] for row in kept)
+
+    captioner = replace(
+        captions,
+        predictions=of_kept(captions.predictions),
+        references=others,
+        attributes=tuple(captions.attributes[row] for row in kept),
+        tasks=of_kept(captions.tasks),
+        image_ids=of_kept(captions.image_ids),
+    )
+    return captioner, captioner.with_predictions([captions.references[row][drawn[row]] for row in kept])

@@ -1,0 +1,197 @@
+"""Measuring crossed attributes: a bias that is at their intersections alone, and what is shared with each alone."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from captionbias.analysis.intersections import intersections
+from captionbias.captions import CaptionBiasWarning, check_captions, cross
+from captionbias.metrics import ba_mals, dbac, directional_ba, gender_error, lic
+
+few = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few words repeat
+
+IMAGES = 1200
+LEXICONS = {"gender": "gender", "skin": "race"}
+BOTH = ["gender", "race"]
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 100, "alignment": "constant", "cache": False}
+PEOPLE = {"female": ("woman", "lady"), "male": ("man", "guy")}
+SKINS = {"dark": ("black", "asian"), "light": ("white", "caucasian")}
+PLACES = (" outside", " in a room", " at night", " near a wall")
+
+
+@cache
+def planted(dial=0.6, *, to_task=0.0, names=0.5, seed=1):
+    """Dogs go with dark women and light men, cakes with the others: with neither gender nor skin alone.
+
+    `dial`: how often human captions, and images, follow that; `to_task`: how often the captioner names the task that
+    follows it, whatever the image shows. `names`: the share of captions that name the gender, and that name the skin.
+    """
+    draw = np.random.default_rng([seed, 30])
+    gender, skin = np.arange(IMAGES) % 2, np.arange(IMAGES) // 2 % 2
+    leaning = gender ^ skin
+    task = np.where(draw.random(IMAGES) < dial, leaning, 1 - leaning)
+
+    def captions(shown):
+        named = draw.random((2, IMAGES)) < names
+        words = draw.integers(2, size=(2, IMAGES))
+        places = draw.integers(len(PLACES), size=IMAGES)
+        people, skins = list(PEOPLE.values()), list(SKINS.values())
+        return [
+            f"a{' ' + skins[skin[i]][words[0, i]] if named[0, i] else ''} "
+            f"{people[gender[i]][words[1, i]] if named[1, i] else 'person'} with a {('dog', 'cake')[shown[i]]}"
+            f"{PLACES[places[i]]}"
+            for i in range(IMAGES)
+        ]
+
+    instead = np.where(draw.random(IMAGES) < to_task, leaning, task)
+    labels = {"gender": [list(PEOPLE)[g] for g in gender], "skin": [list(SKINS)[s] for s in skin]}
+    return {
+        "predictions": captions(instead),
+        "references": [list(pair) for pair in zip(captions(task), captions(task), strict=True)],
+        "attributes": cross(labels),
+        "tasks": [[("dog", "cake")[shown]] for shown in task],
+    }
+
+
+def interval(measured, score):
+    found = measured.estimates[score]
+    return found.low, found.high
+
+
+@few
+def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
+    """Captions that name no skin: what they name of the person then does not tell the other attribute either."""
+    given = planted(to_task=0.8, names=0.0)
+    options = {**FAST, "directions": ["a_to_t"]}
+    found = intersections(check_captions(**given), LEXICONS, "dbac", **options)
+    assert interval(found.crossed, "dbac_a_to_t_net")[0] > 0.02
+    for alone in found.alone.values():
+        low, high = interval(alone, "dbac_a_to_t_net")
+        assert low <= 0 <= high
+
+
+@few
+@pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])
+def test_one_more_person_has_no_bias_at_the_intersections(score):
+    measured = dbac.measure(check_captions(**planted()), attribute_lexicon=BOTH, **FAST)
+    low, high = interval(measured, score)
+    assert low <= 0 <= high
+
+
+@few
+def test_task_to_attribute_speaks_of_what_is_named_of_both():
+    """The captioner names the person that goes with the task: a black woman or a white man with a dog."""
+    given = planted(names=1.0)
+    wrong = planted(dial=1.0, names=1.0)  # its captions name a person who fits the task; its images have other people
+    by_task = {task: [text for text in wrong["predictions"] if task in text] for task in ("dog", "cake")}
+    predictions = [by_task[task][number % len(by_task[task])] for number, (task,) in enumerate(given["tasks"])]
+    captions = check_captions(**{**given, "predictions": predictions})
+    measured = dbac.measure(captions, attribute_lexicon=BOTH, **FAST, details=True)
+    assert interval(measured, "dbac_t_to_a_net")[0] > 0.05
+    named = {row["attribute"] for row in measured.details["sources"]["t_to_a"]}
+    assert named == {"female, dark", "female, light", "male, dark", "male, light"}
+
+
+@few
+def test_both_lexicons_are_masked_and_one_is_not_enough():
+    """Captions in which nothing but the words for gender and skin tells who is there."""
+    given = planted(dial=0.5, names=1.0)
+    captions = check_captions(predictions=given["predictions"], attributes=given["attributes"])
+    options = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
+    assert lic(captions, attribute_lexicon=BOTH, **options)["leakage_m"] == pytest.approx(25, abs=8)
+    with pytest.warns(CaptionBiasWarning, match="of 2 crossed attributes, and attribute_lexicon 'gender' has the wor"):
+        assert lic(captions, attribute_lexicon="gender", **options)["leakage_m"] == pytest.approx(50, abs=8)
+
+
+@few
+@pytest.mark.parametrize("metric", [dbac, lic])
+def test_each_measurement_is_the_metric_s_own(metric):
+    given, options = planted(to_task=0.8), {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
+    found = intersections(check_captions(**given), LEXICONS, metric.name, **options, details=True)
+    assert list(found.measurements) == ["gender", "skin", "gender x skin"]
+    expected = metric(**given, attribute_lexicon=BOTH, **options, details=True)
+    assert found.crossed.flat() == expected
+    assert "|attribute:gender+race|" in expected["signature"]
+    skin = [label.split(", ")[1] for label in given["attributes"]]
+    assert found.alone["skin"].flat() == metric(
+        **{**given, "attributes": skin}, attribute_lexicon="race", **options, details=True
+    )
+
+
+@few
+def test_cells_count_the_images_of_each_intersection_empty_ones_too():
+    given = planted()
+    labels = {"gender": ["female"] * 20 + ["male"] * 40, "skin": ["dark"] * 40 + ["light"] * 20}
+    captions = check_captions(predictions=given["predictions"][:60], attributes=cross(labels))
+    found = intersections(captions, LEXICONS, "lic", preset="fast", trials=1, bootstrap=0, cache=False)
+    cells = {("female", "dark"): 20, ("female", "light"): 0, ("male", "dark"): 20, ("male", "light"): 20}
+    assert found.cells == cells
+    assert found.cell_rows()[1] == {"labels": {"gender": "female", "skin": "light"}, "images": 0}
+
+
+@few
+def test_every_cell_that_is_too_small_is_named_with_the_ways_out():
+    given = planted()
+    labels = ["female, dark"] * 9 + ["male, dark"] * 3 + ["female, light"] * 20 + ["male, light"] * 20
+    captions = check_captions(predictions=given["predictions"][:52], attributes=labels)
+    message = (
+        "attributes: 'female, dark' has 9 images, 'male, dark' has 3 images; an attacker needs at least 10 a value. "
+        "Add images, leave that value out (keep, or --keep, names those to use), or give its images the label of "
+        "another"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        intersections(captions, LEXICONS, "lic", preset="fast", cache=False)
+
+
+def test_notes_say_whose_they_are():
+    given = planted()
+    captions = check_captions(**{name: column[:300] for name, column in given.items()})
+    options = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False}
+    with pytest.warns(CaptionBiasWarning) as heard:
+        intersections(captions, LEXICONS, "lic", **options)
+    notes = {str(each.message) for each in heard}
+    assert "gender x skin: attributes: 'female, dark' has only 75 images; its scores are uncertain" in notes
+    assert any(note.startswith("gender: ") for note in notes)
+
+
+@few
+@pytest.mark.parametrize(
+    ("names", "share"), [(0.2, "36% of the captions name a value of gender+race at least in part, 4.2%"), (1.0, None)]
+)
+def test_captions_that_seldom_name_a_whole_label_are_noted(names, share):
+    measured = dbac.measure(**planted(names=names), attribute_lexicon=BOTH, **{**FAST, "trials": 1, "bootstrap": 0})
+    found = [note for note in measured.notes if "at least in part" in note]
+    assert len(found) == (share is not None)
+    for note in found:
+        assert note.startswith(f"t_to_a: {share} a whole one; a part ('female' alone) is a value of its own")
+
+
+def test_task_to_attribute_needs_words_of_every_attribute():
+    given = planted(names=0.0)
+    given = {**given, "predictions": [text.replace("person", "woman") for text in given["predictions"]]}
+    with pytest.raises(ValueError, match=r"^attribute_lexicon 'race', of the crossing: none .*directions=\['a_to_t'\]"):
+        dbac(**given, attribute_lexicon=BOTH, **FAST)
+
+
+@pytest.mark.parametrize("metric", [directional_ba, ba_mals, gender_error])
+def test_metrics_of_what_captions_name_refuse_a_crossing(metric):
+    given = {name: column for name, column in planted().items() if name in metric.options()}
+    with pytest.raises(ValueError, match=r"^attribute_lexicon 'gender\+race' (is a crossing|has 8 labels)"):
+        metric(**given, attribute_lexicon=BOTH)
+
+
+@pytest.mark.parametrize(
+    ("lexicons", "metric", "message"),
+    [
+        (LEXICONS, "gender_error", "metric 'gender_error' is not measured at intersections; choose dbac or lic"),
+        ({"gender": "gender"}, "lic", "lexicons has 1 attributes: a crossing needs two or more"),
+        ({**LEXICONS, "age": "age"}, "lic", "'female, dark', which is no label of 3 crossed attributes"),
+    ],
+)
+def test_what_is_no_crossing_is_refused(lexicons, metric, message):
+    with pytest.raises(ValueError, match=message):
+        intersections(check_captions(**planted()), lexicons, metric)

@@ -1,0 +1,261 @@
+"""Scores over choices: each is what `dbac` gives with these choices, and nothing is trained twice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from captionbias.alignment import vectors
+from captionbias.analysis.sensitivity import Move, Sensitivity, Specification, sensitivity
+from captionbias.attackers import engine
+from captionbias.captions import check_captions
+from captionbias.io.formats import json_text
+from captionbias.metrics import dbac
+from captionbias.metrics.measurement import Estimate
+from captionbias.synthetic import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
+
+IMAGES = 200
+QUICK = {"trials": 2, "bootstrap": 100}
+FIXED = {
+    "tokenizer": "words",
+    "task_lexicon": "coco_objects",
+    "alignment": "contextual",
+    "delta": 0.4,
+    "quality": "confidence",
+    "seed": 0,
+}
+NET, MATCHED = "dbac_a_to_t_net", "dbac_a_to_t_matched"
+TRIALS = 2 * 2 * 2 * 2  # two trials of either side, in both directions, and blind
+
+
+@pytest.fixture(scope="module")
+def captions():
+    """A biased captioner, whose people use words that it does not know."""
+    given = vars(plant(IMAGES, captions=2, a_to_t=0.8))
+    adverbs = ("slowly", "gladly")
+    references = [[f"{text} {adverbs[row % 2]}" for text in texts] for row, texts in enumerate(given["references"])]
+    return check_captions(predictions=given["predictions"], references=references, attributes=given["attributes"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def found(captions, folder):
+    return sensitivity({"biased": captions}, **QUICK, cache=folder)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """How many attackers each run trained."""
+    counts = []
+
+    def counted(jobs, *rest):
+        counts.append(len(jobs))
+        return place(jobs, *rest)
+
+    place = engine.PLACEMENTS["threads"]
+    monkeypatch.setitem(engine.PLACEMENTS, "threads", counted)
+    return counts
+
+
+def test_choices_are_varied_one_at_a_time_around_the_preset(found):
+    base = FIXED | {"delta": "0.4", "vectors": "captions", "encoder": "bow", "seed": "0"}
+    assert found.base == base
+    others = [
+        {"tokenizer": "whitespace"},
+        {"task_lexicon": "coco_names"},
+        {"alignment": "constant", "delta": None, "vectors": None},
+        {"delta": "0.3"},
+        {"delta": "0.5"},
+        {"quality": "accuracy"},
+        {"quality": "inverse_cross_entropy"},
+        {"seed": "2"},
+        {"seed": "4"},
+    ]
+    assert [one.choices for one in found.specifications] == [base, *(base | other for other in others)]
+    labels = [found.label(one) for one in found.specifications]
+    assert labels[:5] == ["base", "tokenizer whitespace", "task words coco_names", "alignment constant", "delta 0.3"]
+    assert list(found.varied) == list(FIXED)
+
+
+def test_every_specification_is_what_dbac_measures_with_these_choices(found, captions, folder):
+    """Word vectors and trials that are used again change nothing."""
+    for one in found.specifications:
+        chosen = {name: value for name, value in one.choices.items() if value is not None}
+        chosen |= {"seed": int(one.choices["seed"])} | ({"delta": float(chosen["delta"])} if "delta" in chosen else {})
+        alone = dbac.measure(captions, preset="fast", **chosen, **QUICK, cache=folder)
+        assert one.signature == alone.signature
+        assert one.estimates == {score: alone.estimates[score] for score in found.scores}
+    assert len({one.signature for one in found.specifications}) == len(found.specifications)
+    assert len({one.estimates[NET] for one in found.specifications}) > 5
+
+
+def test_the_planted_bias_has_its_verdict_and_only_judged_scores_have_one(found):
+    assert found.scores == [f"dbac_{d}_{form}" for form in ("net", "matched") for d in ("a_to_t", "t_to_a")]
+    base = found.specifications[0]
+    assert base.verdicts == {NET: "amplifies", "dbac_t_to_a_net": base.verdicts["dbac_t_to_a_net"]}
+    assert base.estimates[NET].low > 0
+
+
+def test_qualities_train_nothing(captions, trained, own_cache):
+    chosen = FIXED | {"quality": ["confidence", "accuracy", "inverse_cross_entropy"]}
+    found = sensitivity({"biased": captions}, **chosen, **QUICK, cache=False)
+    assert trained == [TRIALS]
+    assert len({one.estimates[NET].value for one in found.specifications}) == 3
+    assert not own_cache.exists()  # trials were kept elsewhere, and are gone
+
+
+def test_a_delta_trains_the_attackers_of_human_captions_alone(captions, trained):
+    sensitivity({"biased": captions}, **FIXED | {"delta": [0.4, 0.0001]}, **QUICK, cache=False)
+    assert trained == [TRIALS, TRIALS // 2]
+
+
+def test_word_vectors_are_trained_once_for_each_tokenizer(captions, monkeypatch, folder):
+    calls = []
+    train = vectors.train_vectors
+    monkeypatch.setattr(vectors, "train_vectors", lambda *given: calls.append(given) or train(*given))
+    sensitivity({"biased": captions}, **QUICK, cache=folder)
+    assert len(calls) == 2
+
+
+def test_a_list_is_tried_and_a_single_value_stays(captions, folder):
+    chosen = FIXED | {"tokenizer": ["whitespace", "words"], "seed": (3, 0)}
+    found = sensitivity({"biased": captions}, **chosen, **QUICK, cache=folder)
+    assert found.varied == {"tokenizer": ["whitespace", "words"], "seed": ["3", "0"]}
+    assert [found.label(one) for one in found.specifications] == ["base", "tokenizer words", "seed 0"]
+
+
+def test_word_vectors_of_a_file_are_tried_where_they_are_named(captions, tmp_path, folder):
+    path = tmp_path / "two.txt"
+    path.write_text("slowly 1 0.1\nwalks 1 0\ngladly 0 1\n")
+    chosen = FIXED | {"vectors": ["captions", path], "alignment": ["contextual", "constant"]}
+    found = sensitivity({"biased": captions}, **chosen, **QUICK, directions=["a_to_t"], cache=folder)
+    assert found.choices["vectors"] == ["captions", "two.txt"]
+    assert "align:contextual,two.txt,0.4|" in found.specifications[-1].signature
+    alone = dbac.measure(captions, preset="fast", **FIXED | {"vectors": path}, **QUICK, cache=folder)
+    assert found.specifications[-1].estimates[MATCHED] == alone.estimates[MATCHED]
+
+
+def test_a_grid_has_every_combination_once_and_constant_alignment_no_delta(captions, folder):
+    chosen = FIXED | {
+        "tokenizer": ["words", "whitespace"],
+        "alignment": ["contextual", "constant"],
+        "delta": [0.4, 0.3],
+    }
+    given = {"trials": 1, "bootstrap": 0, "directions": ["a_to_t"], "cache": folder}
+    found = sensitivity({"biased": captions}, **chosen, **given, grid=True)
+    parts = [[one.choices[name] for name in ("tokenizer", "alignment", "delta")] for one in found.specifications]
+    of_words = [["contextual", "0.4"], ["contextual", "0.3"], ["constant", None]]
+    assert parts == [[name, *rest] for name in ("words", "whitespace") for rest in of_words]
+    assert found.specifications[0].choices == found.base
+    assert {one.verdict_changes for one in found.moves} == {None}  # without intervals there are no verdicts
+
+
+def test_the_published_preset_has_no_net_and_its_own_base(captions, folder):
+    chosen = {name: value for name, value in FIXED.items() if name not in ("tokenizer", "task_lexicon")}
+    chosen |= {"preset": "dbac-2026-published", "encoder": "bow", "vectors": "captions"}
+    found = sensitivity({"biased": captions}, **chosen, **QUICK, cache=folder)
+    assert found.scores == [MATCHED, "dbac_t_to_a_matched"]
+    assert found.choices["tokenizer"] == ["whitespace", "words"]
+    assert found.choices["task_lexicon"] == ["coco_objects_published", "coco_objects", "coco_names"]
+    assert {one.verdict_changes for one in found.moves} == {None}
+
+
+def specified(value, verdict="amplifies", **choices):
+    estimates = {} if value is None else {NET: Estimate(value, value - 0.01, value + 0.01)}
+    return Specification("nic", choices, estimates, {NET: verdict} if estimates else {}, "")
+
+
+def test_a_move_is_the_largest_difference_that_a_choice_makes_alone():
+    found = Sensitivity(
+        ["nic"],
+        [NET],
+        {"alignment": ["contextual", "constant"], "delta": ["0.4", "0.3"], "seed": ["0", "5"]},
+        [
+            specified(0.10, alignment="contextual", delta="0.4", seed="0"),
+            specified(0.14, alignment="contextual", delta="0.3", seed="0"),
+            specified(0.02, alignment="constant", delta=None, seed="0"),
+            specified(0.11, "no clear change", alignment="contextual", delta="0.4", seed="5"),
+            specified(None, alignment="contextual", delta="0.3", seed="5"),
+        ],
+    )
+    assert found.moves == [
+        Move("nic", "alignment", NET, pytest.approx(0.12), "constant", "contextual", False),
+        Move("nic", "delta", NET, pytest.approx(0.04), "0.4", "0.3", False),
+        Move("nic", "seed", NET, pytest.approx(0.01), "0", "5", True),
+    ]
+
+
+def test_everything_goes_into_a_file_and_a_frame(found):
+    written = json.loads(json_text(found.as_dict()))
+    assert written["choices"]["quality"] == ["confidence", "accuracy", "inverse_cross_entropy"]
+    frame = found.to_frame()
+    assert len(frame) == len(found.specifications) * len(found.scores)
+    for one, row in zip(found.specifications, written["specifications"], strict=True):
+        value, low, high = one.estimates[NET][:3]
+        scores = {"value": value, "low": low, "high": high, "verdict": one.verdicts[NET]}
+        assert (row["choices"], row["scores"][NET]) == (one.choices, scores)
+        assert row["scores"][MATCHED]["verdict"] is None
+    of_net = frame[frame["score"] == NET]
+    assert of_net["value"].tolist() == [one.estimates[NET].value for one in found.specifications]
+    assert of_net["verdict"].tolist() == [one.verdicts[NET] for one in found.specifications]
+    assert [row["change"] for row in written["moves"]] == [one.change for one in found.moves]
+
+
+def test_captioners_are_measured_one_after_the_other_and_told_of(captions, folder):
+    seen = []
+    faithful = captions.with_predictions(plant(IMAGES, captions=2).predictions)
+    chosen = FIXED | {"quality": ["accuracy", "confidence"]}
+    found = sensitivity({"nic": faithful, "sat": captions}, **chosen, **QUICK, cache=folder, watch=seen.append)
+    assert [left[0] for left in seen] == [(n, q) for n in ("nic", "sat") for q in ("base", "quality confidence")]
+    assert [len(left) for left in seen] == [4, 3, 2, 1]
+    assert [one.captioner for one in found.moves] == ["nic"] * 4 + ["sat"] * 4
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tokenizer": ["words", "letters"]}, "tokenizer 'letters' is unknown; choose from words, whitespace"),
+        ({"alignment": "none"}, "alignment 'none' is unknown"),
+        ({"quality": ["accuracy", "speed"]}, "quality 'speed' is unknown"),
+        ({"delta": [0.4, 3]}, "delta is 3: give a cosine distance above 0"),
+        ({"delta": "near"}, "delta is 'near'"),
+        ({"seed": [0, -1]}, "seed must be a whole number of 0 or more, not -1"),
+        ({"encoder": ["bow", "gru"]}, "encoder 'gru' is unknown"),
+        ({"task_lexicon": ["coco_names", "no.json"]}, "lexicon 'no.json' is neither"),
+        ({"delta": []}, "delta is empty"),
+        ({"delta": [0.4, 0.4]}, "delta: two values are called the same"),
+        ({"preset": "slow"}, "preset 'slow' is unknown"),
+        ({"trials": 0}, "trials must be a whole number of 1 or more"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_before_anything_is_measured(given, message, captions):
+    def watch(left):
+        raise AssertionError("measured")
+
+    with pytest.raises(ValueError, match=message):
+        sensitivity({"biased": captions}, **given, watch=watch)
+
+
+def test_a_missing_file_of_word_vectors_is_refused_before_anything_is_trained(captions, trained):
+    with pytest.raises(ValueError, match=r"biased, base: vectors: there is no file no\.txt"):
+        sensitivity({"biased": captions}, vectors=["captions", "no.txt"], **QUICK, cache=False)
+    assert trained == []
+
+
+def test_an_error_names_the_captioner_and_the_choice(captions, folder):
+    chosen = FIXED | {"task_lexicon": ["coco_objects", {"zebu": ["zebu"]}]}
+    with pytest.raises(ValueError, match=r"biased, task words custom-\w+: task_lexicon 'custom': none of its words"):
+        sensitivity({"biased": captions}, **chosen, **QUICK, cache=folder)
+
+
+def test_without_people_there_is_nothing_to_compare_with(captions):
+    given = plant(IMAGES, captions=1)
+    with pytest.raises(ValueError, match="nic: net and matched DBAC compare a captioner with people"):
+        sensitivity({"nic": given.predictions}, attributes=given.attributes, tasks=given.tasks)

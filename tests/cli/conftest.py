@@ -1,0 +1,59 @@
+"""The command in this process, and the files of two planted captioners."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.text import Text
+from typer.testing import CliRunner
+
+from captionbias.cli import app
+from captionbias.synthetic import plant
+
+IMAGES = 120
+
+
+def ran(*arguments, status=0, columns="200"):
+    """The command's standard output and standard error."""
+    result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": columns})
+    assert result.exit_code == status, result.output
+    return Text.from_ansi(result.stdout).plain, Text.from_ansi(result.stderr).plain
+
+
+def invoke(*arguments):
+    return ran(*arguments)[0]
+
+
+def refused(*arguments):
+    """The one line of an error; what ends without a result must end with status 2 and no traceback."""
+    shown, complaint = ran(*arguments, status=2)
+    *notes, error = complaint.splitlines()
+    assert all(note.startswith("note: ") for note in notes)
+    assert error.startswith("error: ")
+    assert shown == ""
+    return error.removeprefix("error: ")
+
+
+@pytest.fixture(scope="session")
+def planted():
+    return {"nic": plant(IMAGES, captions=2), "sat": plant(IMAGES, captions=2, a_to_t=0.9)}
+
+
+@pytest.fixture(scope="session")
+def folder(planted, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    ids = list(range(IMAGES))
+    for name, captions in planted.items():
+        pq.write_table(pa.table({"image_id": ids, "caption": captions.predictions}), folder / f"{name}.parquet")
+    nic = planted["nic"]
+    people = {"image_id": ids, "references": nic.references, "gender": nic.attributes, "tasks": nic.tasks}
+    pq.write_table(pa.table(people), folder / "people.parquet")
+    return folder
+
+
+@pytest.fixture
+def files(folder):
+    people = folder / "people.parquet"
+    two = ["--predictions", folder / "nic.parquet", "--predictions", folder / "sat.parquet"]
+    return [*two, "--references", people, "--tasks", people]

@@ -1,0 +1,132 @@
+"""`--attribute` given twice: the attributes are crossed, and shown alone beside their crossing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from captionbias import check_captions, cross, dbac, intersections, lic
+from captionbias.synthetic import plant
+from tests.cli.conftest import IMAGES, invoke, refused
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
+
+QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20", "--no-cache"]
+CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
+BOTH = ["--attribute", "gender", "--attribute", "skin"]
+
+
+@pytest.fixture(scope="module")
+def given():
+    """Planted captions of women and men with light, dark and a few unsure skins."""
+    planted = vars(plant(images=IMAGES, captions=2, a_to_t=0.5))
+    skin = np.random.default_rng(0).permutation(["light", "dark", "dark"] * (IMAGES // 3)).tolist()
+    skin[:4] = ["unsure"] * 4
+    for row, word in enumerate({"light": "white", "dark": "black"}.get(label, "tall") for label in skin):
+        if row % 3 == 0:
+            planted["predictions"][row] = f"{word} {planted['predictions'][row]}"
+            planted["references"][row][0] = f"{word} {planted['references'][row][0]}"
+    return {**planted, "skin": skin}
+
+
+@pytest.fixture(scope="module")
+def files(given, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    ids = list(range(IMAGES))
+    pq.write_table(pa.table({"image_id": ids, "caption": given["predictions"]}), folder / "nic.parquet")
+    people = {"image_id": ids, "references": given["references"], "gender": given["attributes"], "skin": given["skin"]}
+    pq.write_table(pa.table({**people, "tasks": given["tasks"]}), folder / "people.parquet")
+    return ["--predictions", folder / "nic.parquet", "--references", folder / "people.parquet"]
+
+
+def crossed(given):
+    """The same in Python: captions without the unsure, and each attribute's words."""
+    rows = [row for row, skin in enumerate(given["skin"]) if skin != "unsure"]
+
+    def kept(column):
+        return [given[column][row] for row in rows]
+
+    labels = {"gender": kept("attributes"), "skin": kept("skin")}
+    sides = {name: kept(name) for name in ("predictions", "references", "tasks")}
+    captions = check_captions(**sides, attributes=cross(labels), image_ids=rows)
+    return captions, {"gender": "gender", "skin": "race"}
+
+
+@pytest.mark.parametrize(("metric", "one_way"), [(dbac, ["--direction", "a_to_t"]), (lic, [])])
+def test_both_attributes_are_shown_and_written_alone_and_crossed(metric, one_way, given, files, tmp_path):
+    keep, output = ["--keep", "light", "--keep", "dark"], tmp_path / "result.json"
+    shown = invoke("measure", metric.name, *files, *BOTH, *keep, *QUICK, *one_way, "--output", output)
+    captions, lexicons = crossed(given)
+    expected = intersections(
+        captions, lexicons, metric.name, **CHOSEN, **({"directions": ["a_to_t"]} if one_way else {}), details=True
+    )
+    written = json.loads(output.read_text())
+    assert written["metric"] == metric.name
+    assert written["scores"]["signature"] == expected.crossed.signature
+    for measured, found in (
+        (expected.crossed, written),
+        *((expected.alone[name], written["alone"][name]) for name in lexicons),
+    ):
+        scores = measured.flat()
+        assert scores.pop("details")["attribute_counts"] == found["details"]["attribute_counts"]
+        assert found["scores"] == scores
+    assert written["cells"] == expected.cell_rows()
+    assert list(written["alone"]) == ["gender", "skin"]
+    lines = [line.split() for line in shown.splitlines()]
+    for cell in written["cells"]:
+        assert [*cell["labels"].values(), str(cell["images"])] in lines
+    main = "DBAC A to T, net" if metric is dbac else "LIC x 100"
+    for heading, values in (("gender", 2), ("skin", 2), ("gender x skin", 4)):
+        assert any(line.startswith(heading) and f" {values} " in line and main in line for line in shown.splitlines())
+    assert f"signature {expected.crossed.signature}" in shown
+    assert f"{len(captions)} images" in shown
+
+
+def test_a_column_may_have_another_name_than_its_words(files):
+    columns = ["--attribute-column", "gender", "--attribute-column", "skin"]
+    named = ["--attribute", "gender", "--attribute", "race", *columns]
+    keep = ["--keep", "light", "--keep", "dark"]
+    signatures = {
+        line
+        for options in (BOTH, named)
+        for line in invoke("measure", "lic", *files, *options, *keep, *QUICK).splitlines()
+        if line.startswith("signature")
+    }
+    assert len(signatures) == 1
+    assert "|attribute:gender+race|" in signatures.pop()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["lic", *BOTH],
+            "attributes: 'female, unsure' has 2 images, 'male, unsure' has 2 images; an attacker needs at",
+        ),
+        (["gender_error", *BOTH], "attribute_lexicon 'gender+race' has 8 labels"),
+        (["lic", *BOTH[:2], *BOTH[:2]], "attribute_column: two attributes are both 'gender' of "),
+        (
+            ["lic", *BOTH, "--attribute-column", "sex"],
+            "attribute_column names 1 columns for 2 attributes (gender, skin)",
+        ),
+    ],
+)
+def test_what_cannot_be_crossed_is_one_line(arguments, message, files):
+    metric, *options = arguments
+    quick = QUICK if metric == "lic" else []
+    assert refused("measure", metric, *files, *options, *quick).startswith(message)
+
+
+def test_training_images_are_weighted_by_the_crossing(files, tmp_path):
+    people, output = files[-1], tmp_path / "dbac.json"
+    keep = ["--keep", "light", "--keep", "dark"]
+    invoke("measure", "dbac", *files, *BOTH, *keep, *QUICK, "--direction", "a_to_t", "--output", output)
+    columns = ["--attribute-column", "gender", "--attribute-column", "skin"]
+    weights = tmp_path / "weights.csv"
+    shown = invoke("weights", output, "--attributes", people, *columns, *keep, "--top", "1", "--output", weights)
+    assert "female, dark" in shown
+    assert len(weights.read_text().splitlines()) == 1 + IMAGES - 4

@@ -1,0 +1,92 @@
+"""`captionbias sensitivity` and `report --sensitivity`: the library's numbers, and one line for an error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from captionbias.analysis.sensitivity import sensitivity
+from tests.cli.conftest import IMAGES, ran
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
+
+QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
+CHOSEN = {"trials": 2, "bootstrap": 60, "cache": False}
+
+
+@pytest.fixture
+def files(planted, folder):
+    """Captioners whose names look like markup."""
+    captioners = [part for name in planted for part in ("--predictions", f"{name}[/v2]={folder / name}.parquet")]
+    return [*captioners, "--references", folder / "people.parquet"]
+
+
+def measured(planted, **chosen):
+    given = planted["nic"]
+    return sensitivity(
+        {f"{name}[/v2]": one.predictions for name, one in planted.items()},
+        references=given.references,
+        attributes=given.attributes,
+        tasks=given.tasks,
+        **CHOSEN,
+        **chosen,
+    )
+
+
+def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, planted, tmp_path):
+    chosen = ["--delta", "0.4", "--quality", "accuracy", "--quality", "confidence", "--seed", "3"]
+    chosen += ["--direction", "a_to_t"]
+    shown, notes = ran(
+        "sensitivity", *files, *QUICK, *chosen, "--json", tmp_path / "o.json", "--plot", tmp_path / "o.html"
+    )
+    expected = measured(planted, delta=0.4, quality=["accuracy", "confidence"], seed=3, directions=["a_to_t"])
+    written = json.loads((tmp_path / "o.json").read_text())
+    assert written == {"version": written["version"], "images": IMAGES, **json.loads(json.dumps(expected.as_dict()))}
+    for text in (
+        "Scores by choices [95% interval]",
+        "nic[/v2] ",
+        "  task words coco_names",
+        "  quality confidence",
+        "How far each choice moves DBAC",
+    ):
+        assert text in shown
+    assert f"signature of the base {expected.specifications[0].signature}" in shown
+    assert "10 left: nic[/v2], base" in notes
+    assert "DBAC A to T, net" in (tmp_path / "o.html").read_text()
+
+
+def test_a_grid_has_every_combination(files, tmp_path):
+    two = ["--tokenizer", "words", "--tokenizer", "whitespace", "--quality", "accuracy", "--quality", "confidence"]
+    kept = ["--task-lexicon", "coco_names", "--alignment", "constant", "--seed", "0", "--direction", "a_to_t"]
+    ran("sensitivity", *files[2:], *QUICK, *two, *kept, "--grid", "--output", tmp_path / "o.json")
+    written = json.loads((tmp_path / "o.json").read_text())
+    assert len(written["specifications"]) == 4
+    assert written["specifications"][0]["choices"]["delta"] is None
+
+
+def test_a_report_has_the_section_if_it_is_requested(files, tmp_path):
+    page, data = tmp_path / "report.html", tmp_path / "report.json"
+    ran("report", *files[2:], *QUICK, "--metric", "lic", "--sensitivity", "--output", page, "--json", data)
+    assert 'id="how-much-hangs-on-choices"' in page.read_text()
+    found = json.loads(data.read_text())
+    assert found["sensitivity"]["choices"]["seed"] == ["0", "2", "4"]
+    assert len(found["sensitivity"]["specifications"]) == 10
+    assert found["settings"]["sensitivity"] is True
+    assert found["missing"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tokenizer", "letters"], "tokenizer 'letters' is unknown"),
+        (["--delta", "7"], "delta is 7.0: give a cosine distance"),
+        (["--preset", "slow"], "preset 'slow' is unknown"),
+        (["--vectors", "no.txt"], "there is no file no.txt"),
+        (["--plot", "/nowhere/all.html"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_tried_is_one_line(arguments, message, files):
+    _, notes = ran("sensitivity", *files, *QUICK, *arguments, status=2)
+    (line,) = (line for line in notes.splitlines() if line.startswith("error: "))
+    assert message in line

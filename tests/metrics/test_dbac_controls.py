@@ -1,0 +1,109 @@
+"""The blind control of DBAC: what its attackers see, what net is, and who trains it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from captionbias.captions import check_captions
+from captionbias.metrics import dbac
+from captionbias.metrics.dbac import plan_dbac
+from captionbias.metrics.inputs import number_classes
+from captionbias.metrics.protocol import preset_settings
+from captionbias.synthetic import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
+
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
+DIRECTIONS = ("a_to_t", "t_to_a")
+PEOPLE = {"woman", "lady", "girl", "man", "guy", "boy", "his", "her"}
+THINGS = {"handbag", "teddy", "bear", "bears", "cake", "dog", "dogs", "pizza", "surfboard", "skateboard", "tie", "hot"}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Some captions name two people, and some a thing of two words or several of a thing."""
+    captions = vars(plant(images=120, captions=2, a_to_t=0.4, t_to_a=0.4))
+    more = ("and his hot dog", "with her teddy bears", "near dogs", "")
+    return {
+        **captions,
+        "predictions": [f"{text[:-1]} {more[i % 4]}." for i, text in enumerate(captions["predictions"])],
+        "references": [[f"{text[:-1]} {more[i % 3]}." for text in row] for i, row in enumerate(captions["references"])],
+    }
+
+
+def words_of(tokens):
+    return {tokens.words[number] for number in np.unique(tokens.ids)}
+
+
+def number_trained(captions, **options):
+    totals = []
+    result = dbac(**captions, **FAST | options, progress=lambda _, total: totals.append(total))
+    (total,) = set(totals)
+    return result, total
+
+
+@pytest.mark.parametrize("pairing", ["held-out", "every-caption"])
+def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
+    captions, (_, chosen) = check_captions(**planted), preset_settings("dbac", "fast", trials=2, pairing=pairing)
+    values, classes = number_classes(captions, [])
+    _, plans, controls, _ = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
+    for name, hidden, left in (("a_to_t", PEOPLE, THINGS), ("t_to_a", THINGS, PEOPLE)):
+        for side in ("m", "h"):
+            (trials,), (blind,) = plans[name].trials[side], controls[name].trials[side]
+            for trial, control in zip(trials, blind, strict=True):
+                seen = trial.examples.tokens
+                assert not words_of(seen) & hidden
+                assert words_of(seen) & left
+                assert not words_of(control.examples.tokens) & (hidden | left)
+                assert {"poses", "outside"} < words_of(control.examples.tokens), "all other words are left"
+                for part in ("train", "test"):
+                    assert np.array_equal(getattr(control, part), getattr(trial, part))
+                assert np.array_equal(control.examples.targets, trial.examples.targets)
+                assert (control.seed, control.examples.outputs) == (trial.seed, trial.examples.outputs)
+
+
+@pytest.mark.parametrize("quality", ["confidence", "inverse_cross_entropy"])
+def test_net_is_matched_minus_blind_in_every_trial_and_replicate(planted, quality):
+    samples = dbac.measure(**planted, **FAST, quality=quality).samples
+    for name in DIRECTIONS:
+        matched, blind, net = (samples[f"dbac_{name}{form}"] for form in ("_matched", "_blind", "_net"))
+        assert np.array_equal(net.values, matched.values - blind.values)
+        assert net.per_trial.shape == (2, 20)
+        assert np.array_equal(net.per_trial, matched.per_trial - blind.per_trial)
+        assert net.replicates == pytest.approx(matched.replicates - blind.replicates, abs=1e-12)
+        assert np.ptp(blind.replicates) > 0
+        assert net.bounds == (-2, 2)
+
+
+def test_without_controls_half_as_many_attackers_say_the_same(planted):
+    with_controls, twice = number_trained(planted)
+    without, once = number_trained(planted, controls=False)
+    assert (twice, once) == (16, 8)
+    left_out = {key for key in with_controls if "_blind" in key or "_net" in key}
+    assert {f"dbac_{name}{form}" for name in DIRECTIONS for form in ("_blind", "_net")} < left_out
+    assert without == {key: value for key, value in with_controls.items() if key not in left_out}
+
+
+def test_one_side_alone_has_nothing_to_control(planted):
+    for side in ("predictions", "references"):
+        result, trained = number_trained({**planted, side: None})
+        assert trained == 4
+        assert not [key for key in result if "blind" in key or "net" in key]
+
+
+def test_presets_say_how_the_sides_are_paired(planted):
+    options = {"encoder": "bow", "trials": 1, "bootstrap": 0, "alignment": "constant"}
+    for preset, pairing in (
+        ("dbac-2026", "held-out"),
+        ("papers", "held-out"),
+        ("fast", "held-out"),
+        ("dbac-2026-published", "every-caption"),
+    ):
+        result = dbac(**planted, preset=preset, **options)
+        assert f"|pairing:{pairing}|" in result["signature"]
+        for form in ("_blind", "_net"):
+            assert (f"dbac_a_to_t{form}" in result) == (f"dbac_t_to_a{form}" in result) == (pairing == "held-out")
+    both = dbac(**planted, preset="dbac-2026-published", controls=True, **options)
+    assert both["dbac_a_to_t_net"] == both["dbac_a_to_t_matched"] - both["dbac_a_to_t_blind"]
+    assert both["signature"] == result["signature"], "controls add scores and change none"

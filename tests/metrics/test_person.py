@@ -1,0 +1,84 @@
+"""One more person as the yardstick: what the captioner is compared with, exactly and on planted captions."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.captions import CaptionBiasWarning, check_captions
+from captionbias.metrics import directional_ba, gender_error, label_leakage
+from captionbias.metrics.person import captioner_and_person
+from captionbias.synthetic import plant
+
+SCORES = {
+    directional_ba: ["directional_ba_a_to_t", "directional_ba_t_to_a"],
+    gender_error: ["error", "unnamed"],
+    label_leakage: ["label_leakage"],
+}
+each = pytest.mark.parametrize("metric", SCORES, ids=lambda metric: metric.name)
+
+
+def options(metric):
+    return {"bootstrap": 100} | ({"trials": 2, "cache": False} if metric is label_leakage else {})
+
+
+@pytest.fixture(scope="module")
+def captions():
+    """Three human captions of each image, but one of every tenth: those images have nobody to compare with."""
+    planted = vars(plant(images=300, captions=3, a_to_t=0.5, t_to_a=0.3))
+    planted["references"] = [texts[: 3 if row % 10 else 1] for row, texts in enumerate(planted["references"])]
+    return check_captions(**planted)
+
+
+@each
+def test_the_person_is_scored_as_a_captioner_is_and_the_excess_is_the_difference(metric, captions):
+    result = metric(captions, **options(metric), seed=3)
+    captioner, person = captioner_and_person(captions, seed=3)
+    assert len(person) == 270
+    alone, human = (metric(one, **options(metric), seed=3, controls=False) for one in (captioner, person))
+    for key in SCORES[metric]:
+        for end in ("", "_ci_low", "_ci_high"):
+            assert result[f"{key}_human{end}"] == human[f"{key}{end}"]
+        assert result[f"{key}_excess"] == pytest.approx(alone[key] - human[key])
+        assert result[f"{key}_excess_ci_low"] <= result[f"{key}_excess"] <= result[f"{key}_excess_ci_high"]
+
+
+@each
+def test_a_captioner_that_says_what_the_person_says_has_no_excess_and_no_interval(metric, captions):
+    """The same images are drawn for both, in each replicate."""
+    _, person = captioner_and_person(captions, seed=0)
+    kept = [row for row, texts in enumerate(captions.references) if len(texts) > 1]
+    predictions = list(captions.predictions)
+    for row, text in zip(kept, person.predictions, strict=True):
+        predictions[row] = text
+    result = metric(captions.with_predictions(predictions), **options(metric))
+    for key in SCORES[metric]:
+        assert [result[f"{key}_excess{end}"] for end in ("", "_ci_low", "_ci_high")] == [0, 0, 0]
+
+
+def test_one_more_person_reads_0_within_the_interval_and_planted_bias_does_not():
+    planted = vars(plant(images=2000, captions=4, seed=2))
+    *others, person = zip(*planted["references"], strict=True)
+    given = planted | {"references": list(map(list, zip(*others, strict=True)))}
+    biased = given | {"predictions": plant(images=2000, captions=4, seed=2, a_to_t=0.5, t_to_a=0.5).predictions}
+    for metric, key in ((directional_ba, "directional_ba_a_to_t"), (gender_error, "error")):
+        found, worse = (metric(**one, bootstrap=200) for one in (given | {"predictions": list(person)}, biased))
+        assert found[f"{key}_excess_ci_low"] <= 0 <= found[f"{key}_excess_ci_high"]
+        assert worse[f"{key}_excess_ci_low"] > 0
+
+
+@each
+def test_without_controls_or_a_second_human_caption_nobody_is_compared_with(metric, captions):
+    one = [texts[:1] for texts in captions.references]
+    given = {name: getattr(captions, name) for name in ("predictions", "attributes", "tasks")}
+    results = [metric(captions, **options(metric), controls=False), metric(**given, references=one, **options(metric))]
+    for result in results:
+        assert not [key for key in result if "_human" in key or "_excess" in key]
+
+
+def test_a_person_that_cannot_be_scored_is_a_note():
+    """No image with a second human caption shows a task."""
+    references = [["a man", "a boy"], ["a woman and a dog"]] * 20
+    people = {"references": references, "attributes": ["male", "female"] * 20}
+    with pytest.warns(CaptionBiasWarning, match="not compared with one more person: "):
+        found = directional_ba(**people, predictions=["a man and a dog", "a woman"] * 20, bootstrap=0)
+    assert "directional_ba_a_to_t_human" not in found

@@ -1,0 +1,142 @@
+"""Scores over choices as tables and as specification curves: every number, every choice, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from captionbias.analysis.sensitivity import Sensitivity, Specification
+from captionbias.metrics import catalogue
+from captionbias.metrics.measurement import Estimate
+from captionbias.report.html import html_report
+from captionbias.report.markdown import markdown_report
+from captionbias.report.plots import ADDS, INK, TAKES, specification_curve
+from captionbias.report.sensitivity import moves, sensitivity_tables, specifications
+
+NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
+VERDICTS = {1: "amplifies", 0: "no clear change", -1: "mitigates"}
+
+
+def specified(name, value, side=0, **choices):
+    estimate = Estimate(value, value - 0.02, value + 0.03)
+    verdicts = {NET: VERDICTS[side], OTHER: VERDICTS[0]}
+    return Specification(name, choices, {NET: estimate, OTHER: estimate, MATCHED: estimate}, verdicts, "")
+
+
+@pytest.fixture
+def found():
+    tried = {"alignment": ["contextual", "constant"], "delta": ["0.4", "0.3"], "encoder": ["bow"]}
+    return Sensitivity(
+        ["<b>nic</b>", "sat"],
+        [NET, OTHER, MATCHED],
+        tried,
+        [
+            specified("<b>nic</b>", 0.1, 1, alignment="contextual", delta="0.4", encoder="bow"),
+            specified("<b>nic</b>", -0.1, -1, alignment="contextual", delta="0.3", encoder="bow"),
+            specified("<b>nic</b>", 0.01, 0, alignment="constant", delta=None, encoder="bow"),
+            specified("sat", 0.2, 1, alignment="contextual", delta="0.4", encoder="bow"),
+        ],
+    )
+
+
+def test_every_specification_has_a_row_for_each_score(found):
+    grid = specifications(found, "<b>nic</b>")
+    rows = [(row[0], row[1], row[5]) for row in grid.rows]
+    said = {NET: ("amplifies", "mitigates", "no clear change"), OTHER: ("no clear change",) * 3, MATCHED: (None,) * 3}
+    labels = ("base", "delta 0.3", "alignment constant")
+    assert rows == [
+        (catalogue.label(key), label, verdict)
+        for key in found.scores
+        for label, verdict in zip(labels, said[key], strict=True)
+    ]
+    assert grid.rows[0][2:5] == [0.1, 0.08, 0.13]
+    assert grid.meaning.endswith("The base: alignment contextual, delta 0.4, attacker bow.")
+
+
+def test_moves_stand_beside_the_verdicts_that_change(found):
+    grid = moves(found)
+    assert [column.name for column in grid.columns] == [
+        *("captioner", "choice", "A to T, net", "T to A, net", "A to T, matched", "verdict changes"),
+    ]
+    assert grid.rows == [
+        ["<b>nic</b>", "alignment", *[pytest.approx(0.11)] * 3, "A to T"],
+        ["<b>nic</b>", "delta", *[pytest.approx(0.2)] * 3, "A to T"],
+    ]
+    same = [replace(one, verdicts={}) for one in found.specifications]
+    assert [row[-1] for row in moves(replace(found, specifications=same)).rows] == [None, None]
+
+
+def test_the_terminal_shows_every_interval_and_every_move(found):
+    console = Console(width=80)
+    with console.capture() as captured:
+        for table in sensitivity_tables(found):
+            console.print(table, markup=False)
+    text = captured.get()
+    for shown in (
+        "<b>nic</b> ",
+        "DBAC A to T, net",
+        "-0.100 [-0.120, -0.070]  mitigates",
+        "0.200",
+        "A to T",
+    ):
+        assert shown in text
+    assert text.count("alignment constant") == len(found.scores)
+
+
+def test_a_curve_ascends_with_its_intervals_over_the_choices_of_each(found):
+    figure = specification_curve(found)
+    assert [one.text for one in figure.layout.annotations if one.text] == [
+        f"{name}: {catalogue.label(key)}" for name in ("&lt;b&gt;nic&lt;/b&gt;", "sat") for key in (NET, OTHER)
+    ]
+    curve, dots, *_ = figure.data
+    assert list(curve.y) == [-0.1, 0.01, 0.1]
+    assert list(curve.text) == ["delta 0.3", "alignment constant", "base"]
+    assert list(curve.error_y.array) == pytest.approx([0.03] * 3)
+    assert list(curve.error_y.arrayminus) == pytest.approx([0.02] * 3)
+    assert list(curve.marker.color) == [TAKES, INK, ADDS]
+    assert list(curve.marker.symbol) == ["circle", "circle", "diamond"]
+    made = set(zip(dots.x, dots.y, strict=True))
+    assert made == {
+        *((0, "alignment contextual"), (0, "delta 0.3")),
+        (1, "alignment constant"),
+        *((2, "alignment contextual"), (2, "delta 0.4")),
+    }
+    names = ("alignment contextual", "alignment constant", "delta 0.4", "delta 0.3")
+    assert figure.layout.yaxis2.categoryarray == names
+    assert sum(one.y0 == one.y1 == 0 for one in figure.layout.shapes) == 4
+
+
+def test_one_captioner_has_its_own_curves_and_without_net_they_are_of_matched(found):
+    figure = specification_curve(found, ["sat"])
+    assert [list(trace.y) for trace in figure.data[::2]] == [[0.2], [0.2]]
+    (curve, _) = specification_curve(replace(found, scores=[MATCHED]), ["sat"]).data
+    assert list(curve.y) == [0.2]
+
+
+def test_a_score_that_is_nowhere_defined_has_no_marks(found):
+    gone = [replace(one, estimates={}, verdicts={}) for one in found.specifications]
+    empty = replace(found, specifications=gone)
+    assert {len(trace.x) for trace in specification_curve(empty).data} == {0}
+    assert {row[2] for row in specifications(empty, "sat").rows} == {None}
+    assert moves(empty).rows == []
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+def test_a_report_has_the_section_if_it_was_requested(two, found):
+    of_two = replace(
+        found,
+        captioners=["nic", "sat"],
+        specifications=[
+            replace(one, captioner="sat" if one.captioner == "sat" else "nic") for one in found.specifications
+        ],
+    )
+    with_choices = replace(two, sensitivity=of_two)
+    for report, text in (
+        (html_report, 'id="how-much-hangs-on-choices"'),
+        (markdown_report, "How far each choice moves DBAC"),
+    ):
+        assert text in report(with_choices)
+        assert text not in report(two)
+    assert with_choices.as_dict()["sensitivity"] == of_two.as_dict()

@@ -1,0 +1,132 @@
+"""Lexicons of several attributes as one: all their words are masked, and a caption names what it names of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.metrics.protocol import lexicon_name
+from captionbias.scores import number_sets
+from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, named_values, tokenize
+
+BOTH = load_lexicon(["gender", "race"])
+
+
+def named(captions, lexicon, split="words"):
+    tokens = tokenize(captions, split)
+    flags = named_values(tokens, find_mentions(tokens, lexicon, split), lexicon, split)
+    assert flags.shape == (len(captions), len(lexicon.labels))
+    return [{label for label, here in zip(lexicon.labels, row, strict=True) if here} for row in flags]
+
+
+def masked(captions, lexicon):
+    tokens = tokenize(captions)
+    return mask_mentions(tokens, find_mentions(tokens, lexicon), lexicon.mask).texts()
+
+
+@pytest.mark.parametrize(
+    ("caption", "hidden", "values"),
+    [
+        ("a black woman", "a <gender+race> <gender+race>", {"female, dark"}),
+        ("a white guy", "a <gender+race> <gender+race>", {"male, light"}),
+        ("a woman", "a <gender+race>", {"female"}),
+        ("an asian person", "an <gender+race> person", {"dark"}),
+        ("a dog", "a dog", set()),
+        ("a man and a woman", "a <gender+race> and a <gender+race>", {"male", "female"}),
+        (
+            "a black woman and a man",
+            "a <gender+race> <gender+race> and a <gender+race>",
+            {"female, dark", "male, dark"},
+        ),
+        (
+            "a black woman and a white man",
+            "a <gender+race> <gender+race> and a <gender+race> <gender+race>",
+            {"female, dark", "female, light", "male, dark", "male, light"},
+        ),
+    ],
+)
+def test_a_caption_names_what_it_names_of_each_attribute(caption, hidden, values):
+    assert (masked([caption], BOTH), named([caption], BOTH)) == ([hidden], [values])
+
+
+def test_a_word_may_name_a_value_of_each_attribute():
+    lexicon = load_lexicon(["gender", "age"])
+    assert named(["a girl", "a young lady", "a lady", "a kid"], lexicon) == [
+        {"female, young"},
+        {"female, young"},
+        {"female"},
+        {"young"},
+    ]
+    assert masked(["a girl and an old person"], lexicon) == [
+        "a <gender+age> and an <gender+age> <gender+age>"  # "person" is masked for age
+    ]
+
+
+def test_three_attributes_cross_as_two_do():
+    lexicon = load_lexicon(["gender", "race", "age"])
+    assert named(["a black girl", "an old man"], lexicon) == [{"female, dark, young"}, {"male, old"}]
+    assert len(lexicon.labels) == 3 * 3 * 3 - 1
+
+
+WORDS = ("a", "black", "white", "woman", "man", "girl", "old", "person", "young black")
+PHRASES = Lexicon("phrases", "<p>", {"youth": ("young black", "old man"), "old": ("old",)})
+CROSSINGS = [BOTH, load_lexicon(["gender", "age"]), load_lexicon([PHRASES, "gender", "race"])]
+CAPTIONS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(captions=CAPTIONS, lexicon=st.sampled_from(CROSSINGS))
+def test_captions_name_the_same_if_they_do_of_every_attribute(captions, lexicon):
+    tokens = tokenize(captions)
+    of_parts = [named_labels(tokens, find_mentions(tokens, part), len(part.labels)) for part in lexicon.parts]
+    crossed = named_values(tokens, find_mentions(tokens, lexicon), lexicon)
+    (expected,), (found,) = number_sets([np.column_stack(of_parts)]), number_sets([crossed])
+    assert len(set(zip(expected.tolist(), found.tolist(), strict=True))) == len(set(expected)) == len(set(found))
+
+
+@settings(deadline=None)
+@given(captions=CAPTIONS, lexicon=st.sampled_from(CROSSINGS))
+def test_masking_hides_exactly_what_any_of_the_lexicons_hides(captions, lexicon):
+    tokens = tokenize(captions)
+
+    def hidden(of):
+        flags = np.zeros(len(tokens.ids), int)
+        mentions = find_mentions(tokens, of)
+        for start, length in zip(mentions.starts, mentions.lengths, strict=True):
+            flags[start : start + length] += 1
+        return flags
+
+    crossed = hidden(lexicon)
+    assert crossed.max(initial=0) <= 1
+    np.testing.assert_array_equal(crossed > 0, np.any([hidden(part) > 0 for part in lexicon.parts], axis=0))
+
+
+def test_overlapping_names_are_masked_as_one():
+    races = {"dark": ["black man"], "light": ["white"]}
+    assert masked(["a young black man walks"], load_lexicon([PHRASES, races])) == ["a <phrases+custom> walks"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (["gender"], "a crossing needs two lexicons or more, not 1"),
+        ([], "a crossing needs two lexicons or more, not 0"),
+        (["gender", "height"], "lexicon 'height' is neither a built-in one"),
+        (["gender", "gender"], r"lexicon 'gender\+gender': 'female' is a label of more than one"),
+        (["gender", ["race", "age"]], "not of crossings: give all of them in one list"),
+    ],
+)
+def test_what_cannot_be_crossed_is_refused(sources, message):
+    with pytest.raises(ValueError, match=message):
+        load_lexicon(sources)
+
+
+def test_a_signature_names_every_lexicon():
+    own = {"groups": {"tall": ["tall"], "short": ["short"]}}
+    with_own = lexicon_name(load_lexicon(["gender", own]), ["gender", own])
+    assert lexicon_name(BOTH, ("gender", "race")) == "gender+race"
+    assert with_own.startswith("gender+custom-")
+    own["groups"]["tall"].append("big")
+    assert lexicon_name(load_lexicon(["gender", own]), ["gender", own]) != with_own
