@@ -71,7 +71,7 @@ def test_a_to_t_and_lic_rise_with_what_is_named_for_an_attribute(score):
 def test_t_to_a_rises_with_who_is_named_for_a_task(score):
     scores = along_the_dial("t_to_a", score)
     assert scores == sorted(set(scores))
-    assert interval(measured(t_to_a=0.3), score)[0] > 0
+    assert interval(measured(t_to_a=0.6), score)[0] > 0
     assert interval(measured(t_to_a=-0.6), score)[1] < 0
 
 
@@ -180,7 +180,7 @@ def test_a_person_in_the_captioner_s_place_is_not_biased():
 
     Of five people, four or more intervals hold 0 by held-out pairing.
     """
-    options = FAST | {"alignment": "constant"}
+    options = FAST | {"alignment": "constant", "trials": 5}
     results = [dbac(**one_of_four_people(seed), **options) for seed in range(5)]
     for score in (*MATCHED, *NET):
         assert sum(holds_zero(result, score) for result in results) >= 4

@@ -83,6 +83,14 @@ def test_trials_are_drawn_with_repetition(trials):
     assert trials == 1 or weights.std() > 0
 
 
+@pytest.mark.parametrize(("trials", "overlap", "draws"), [(10, 0.25, 3), (3, 0.25, 2), (1, 0.25, 1), (10, 0.0, 10)])
+def test_trials_of_overlapping_splits_spread_the_mean_further(trials, overlap, draws):
+    weights = trial_weights(trials, 20_000, seed=0, overlap=overlap)
+    values = np.random.default_rng(1).normal(size=trials)
+    assert np.allclose(weights.sum(axis=0), 1)
+    assert (values @ weights).var() == pytest.approx(values.var() / draws, rel=0.05)
+
+
 @pytest.mark.parametrize("block", [1, 1999])
 def test_resamples_pair_images_with_trials_whatever_the_blocks(monkeypatch, block):
     (whole,) = multiplicities(30, 50, seed=6)

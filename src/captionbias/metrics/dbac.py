@@ -195,6 +195,8 @@ def dbac(
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
+    share = settings["test_share"]
+    overlap = share / (1 - share) if settings["pairing"] == "held-out" else 0.0
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
@@ -205,7 +207,7 @@ def dbac(
         )
         sources = direction_sources(weighed, notes) if details else None
         compared = sources.quantities if sources else lambda drawn, _, weighed=weighed: weighed.quantities(drawn)
-        samples |= bootstrap_samples(compared, len(captions), settings["trials"], bootstrap, seed)
+        samples |= bootstrap_samples(compared, len(captions), settings["trials"], bootstrap, seed, overlap)
         of_direction = weighed.facts()
         _note_weak_samples(name, of_direction, notes)
         facts |= of_direction

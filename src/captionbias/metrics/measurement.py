@@ -179,8 +179,10 @@ class Metric(Generic[P]):
 Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
 
 
-def bootstrap_samples(quantities: Quantities, units: int, trials: int, replicates: int, seed: int) -> dict[str, Sample]:
-    """The sample of every quantity, over units (images, or groups of them) and trials.
+def bootstrap_samples(
+    quantities: Quantities, units: int, trials: int, replicates: int, seed: int, overlap: float = 0.0
+) -> dict[str, Sample]:
+    """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
 
     >>> samples = bootstrap_samples(lambda counts, _: {"lic": counts[:1] * 2.0}, 3, trials=1, replicates=4, seed=0)
     >>> samples["lic"].values.tolist(), samples["lic"].replicates.shape
@@ -189,7 +191,7 @@ def bootstrap_samples(quantities: Quantities, units: int, trials: int, replicate
     estimate = quantities(np.ones((units, 1)), None)
     per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
     means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
-    for multiplicity, weights in resamples(units, trials, replicates, seed):
+    for multiplicity, weights in resamples(units, trials, replicates, seed, overlap):
         for key, values in quantities(multiplicity, weights).items():
             per_trial[key].append(values)
             means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
