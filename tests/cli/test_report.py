@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,6 +75,39 @@ def test_what_cannot_be_written_is_refused_before_any_file_is_read(option, tmp_p
     error = refused("report", *files, option, tmp_path / "b" / ".." / "report.html")
     assert f"--output and {option} name the same file" in error
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("report", ["--output"]),
+        ("report", ["--output", "r.html", "--json"]),
+        ("compare", ["--output"]),
+        ("consistency", ["--plot"]),
+        ("sensitivity", ["--output"]),
+        ("measure lic", ["--output"]),
+        ("weights", ["--output"]),
+    ],
+)
+@pytest.mark.parametrize("other_path", ["a link", "a hard link", "another spelling"])
+def test_no_command_overwrites_what_it_reads(command, output, other_path, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = tmp_path / "people.parquet"
+    people.write_bytes(files[-1].read_bytes())
+    before = people.read_bytes()
+    if other_path == "another spelling":
+        named = Path("..", tmp_path.name, "people.parquet")
+    else:
+        named = tmp_path / "link.parquet"
+        (named.symlink_to if other_path == "a link" else named.hardlink_to)(people)
+    given = {
+        "weights": [people, "--attributes", people],
+        "measure lic": ["--predictions", files[1], "--references", people],
+    }.get(command, [*files[:4], "--references", people])
+    error = refused(*command.split(), *given, *output, named)
+    assert error == f"{output[-1]} would overwrite {people}, which is an input; name another file"
+    assert people.read_bytes() == before
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_a_bad_file_is_one_line_that_names_it_and_leaves_no_report(files, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import CAPTIONERS, FILES, METRIC, OUTPUT, RESULT, Options, option, split_options
-from captionbias.cli.terminal import check_outputs, complaints, console, note, read_captioners, say, write_result
+from captionbias.cli.terminal import complaints, console, note, read_captioners, say, write_result
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="dbac"),
@@ -31,7 +31,6 @@ def compare(metric: str, score: list[str] | None, output: Path | None, **values:
     from captionbias.metrics import find_metric
     from captionbias.report.terminal import comparison_tables
 
-    check_outputs(output=output)
     files, chosen = split_options(values)
     taken = find_metric(metric).options()
     if "directions" in chosen and "directions" not in taken:

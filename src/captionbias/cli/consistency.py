@@ -19,7 +19,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import check_outputs, console, named, note, read_captioners, say, write_result
+from captionbias.cli.terminal import console, named, note, read_captioners, say, write_result
 
 if TYPE_CHECKING:
     from captionbias.analysis.consistency import Cell
@@ -50,7 +50,6 @@ def consistency(
     from captionbias.analysis.consistency import consistency as study_of
     from captionbias.report.terminal import consistency_tables
 
-    check_outputs(output=output, plot=plot)
     if plot:
         from captionbias.report.plots import consistency_plot, write_html
     files, chosen = split_options(values)

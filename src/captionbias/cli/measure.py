@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from captionbias.cli.options import FILES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
-from captionbias.cli.terminal import check_outputs, complaints, console, note, say, write_result
+from captionbias.cli.terminal import complaints, console, note, say, write_result
 from captionbias.metrics import catalogue, find_metric
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ def _measure_one(metric: str, output: Path | None, **values: Any) -> None:
     from captionbias.captions import read_captions
     from captionbias.report.terminal import measurement_table
 
-    check_outputs(output=output)
     files, chosen = split_options(values)
     captions = read_captions(**files)
     if len(files["attribute"]) > 1 and metric in ("dbac", "lic"):
@@ -67,7 +66,6 @@ def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
     preset = {"published": "papers"}.get(preset, preset)
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
-    check_outputs(output=output)
     files, chosen = split_options(values)
     captions, found, refused = read_captions(**files), {}, {}
     for metric in catalogue.METRICS:

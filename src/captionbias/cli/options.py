@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from captionbias.cli.terminal import plain_errors
+from captionbias.cli.terminal import check_outputs, plain_errors
 
 INPUT, COLUMNS, ATTACK, RESULT = "Input files", "Columns", "Attackers", "Result"
 OF_PRESET = "the preset's"
@@ -180,10 +180,16 @@ def metric_options(*names: str, **defaults: Any) -> Options:
 
 
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
-    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line."""
+    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line.
+
+    Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read.
+    """
+    written = [name for name, (annotation, _) in options.items() if _panel(annotation) == RESULT]
 
     def called(**values: Any) -> None:
         with plain_errors():
+            outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
+            check_outputs(outputs, {name: value for name, value in values.items() if name not in outputs})
             run(**values)
 
     called.__doc__ = about or run.__doc__
@@ -194,6 +200,10 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {option: annotation for option, (annotation, _) in options.items()}
     app.command(name)(called)
+
+
+def _panel(annotation: Any) -> str | None:
+    return next((entry.rich_help_panel for entry in annotation.__metadata__), None)
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import CAPTIONERS, FILES, METRICS, RESULT, Options, metric_options, option, split_options
-from captionbias.cli.terminal import check_outputs, console, read_captioners, say, steps
+from captionbias.cli.terminal import console, read_captioners, say, steps
 
 WRITTEN: Options = {
     "output": option(
@@ -51,7 +51,6 @@ def report(
     from captionbias.report.html import check_installed, write_report
     from captionbias.report.markdown import markdown_report
 
-    check_outputs(output=output, markdown=markdown, json=json)
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:

@@ -16,7 +16,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import check_outputs, complaints, console, note, read_captioners, say, write_result
+from captionbias.cli.terminal import complaints, console, note, read_captioners, say, write_result
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -73,7 +73,6 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
     from captionbias.report.sensitivity import sensitivity_tables
 
-    check_outputs(output=output, plot=plot)
     if plot:
         from captionbias.report.plots import specification_curve, write_html
     files, chosen = split_options(values)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +63,22 @@ def write_result(content: dict[str, Any], output: Path | None) -> None:
         say(f"everything is in {output}")
 
 
-def check_outputs(**paths: Path | None) -> None:
-    """Refuse what cannot be written before the work, and two options that name one file."""
+def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> None:
+    """Refuse before the work a file that cannot be written, one of two options, and one that is read, by any path."""
     from captionbias.io.files import check_writable
 
-    options: dict[Path, str] = {}
-    for option, path in paths.items():
-        if path is not None:
-            other = options.setdefault(path.resolve(), option)
-            if other != option:
-                raise ValueError(f"--{other} and --{option} name the same file; name two files")
-            check_writable(path)
+    given = (values if isinstance(values, list) else [values] for values in inputs.values())
+    texts = [str(value) for value in chain.from_iterable(given) if isinstance(value, (str, Path))]
+    files = [file for text in texts for file in (text, text.partition("=")[2]) if os.path.isfile(file)]
+    written: dict[str, str] = {}
+    for option, path in outputs.items():
+        other = written.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise ValueError(f"--{other} and --{option} name the same file; name two files")
+        check_writable(path)
+        for file in files:
+            if path.exists() and path.samefile(file):
+                raise ValueError(f"--{option} would overwrite {file}, which is an input; name another file")
 
 
 @contextmanager
