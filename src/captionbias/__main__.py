@@ -1,6 +1,6 @@
 """`python -m captionbias`, and so `accelerate launch -m captionbias`."""
 
-from captionbias.cli import app
+from captionbias.cli import run
 
 if __name__ == "__main__":
-    app(prog_name="captionbias")
+    run()

@@ -13,7 +13,7 @@ from captionbias.analysis.compare import compare
 from captionbias.attackers import engine
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.formats import json_text
-from captionbias.metrics import find_metric
+from captionbias.metrics import Metric, find_metric
 from captionbias.metrics.catalogue import METRICS
 from captionbias.report.terminal import comparison_tables
 from captionbias.statistics.intervals import bootstrap_interval
@@ -257,3 +257,10 @@ def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, ca
     assert (written["metric"], written["signature"]) == (metric, found.signature)
     assert [one["p_holm"] for one in written["differences"]] == [one.p_holm for one in found.differences]
     assert all(one.first in shown(found) for one in found.differences)
+
+
+def test_an_unknown_score_is_refused_before_any_training(monkeypatch):
+    monkeypatch.setattr(Metric, "measure", lambda *_, **__: pytest.fail("it measured"))
+    with pytest.raises(ValueError, match=r"scores names 'nope', which lic does not have; choose from lic, "):
+        captions = ["a man", "a girl"]
+        compare({"a": captions, "b": captions}, attributes=["male", "female"], metric="lic", scores=["nope"])

@@ -79,7 +79,7 @@ def test_a_captioner_without_a_score_from_every_encoder_is_left_out_of_the_summa
     found = partly.consistency()["lic"]
     assert found["captioners"] == 2
     assert math.isnan(found["coefficient_of_variation"]["faithful"])
-    assert found["ranking_consistency"] == pytest.approx(pearsonr(values[1:, 0], values[1:, 1]).statistic)
+    assert math.isnan(found["ranking_consistency"]), "of two captioners it would always be 1 or -1"
 
 
 @pytest.mark.parametrize(

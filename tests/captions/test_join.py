@@ -134,7 +134,8 @@ class TestKeep:
         assert captions.image_ids == ("0", "1", "4", "6")
         assert captions.attributes == ("Male", "Female", "Male", "Female")
         assert [str(warning.message) for warning in raised] == [
-            f"2 of 7 images have no label in 'attribute' of {path} and are left out (first: 3, 5)"
+            f"2 of 7 images have no label in 'attribute' of {path} and are left out (first: 3, 5)",
+            "1 of 7 images have another label than those to keep and are left out (first: 2)",
         ]
 
     @pytest.mark.parametrize(

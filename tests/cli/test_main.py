@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -357,3 +358,61 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     assert columns["net"][:3] == ("no clear change", "no clear change", "amplifies")
     assert columns["published"][1] == "amplifies"
     assert columns["lic"][2] == "amplifies"
+
+
+# What is refused with a word of help
+
+
+def test_names_of_metrics_may_have_hyphens(sides):
+    assert invoke("measure", "gender-error", *sides) == invoke("measure", "gender_error", *sides)
+
+
+def test_h_is_help():
+    assert invoke("measure", "lic", "-h") == invoke("measure", "lic", "--help")
+
+
+def test_attributes_in_place_of_attribute(sides):
+    error = refused("measure", "lic", *sides, "--attributes", "gender")
+    assert error == "--attributes names a file of labels; what is measured is --attribute gender"
+
+
+def test_links_in_a_circle_are_one_line(tmp_path):
+    (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    assert "a.csv does not exist" in refused("measure", "lic", "--predictions", tmp_path / "a.csv")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["--version"], ["measure", "--help"], ["cache"]])
+def test_a_full_standard_output_is_one_line(arguments, tmp_path):
+    with open("/dev/full", "w") as full:
+        finished = subprocess.run(
+            [SCRIPT, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+            env=os.environ | {"CAPTIONBIAS_CACHE": str(tmp_path)},
+        )
+    assert finished.returncode == 2
+    assert re.fullmatch(r"error: .*No space left on device.*\n", finished.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "--predictions", "=p.parquet"], "--predictions =p.parquet has no name before the ="),
+        (["app", "--host", "999.1.1.1"], "--host 999.1.1.1 is no address of this machine"),
+    ],
+)
+def test_the_option_that_is_wrong_is_named(arguments, message):
+    assert message in refused(*arguments)
+
+
+def test_rows_without_their_heading_say_what_each_is(tmp_path):
+    planted = plant(100)
+    columns = {"caption": planted.predictions, "gender": planted.attributes, "tasks": planted.tasks}
+    pq.write_table(pa.table({"image_id": list(range(100)), **columns}), tmp_path / "nic.parquet")
+    shown = invoke("measure", "all", "--predictions", tmp_path / "nic.parquet", "--trials", "1", "--bootstrap", "0")
+    assert re.search(r"^omega T to A, captioner ", shown, re.MULTILINE)
+    assert re.search(r"^  with the wrong label", shown, re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.captions import check_captions
+from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import dbac
 from captionbias.metrics.dbac import plan_dbac
 from captionbias.metrics.inputs import number_classes
@@ -107,3 +107,10 @@ def test_presets_say_how_the_sides_are_paired(planted):
     both = dbac(**planted, preset="dbac-2026-published", controls=True, **options)
     assert both["dbac_a_to_t_net"] == both["dbac_a_to_t_matched"] - both["dbac_a_to_t_blind"]
     assert both["signature"] == result["signature"], "controls add scores and change none"
+
+
+def test_a_word_for_a_task_and_for_a_person_is_noted():
+    planted = vars(plant(100))
+    tasks = {"dog": ["dog"], "doll": ["doll", "girl"]}
+    with pytest.warns(CaptionBiasWarning, match="'girl' name both a task and a value of the attribute"):
+        dbac(**planted | {"tasks": None}, preset="fast", trials=1, bootstrap=0, task_lexicon=tasks)

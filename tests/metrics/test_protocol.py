@@ -149,3 +149,10 @@ def test_a_user_s_lexicon_is_named_by_its_words(tmp_path):
     imposter = tmp_path / "gender.json"
     imposter.write_text(json.dumps(OWN_WORDS))
     assert name(imposter) not in ("gender", name(file))
+
+
+@pytest.mark.parametrize("flag", ["unseen_only", "details", "distributed"])
+@pytest.mark.parametrize("value", ["no", 1])
+def test_a_flag_is_true_or_false(flag, value):
+    with pytest.raises(ValueError, match=f"{flag} must be True or False, not {value!r}"):
+        lic(predictions=["a man", "a girl"], attributes=["male", "female"], **{flag: value})

@@ -92,8 +92,8 @@ def test_coco_has_eighty_objects_each_under_its_own_name():
 
 
 def test_a_mapping_is_a_lexicon_plain_or_with_more_to_say():
-    plain = load_lexicon({"glad": ["Happy", "in  high\tspirits"], "none": []})
-    assert plain == Lexicon("custom", "<custom>", {"glad": ("happy", "in high spirits"), "none": ()})
+    plain = load_lexicon({"glad": ["Happy", "in  high\tspirits"], "sad": ["low"]})
+    assert plain == Lexicon("custom", "<custom>", {"glad": ("happy", "in high spirits"), "sad": ("low",)})
     more = load_lexicon({"mask": "<mood>", "groups": {"glad": ["happy"]}, "masked_only": ["Mood", "tears"]})
     assert more == Lexicon("custom", "<mood>", {"glad": ("happy",)}, ("mood", "tears"))
 
@@ -176,3 +176,9 @@ def test_a_misplaced_key_is_refused(content, named):
     """Words under a key that is not read would silently not be masked."""
     with pytest.raises(ValueError, match=named):
         load_lexicon(content)
+
+
+def test_a_label_without_words_is_refused():
+    with pytest.raises(ValueError, match=r"lexicon 'custom', label 'male': no word names it"):
+        load_lexicon({"female": ["woman"], "male": []})
+    assert load_lexicon({"extends": "gender", "groups": {"male": []}}).groups["male"]

@@ -40,7 +40,8 @@ def test_words_and_punctuation_stand_apart(caption, words):
         ("رجل يركب دراجة.", ["رجل", "يركب", "دراجة", "."]),
         ("مَرْحَبًا، يا رجل", ["مَرْحَبًا", "،", "يا", "رجل"]),  # vowel marks, and a comma of its own
         ("एक हिन्दी किताब।", ["एक", "हिन्दी", "किताब", "।"]),  # vowel signs and the virama are marks
-        ("می\u200cکنم.", ["می\u200cکنم", "."]),  # a non-joiner inside a word
+        ("می\u200cکنم.", ["میکنم", "."]),  # a non-joiner inside a word
+        ("a wo\u200bman and a \uff2d\uff41\uff4e", ["a", "woman", "and", "a", "man"]),  # what would escape a mask
         ("ÉTÉ à Île-de-Ré", ["été", "à", "île", "-", "de", "-", "ré"]),
         ("cafe\u0301 noir", ["caf\u00e9", "noir"]),  # the accent as a mark of its own
         ("a dog 🐶🐶!", ["a", "dog", "🐶", "🐶", "!"]),
@@ -50,16 +51,22 @@ def test_words_of_any_script_stay_whole(caption, words):
     assert split_words(caption) == words
 
 
+def plain(caption):
+    """In one spelling, without what is invisible."""
+    normal = unicodedata.normalize("NFKC", caption)
+    return "".join(letter for letter in normal if unicodedata.category(letter) != "Cf").lower()
+
+
 @SEARCH
 @given(ANY_TEXT)
-def test_words_lose_no_character(caption):
-    assert "".join(split_words(caption)) == "".join(unicodedata.normalize("NFC", caption).lower().split())
+def test_words_lose_no_visible_character(caption):
+    assert "".join(split_words(caption)) == "".join(plain(caption).split())
 
 
 @SEARCH
 @given(ANY_TEXT)
 def test_whitespace_is_the_plain_split(caption):
-    assert split_whitespace(caption) == unicodedata.normalize("NFC", caption).lower().split()
+    assert split_whitespace(caption) == plain(caption).split()
 
 
 def test_an_unknown_tokenizer_is_refused_by_name():

@@ -71,7 +71,7 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
             raise ValueError("vectors='captions' trains on the captions: pass their tokens as well")
         vectors = train_vectors(tokens, seed)
     elif isinstance(source, (str, Path)):
-        vectors = _read(_find(source), None if tokens is None else frozenset(tokens.words))
+        vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
     else:
         raise ValueError(f"vectors cannot be a {type(source).__name__}; {_WAYS_OUT}; of a gensim model, pass model.wv")
     where = f"vectors: {source}" if isinstance(source, (str, Path)) else "vectors"
@@ -152,8 +152,8 @@ def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats32, Flags]
     return matrix.astype(np.float32), known
 
 
-def _find(source: str | Path) -> Path:
-    """The file that `source` names, fetched by gensim if it is a name of its downloads."""
+def find_vectors(source: str | Path) -> Path:
+    """The file that `source` names, fetched by gensim if it is a name of its downloads; ValueError if there is none."""
     from gensim import downloader
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.

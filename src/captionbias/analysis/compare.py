@@ -152,6 +152,7 @@ def measure_together(
 ) -> Comparison:
     """`compare` of one captioner or more, already checked; of one there are no differences."""
     function, names = find_metric(metric), list(captioners)
+    _check_scores(metric, scores)
     measurements: dict[str, Measurement] = {}
     pairs = list(itertools.combinations(names, 2))
     chosen: list[str] = []
@@ -186,13 +187,21 @@ def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:
         )
 
 
+def _check_scores(metric: str, scores: Sequence[str] | None) -> None:
+    """Refuse before any training what is no score of the metric."""
+    known = [score.key for score in catalogue.scores_of(metric)]
+    if scores is not None and not scores:
+        raise ValueError("scores is empty: name a score, or leave it out")
+    for key in [scores] if isinstance(scores, str) else scores or ():
+        if key not in known:
+            raise ValueError(f"scores names {key!r}, which {metric} does not have; choose from {', '.join(known)}")
+
+
 def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[str, Sample]) -> list[str]:
     if scores is None:
         kinds = catalogue.headlines(metric), catalogue.headlines_alone(metric)
         return next(filter(None, ([key for key in keys if key in measured] for keys in kinds)), [])
     listed = [scores] if isinstance(scores, str) else list(scores)
-    if not listed:
-        raise ValueError("scores is empty: name a score, or leave it out")
     for key in listed:
         if key not in measured:
             raise ValueError(f"scores names {key!r}, which is not measured here; choose from {', '.join(measured)}")

@@ -52,7 +52,7 @@ class Study:
             "coefficient_of_variation": dict(zip(self.captioners, variation.tolist(), strict=True)),
             "mean_coefficient_of_variation": float(known.mean()) if len(known) else float("nan"),
             "conflict_score": conflict_score(values[whole]) if whole.any() else float("nan"),
-            "ranking_consistency": ranking_consistency(values[whole]) if whole.sum() > 1 else float("nan"),
+            "ranking_consistency": ranking_consistency(values[whole]),
         }
 
     def as_dict(self) -> dict[str, Any]:

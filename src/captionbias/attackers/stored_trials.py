@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,7 +15,7 @@ from captionbias.io.store import Store
 
 # Part of every key: raise it when scores are written, or keys are made, in another way. Older entries then stay unread
 # until they make room.
-FORMAT = 1
+FORMAT = 2
 _digests: WeakKeyDictionary[Examples, str] = WeakKeyDictionary()
 
 
@@ -44,7 +45,13 @@ def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
 
 def load_scores(store: Store, key: str) -> TrialScores | None:
     """The scores kept under `key`; None, perhaps with a warning, when there are none."""
-    return store.load("trial", key, lambda arrays: TrialScores(arrays["log_probability"], arrays["correct"]))
+    return store.load("trial", key, _scores)
+
+
+def _scores(arrays: Mapping[str, npt.NDArray[Any]]) -> TrialScores:
+    if not (arrays["log_probability"] <= 0).all():
+        raise ValueError("a log-probability must be 0 or less")
+    return TrialScores(arrays["log_probability"], arrays["correct"])
 
 
 def save_scores(store: Store, key: str, scores: TrialScores) -> None:

@@ -48,7 +48,10 @@ def cores() -> int:
     """
     from joblib import cpu_count
 
-    return max(1, int(cpu_count()) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    launched = os.environ.get("LOCAL_WORLD_SIZE") or "1"
+    if not launched.isdecimal() or int(launched) < 1:
+        raise ValueError(f"LOCAL_WORLD_SIZE is {launched!r}: the launcher sets it to a number of processes; unset it")
+    return max(1, int(cpu_count()) // int(launched))
 
 
 def in_workers(

@@ -119,6 +119,8 @@ def _labelled(
     if not kept:
         raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
+    others = [image for image in images if labels[image] not in {None, *kept}]
+    _note_left_out(others, len(images), "have another label than those to keep", notes)
     return [image for image in images if labels[image] in kept]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -175,7 +176,7 @@ def _read(
     def table(data: Any, name: str) -> Table | None:
         if data is None:
             return None
-        key = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else id(data)
+        key = os.path.realpath(Path(data).expanduser()) if isinstance(data, (str, Path)) else id(data)
         if key not in opened:
             opened[key] = as_table(data, name)
         return opened[key]

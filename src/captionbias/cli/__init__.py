@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
@@ -20,8 +22,8 @@ from captionbias.cli.terminal import console
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
@@ -48,3 +50,27 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
     if version:
         console.print(f"captionbias {__version__}", highlight=False)
         raise typer.Exit
+
+
+def run() -> None:
+    """The installed command: a standard output that cannot be written to is one line, too."""
+    try:
+        app(prog_name="captionbias")
+    except SystemExit:
+        _flush()
+        raise
+    except OSError as error:
+        _end(error)
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _end(error)
+
+
+def _end(error: OSError) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try once more at its end
+    sys.stderr.write(f"error: standard output cannot be written to ({error.strerror})\n")
+    sys.exit(2)

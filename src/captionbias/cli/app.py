@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from typing import Annotated
 
@@ -23,6 +24,8 @@ def app(
     with plain_errors(), needs("app"):
         from captionbias.app.page import launch_options, page
 
+    with plain_errors():
+        _check_host(host)
     served = page()  # it listens to warnings as long as it is served, and plain_errors to those meanwhile
     with plain_errors():
         try:
@@ -39,3 +42,11 @@ def app(
     say(f"the page is at {address}; end it with Ctrl-C")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: files of runs are deleted
     served.block_thread()
+
+
+def _check_host(host: str) -> None:
+    try:
+        with socket.create_server((host, 0)):
+            pass
+    except OSError as error:
+        raise ValueError(f"--host {host} is no address of this machine ({error.strerror or error})") from error

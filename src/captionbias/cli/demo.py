@@ -14,7 +14,7 @@ DEMO_TRIALS = 5
 
 def demo(
     images: Annotated[int, typer.Option(help="Images to plant.", min=200)] = 6000,
-    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 0,
 ) -> None:
     """Measure captioners whose bias is known, because it was planted. Needs no data and no torch; under a minute.
 

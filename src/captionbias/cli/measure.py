@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from captionbias.cli.options import FILES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
 from captionbias.cli.terminal import complaints, console, note, say, write_result
@@ -15,7 +16,16 @@ from captionbias.metrics import catalogue, find_metric
 if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
+
+class Metrics(TyperGroup):
+    """Metrics by their names, which may have hyphens."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name.replace("-", "_"))
+
+
 measure = typer.Typer(
+    cls=Metrics,
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )

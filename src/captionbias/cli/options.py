@@ -212,7 +212,11 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     Each attribute is a column by its own name, and words by a lexicon's: `skin` has the words of `race`.
     """
     from captionbias.captions.columns import SYNONYMS
+    from captionbias.text.lexicon import builtin_lexicons
 
+    labels = values.get("attributes")
+    if labels is not None and not labels.exists() and str(labels) in builtin_lexicons():
+        raise ValueError(f"--attributes names a file of labels; what is measured is --attribute {labels}")
     files = {option: values[option] for option in (*PREDICTIONS, *FILES) if option in values}
     files["attribute"] = [Path(attribute).stem for attribute in values["attribute_lexicon"]]
     chosen = {option: values[option] for option in METRIC if option in values and values[option] is not None}

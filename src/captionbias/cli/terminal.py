@@ -36,6 +36,8 @@ def named(values: Sequence[str], option: str) -> dict[str, str]:
         name, equals, what = value.partition("=")
         if not equals or Path(value).exists():
             name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
+        if not name:
+            raise ValueError(f"--{option} {value} has no name before the =; write it as in --{option} nic={what}")
         if name in named:
             raise ValueError(
                 f"--{option}: two are called {name!r}; give them different names, as in --{option} other={what}"

@@ -1,6 +1,6 @@
 """The one store of what is kept on disk: finished trials, embeddings of captions, trainings in progress.
 
-An entry is a file `KIND-KEY.npz` of named arrays, with its key and a checksum of each array. It appears whole or not at
+An entry is a file `KIND-KEY.npz` of named arrays, with its key and a digest of them. It appears whole or not at
 all, so a process may be killed at any moment; one that is lost or damaged later is never misread, and never unpickled.
 """
 
@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,6 +36,7 @@ CHECKPOINT_SECONDS = 7 * 24 * 3600
 NAME = r"(embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
 FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
 PART_SECONDS = 3600  # a younger one may be growing
+OWN = ("key", "digest")  # arrays that an entry has beside its content
 GIGABYTE = 1_000_000_000
 # What a file system answers that has no locks, such as some of those that clusters share.
 NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -84,7 +86,10 @@ class Store:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 if str(arrays["key"]) != key:
                     raise ValueError(f"an entry of {arrays['key']}")
-                found = read(arrays)
+                content = {name: arrays[name] for name in arrays.files if name not in OWN}
+                if str(arrays["digest"]) != _digest(content):
+                    raise ValueError("its numbers were altered")
+                found = read(content)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except Exception as error:  # a damaged file makes its readers raise almost anything
@@ -105,7 +110,8 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with written_whole(self._path(kind, key)) as part, part.open("wb") as file:
-                np.savez(file, **{**arrays, "key": np.array(key)})  # type: ignore[arg-type]
+                own = {"key": np.array(key), "digest": np.array(_digest(arrays))}
+                np.savez(file, **arrays, **own)  # type: ignore[arg-type]
         except OSError as error:
             self._complain(error)
 
@@ -258,6 +264,14 @@ def _usual_folder() -> str | None:
         stacklevel=3,
     )
     return None
+
+
+def _digest(arrays: Arrays) -> str:
+    digest = sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(repr((name, array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _remove(path: Path) -> bool:

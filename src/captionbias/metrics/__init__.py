@@ -28,13 +28,13 @@ _METRICS: tuple[Metric[Any], ...] = (
 
 
 def find_metric(name: str) -> Metric[Any]:
-    """The metric of that name; ValueError names those there are.
+    """The metric of that name, which may have hyphens; ValueError names those there are.
 
     >>> find_metric("lic") is lic
     True
     """
     for metric in _METRICS:
-        if metric.name == name:
+        if metric.name == name.replace("-", "_"):
             return metric
     raise ValueError(f"metric {name!r} is unknown; choose one of {', '.join(metric.name for metric in _METRICS)}")
 

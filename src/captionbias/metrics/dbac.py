@@ -268,6 +268,8 @@ def plan_dbac(
     (without controls none), and alignment's report."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     note_other_crossing(captions, lexicons["attribute"], notes)
+    if both := sorted(lexicons["attribute"].words & lexicons["task"].words):
+        note(notes, f"{', '.join(map(repr, both))} name both a task and a value of the attribute; remove them from one")
     words = captions.words(settings["tokenizer"])
     mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
     named = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.alignment.align import AlignmentReport, align
-from captionbias.alignment.vectors import load_vectors
+from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, Words
@@ -227,7 +227,11 @@ def alignment_vectors(
     """
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
     foreign = any((table.human.present() & ~flags).any() for table, flags in aligned)
-    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary) or not foreign:
+    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
+        return None
+    if not foreign:
+        if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
+            find_vectors(settings["vectors"])  # they are in the signature
         return None
     return load_vectors(settings["vectors"], words.tokens)
 

@@ -160,12 +160,20 @@ class Metric(Generic[P]):
 
     def __init__(self, measure: Callable[P, Measurement]) -> None:
         functools.update_wrapper(self, measure)
-        self.measure = measure
+        self._measure = measure
+        self._parameters = inspect.signature(measure).parameters
         self.name = measure.__name__
+
+    def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
+        for name, value in kwargs.items():
+            kinds = str(self._parameters[name].annotation).split(" | ") if name in self._parameters else []
+            if kinds[:1] == ["bool"] and len(kinds) < 3 and not isinstance(value, (bool, np.bool_, type(None))):
+                raise ValueError(f"{name} must be True or False, not {value!r}")
+        return self._measure(*args, **kwargs)
 
     def options(self) -> frozenset[str]:
         """The names of its keyword arguments."""
-        return frozenset(inspect.signature(self.measure).parameters) - {"captions"}
+        return frozenset(self._parameters) - {"captions"}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         return self.measure(*args, **kwargs).flat()

@@ -120,10 +120,13 @@ def score_table(measurements: list[Measurement]) -> Table:
     )
     for measured in measurements:
         table.add_section()
+        headed: set[str | None] = set()
         for score in catalogue.scores_of(measured.metric):
             if score.in_tables and score.key in measured.estimates:
+                below = score.row if score.direction in headed else None
+                headed.add(score.direction)
                 table.add_row(
-                    score.row or score.label,
+                    below or score.label,
                     interval(measured.estimates[score.key], score.digits),
                     verdict(measured, score.key) if score.judged else "",
                     style="bold" if score.judged else None,

@@ -131,13 +131,16 @@ def conflict_score(scores: Floats) -> float:
 def ranking_consistency(scores: Floats) -> float:
     """Pearson's correlation of two attackers' scores over captioners, in [-1, 1]; the mean over pairs of attackers.
 
-    nan if an attacker gives all captioners the same score.
+    nan if an attacker gives all captioners the same score, and of fewer than three captioners: that of two is always
+    1 or -1.
 
     Source: as `conflict_score`.
 
     >>> round(ranking_consistency(np.array([[1.0, 2.0], [2.0, 4.5], [3.0, 6.0]])), 3)
     0.99
     """
+    if len(scores) < 3:
+        return float("nan")
     with np.errstate(invalid="ignore", divide="ignore"):
         correlations = np.atleast_2d(np.corrcoef(scores, rowvar=False))
     return float(np.mean([correlations[i, j] for i, j in _pairs(scores)]))

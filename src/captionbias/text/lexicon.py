@@ -33,6 +33,12 @@ class Lexicon:
     def labels(self) -> tuple[str, ...]:
         return tuple(self.groups)
 
+    @property
+    def words(self) -> frozenset[str]:
+        """All words that are masked, those of the parts of a crossing too."""
+        own = itertools.chain(self.masked_only, *self.groups.values(), *(part.words for part in self.parts))
+        return frozenset(own)
+
     def named_parts(self) -> list[tuple[bool, ...]]:
         """Of each label of a crossing, in order, whether it names a value of each part.
 
@@ -68,7 +74,8 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
 
     Raises:
-        ValueError: an unknown name, an unreadable file, a word under two labels, no words, a label in two lexicons.
+        ValueError: an unknown name, an unreadable file, a word under two labels, a label without words, a label in two
+            lexicons.
     """
     if isinstance(source, Lexicon):
         return source
@@ -148,6 +155,8 @@ def _words(listed: object, where: str) -> tuple[str, ...]:
 def _check_disjoint(words: dict[str, tuple[str, ...]], alone: tuple[str, ...], name: str) -> None:
     if not any(words.values()):
         raise ValueError(f"lexicon {name!r} has no words: map each label to the words that name it")
+    if empty := [label for label, listed in words.items() if not listed]:
+        raise ValueError(f"lexicon {name!r}, label {empty[0]!r}: no word names it; list one or more, or remove it")
     seen: dict[str, str] = {}
     for label, listed in (*words.items(), ("masked_only", alone)):
         for word in listed:

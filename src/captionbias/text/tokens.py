@@ -19,6 +19,7 @@ from captionbias.arrays import Array, Flags, Ids, Integers
 UNKNOWN = "<unk>"
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
 _WORDS = regex.compile(r"\w+|[^\w\s]")
+_INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width spaces, soft hyphens, marks of direction
 _ASCII_WORDS = re.compile(r"\w+|[^\w\s]", re.ASCII)  # the same words, in half the time
 
 
@@ -44,8 +45,9 @@ def split_whitespace(caption: str) -> list[str]:
 
 
 def _folded(caption: str) -> str:
-    """Lower case, and one spelling of each accented letter."""
-    return unicodedata.normalize("NFC", caption).lower()
+    """Lower case, with one spelling of each letter: none full-width, and nothing invisible within a word."""
+    visible: str = _INVISIBLE.sub("", unicodedata.normalize("NFKC", caption))
+    return visible.lower()
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "whitespace": split_whitespace}

@@ -21,7 +21,7 @@ Encode = Callable[[list[str]], Embeddings]
 Digests = npt.NDArray[np.void]
 
 # Part of every key: raise it when entries are written, or texts digested, in another way.
-FORMAT = 3
+FORMAT = 4
 DIGEST = np.dtype("V16")
 # Texts that are encoded and kept at a time: what a killed run loses at most.
 PIECE = 8192
