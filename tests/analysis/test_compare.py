@@ -261,6 +261,6 @@ def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, ca
 
 def test_an_unknown_score_is_refused_before_any_training(monkeypatch):
     monkeypatch.setattr(Metric, "measure", lambda *_, **__: pytest.fail("it measured"))
+    captions = {name: ["a man", "a girl"] for name in ("a", "b")}
     with pytest.raises(ValueError, match=r"scores names 'nope', which lic does not have; choose from lic, "):
-        captions = ["a man", "a girl"]
-        compare({"a": captions, "b": captions}, attributes=["male", "female"], metric="lic", scores=["nope"])
+        compare(captions, attributes=["male", "female"], metric="lic", scores=["nope"])

@@ -37,11 +37,11 @@ def cells(section):
 def test_a_model_card_has_each_score_with_its_interval_and_how_it_was_measured():
     section = model_section({"lic": result()}, "a/b", "0" * 40)
     assert cells(section) == [
-        ["| score", "value", "95% interval |"],
-        ["| :---", "---:", ":--- |"],
-        ["| LIC x 100", "1.2", "[-1.0, 3.5] |"],
-        ["| LIC x 100, captioner", "47.0", "- |"],
-        ["| LIC x 100, human captions", "45.8", "- |"],
+        ["| score", "value", "95% interval", "verdict |"],
+        ["| :---", "---:", ":---", ":--- |"],
+        ["| LIC x 100", "1.2", "[-1.0, 3.5]", "no clear change |"],
+        ["| LIC x 100, captioner", "47.0", "-", "- |"],
+        ["| LIC x 100, human captions", "45.8", "-", "- |"],
     ]
     assert "- lic: 1,200 images (1,200 female); signature `metric:lic|v:0.1.0`" in section
     assert "captionbias 0.1.0." in section
@@ -50,7 +50,7 @@ def test_a_model_card_has_each_score_with_its_interval_and_how_it_was_measured()
 
 def test_an_undefined_matched_score_is_shown_as_undefined():
     section = model_section({"dbac": {**result(), "dbac_a_to_t": 0.1}}, "a/b", None)
-    assert ["| DBAC A to T, matched", "undefined", "- |"] in cells(section)
+    assert ["| DBAC A to T, matched", "undefined", "-", "- |"] in cells(section)
 
 
 @SEARCH

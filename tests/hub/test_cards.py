@@ -11,9 +11,12 @@ from huggingface_hub import DatasetCard, ModelCard, parse_eval_result_entries
 from captionbias import metrics
 from captionbias.hub.cards import BEGIN, END, update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
+from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import METRICS, TASKS
+from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
+from captionbias.text.markdown import escaped
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
@@ -76,7 +79,7 @@ def section_of(path):
 
 def rows_of(path):
     lines = [line.strip("| ").split(" | ") for line in section_of(path).splitlines() if line.startswith("|")]
-    return {label: (value, interval) for label, value, interval in lines[2:]}
+    return {label: tuple(cells) for label, *cells in lines[2:]}
 
 
 def entries_in(folder):
@@ -128,6 +131,24 @@ def test_a_model_card_has_every_score_three_times(both, tmp_path):
         assert order[first : first + 4] == of_direction
     assert card.data.model_name == "nic"
     assert all(f"`{result['signature']}`" in section_of(changed[0]) for result in both.values())
+
+
+def test_verdicts_and_reservations_reach_the_card_as_the_tool_gives_them(captions, tmp_path):
+    """Also in the entries; and the quick preset is said not to be for publication."""
+    found = metrics.dbac.measure(**captions, preset="fast", trials=2, bootstrap=200, details=True, cache=False)
+    update_model_card(tmp_path, {"dbac": found.flat()}, dataset=DATASET)
+    rows = rows_of(tmp_path / "README.md")
+    for direction in ("a_to_t", "t_to_a"):
+        said = verdict(found.estimates, f"dbac_{direction}_net")
+        assert said != "-"
+        assert rows[catalogue.label(f"dbac_{direction}_net")][-1] == said
+        (entry,) = (one for one in entries_in(tmp_path) if one.task_id == f"dbac_{direction}_net")
+        assert f"; {said}; preset fast, not for publication; metric:dbac|" in entry.notes
+        assert rows[catalogue.label(f"dbac_{direction}")][-1] == "-", "no verdict goes by it"
+    section = section_of(tmp_path / "README.md")
+    assert found.notes
+    assert all(escaped(f"dbac: {note}") in section for note in found.notes)
+    assert "not for publication" in section
 
 
 def test_everything_but_our_parts_stays_and_a_second_run_writes_nothing(both, write):

@@ -41,7 +41,7 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
             measured = every_metric.measurement(score.metric, captioner)
             if score.in_tables and score.key in measured.estimates:
                 p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
-                judged = [p, verdict(measured, score.key)] if score.judged else [None, None]
+                judged = [p, verdict(measured.estimates, score.key)] if score.judged else [None, None]
                 expected.append([captioner, score.label, *measured.estimates[score.key][:3], *judged])
     assert sorted(views.scores(every_metric).rows, key=str) == sorted(expected, key=str)
     assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.METRICS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.metrics import Measurement, catalogue
+from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import interval, sentence, verdicts
@@ -51,13 +51,13 @@ def test_a_score_is_written_with_its_interval_and_never_as_minus_zero(estimate, 
     ],
 )
 def test_a_verdict_needs_an_interval_without_0_and_a_net_dbac_a_size(key, low, high, words):
-    assert verdict(measured(key, low, high), key) == words
+    assert verdict(measured(key, low, high).estimates, key) == words
 
 
 def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     whole = measured(LIC, 5.04, 5.04)
     point = replace(whole, samples={LIC: replace(whole.samples[LIC], replicates=whole.samples[LIC].replicates[:0])})
-    assert verdict(point, LIC) == verdict(Measurement("lic", {}, {}, ""), LIC) == "-"
+    assert verdict(point.estimates, LIC) == verdict({}, LIC) == "-"
     said = "nic: no interval, so no conclusion is possible (LIC x 100: 5.0)."
     assert sentence("nic", point, LIC, math.nan) == said
 
@@ -116,7 +116,7 @@ def test_a_net_dbac_without_a_side_says_that_what_matched_has_is_not_of_the_word
 
 def test_the_verdict_is_of_the_excess_over_a_person_where_there_is_one():
     found = measured("ba_mals", 0.1, 0.3, ba_mals_excess=(-0.3, -0.1))
-    assert (verdict(found, "ba_mals"), verdict(found, "ba_mals_excess")) == ("-", "mitigates")
+    assert (verdict(found.estimates, "ba_mals"), verdict(found.estimates, "ba_mals_excess")) == ("-", "mitigates")
 
 
 def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(every_metric):
@@ -131,7 +131,7 @@ def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(eve
     for said, (captioner, score) in zip(found, wanted, strict=True):
         assert said.captioner == captioner
         assert f"({score.label}: " in said.text
-        assert said.verdict == verdict(every_metric.measurement(score.metric, captioner), score.key)
+        assert said.verdict == verdict(every_metric.measurement(score.metric, captioner).estimates, score.key)
 
 
 @pytest.mark.parametrize(

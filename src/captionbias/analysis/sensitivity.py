@@ -326,7 +326,7 @@ def _load_vectors(
 
 def _specification(captioner: str, chosen: Choices, measured: Measurement) -> Specification:
     estimates = {score: measured.estimates[score] for score in SCORES if score in measured.estimates}
-    said = {score: verdict(measured, score) for score in estimates if catalogue.SCORES[score].judged}
+    said = {score: verdict(measured.estimates, score) for score in estimates if catalogue.SCORES[score].judged}
     verdicts = {score: words for score, words in said.items() if words != NOTHING}
     return Specification(captioner, chosen, estimates, verdicts, measured.signature)
 

@@ -62,7 +62,7 @@ def demo(
             cells = []
             for key, digits in columns.values():
                 found = measured[catalogue.SCORES[key].metric]
-                cells.append(f"{interval(found.estimates[key], digits)}\n{verdict(found, key)}")
+                cells.append(f"{interval(found.estimates[key], digits)}\n{verdict(found.estimates, key)}")
             table.add_section()
             table.add_row(name, *(cell.replace(" [", "\n[") for cell in cells))
     console.print(table)

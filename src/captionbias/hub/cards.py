@@ -20,7 +20,16 @@ from captionbias.hub.eval_results import (
     line_break,
     put_result,
 )
-from captionbias.hub.scores import Results, check_results, interval_text, read_results, scores_in, tasks_in
+from captionbias.hub.scores import (
+    Results,
+    check_results,
+    interval_text,
+    is_fast,
+    read_results,
+    scores_in,
+    tasks_in,
+    verdict_in,
+)
 from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import Score
 from captionbias.report.wording import fixed
@@ -161,7 +170,7 @@ def update_model_card(
 def dataset_section(results: Results) -> str:
     """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
     about = "How much the human captions reveal of a protected attribute beyond the words that name it."
-    return _section(about, results, scores_in(results, human=True))
+    return _section(about, results, scores_in(results, human=True), judged=False)
 
 
 def model_section(results: Results, dataset: str, revision: str | None) -> str:
@@ -171,10 +180,10 @@ def model_section(results: Results, dataset: str, revision: str | None) -> str:
         "Does this captioner make the bias of its data worse, and in which direction? "
         f"Measured on [{escaped(dataset)}]({place})."
     )
-    return _section(about, results, scores_in(results))
+    return _section(about, results, scores_in(results), judged=True)
 
 
-def _section(about: str, results: Results, scores: list[Score]) -> str:
+def _section(about: str, results: Results, scores: list[Score], judged: bool) -> str:
     names = dict.fromkeys(score.metric for score in scores)
     meanings: dict[str, list[str]] = {}
     for score in scores:
@@ -185,9 +194,9 @@ def _section(about: str, results: Results, scores: list[Score]) -> str:
         "",
         about,
         "",
-        "| score | value | 95% interval |",
-        "| :--- | ---: | :--- |",
-        *(f"| {score.label} | {_value(results[score.metric], score)} |" for score in scores),
+        f"| score | value | 95% interval |{' verdict |' if judged else ''}",
+        f"| :--- | ---: | :--- |{' :--- |' if judged else ''}",
+        *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),
         "",
         "What the scores mean:",
         "",
@@ -196,17 +205,27 @@ def _section(about: str, results: Results, scores: list[Score]) -> str:
         "How they were measured:",
         "",
         *(f"- {name}: {_measured(results[name], human=all(s.human for s in scores))}" for name in names),
+        *_reservations({name: results[name] for name in names}),
         "",
         f"Measured with captionbias {', '.join(map(escaped, versions))}.",
     ]
     return "\n".join(lines)
 
 
-def _value(result: Mapping[str, Any], score: Score) -> str:
+def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
     """The cells after the label."""
-    if score.key not in result:
-        return "undefined | -"
-    return f"{fixed(result[score.key], score.digits)} | {interval_text(result, score) or '-'}"
+    cells = ["undefined", "-"]
+    if score.key in result:
+        cells = [fixed(result[score.key], score.digits), interval_text(result, score) or "-"]
+    return " | ".join([*cells, *([verdict_in(result, score)] if judged else [])])
+
+
+def _reservations(results: Results) -> list[str]:
+    """What to know before the numbers are believed: the notes of the measurements, and whether they are quick ones."""
+    said = [f"{name}: {note}" for name, result in results.items() for note in result["details"].get("warnings", ())]
+    if quick := [name for name, result in results.items() if is_fast(result)]:
+        said.append(f"{', '.join(quick)}: of the quick preset fast, not of a paper's protocol; not for publication")
+    return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in said)] if said else []
 
 
 def _measured(result: Mapping[str, Any], human: bool) -> str:

@@ -15,8 +15,9 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
-from captionbias.hub.scores import Results, interval_text, tasks_in
+from captionbias.hub.scores import Results, interval_text, is_fast, tasks_in, verdict_in
 from captionbias.metrics.catalogue import TASKS, Score
+from captionbias.metrics.verdicts import NOTHING
 from captionbias.text.markdown import one_line
 
 FRAMEWORK = "captionbias"
@@ -78,8 +79,10 @@ def _value(results: Results, score: Score) -> float:
 
 def _notes(results: Results, score: Score) -> str:
     result = results[score.metric]
-    interval = interval_text(result, score)
-    return (f"95% interval {interval}; " if interval else "") + one_line(result["signature"])
+    interval, found = interval_text(result, score), verdict_in(result, score)
+    said = [f"95% interval {interval}" if interval else "", "" if found == NOTHING else found]
+    said += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
+    return "; ".join(filter(None, said))
 
 
 def put_result(card: str, result: dict[str, Any], model: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import TASKS, Score
+from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.wording import fixed
 
 Results = Mapping[str, Mapping[str, Any]]  # by the name of the metric, as the metric returns them with details=True
@@ -83,6 +85,23 @@ def interval_text(result: Mapping[str, Any], score: Score) -> str | None:
     """A score's 95% interval, such as "[-1.0, 3.5]"; None if the result has none."""
     keys = interval_keys(score.key)
     return f"[{', '.join(fixed(result[key], score.digits) for key in keys)}]" if keys[0] in result else None
+
+
+def verdict_in(result: Mapping[str, Any], score: Score) -> str:
+    """What a flat result's score says, as everywhere else; "-" if it has no verdict.
+
+    >>> verdict_in({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 1.9}, catalogue.SCORES["lic"])
+    'amplifies'
+    """
+    if not score.judged:
+        return NOTHING
+    keys = [score.key for score in catalogue.scores_of(score.metric) if score.key in result]
+    return verdict({key: Estimate(result[key], *map(result.get, interval_keys(key))) for key in keys}, score.key)
+
+
+def is_fast(result: Mapping[str, Any]) -> bool:
+    """Whether attackers of the preset `fast` gave the scores, which are not those of a paper."""
+    return "|preset:fast|" in result["signature"]
 
 
 def scores_in(results: Results, *, human: bool = False) -> list[Score]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.measurement import Estimate
 
 NOTHING = "-"
 AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "no clear change"
@@ -12,15 +14,15 @@ AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "no clear change"
 SMALL_DBAC = 0.01
 
 
-def verdict(measured: Measurement, key: str) -> str:
+def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     """On which side of 0 a score and its interval are; a net DBAC below `SMALL_DBAC` is no evidence.
 
     None of a score whose excess over a person was measured: the verdict is that one's.
     """
-    estimate = measured.estimates.get(key)
+    estimate = estimates.get(key)
     if estimate is None or estimate.low is None or estimate.high is None:
         return NOTHING
-    if catalogue.superseded(key, measured.estimates):
+    if catalogue.superseded(key, estimates):
         return NOTHING
     if key.endswith("_net") and abs(estimate.value) < SMALL_DBAC:
         return UNCLEAR

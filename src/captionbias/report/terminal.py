@@ -54,7 +54,7 @@ def lic_table(measured: Measurement) -> Table:
     if len(sides) == 2:
         table.add_section()
         table.add_row("difference", *(interval(estimates.get(score), 1) for score in SCORES), style="bold")
-        table.add_row("  verdict", *(verdict(measured, score) for score in SCORES))
+        table.add_row("  verdict", *(verdict(measured.estimates, score) for score in SCORES))
     return table
 
 
@@ -79,7 +79,7 @@ def dbac_table(measured: Measurement) -> Table:
         net = any(f"dbac_{name}_net" in estimates for name in directions)
         if net:
             table.add_row("DBAC, net", *cells("dbac_{}_net"), style="bold")
-            table.add_row("  verdict", *(verdict(measured, f"dbac_{name}_net") for name in directions))
+            table.add_row("  verdict", *(verdict(measured.estimates, f"dbac_{name}_net") for name in directions))
         table.add_row("DBAC, matched", *cells("dbac_{}_matched"))
         if net:
             table.add_row("DBAC, blind", *cells("dbac_{}_blind"))
@@ -128,7 +128,7 @@ def score_table(measurements: list[Measurement]) -> Table:
                 table.add_row(
                     below or score.label,
                     interval(measured.estimates[score.key], score.digits),
-                    verdict(measured, score.key) if score.judged else "",
+                    verdict(measured.estimates, score.key) if score.judged else "",
                     style="bold" if score.judged else None,
                 )
     return table
@@ -208,7 +208,7 @@ def intersection_tables(found: Intersections) -> Iterator[Table]:
                     *heading,
                     score.label,
                     interval(estimates[score.key], score.digits),
-                    verdict(measured, score.key) if score.judged else "",
+                    verdict(measured.estimates, score.key) if score.judged else "",
                     style="bold" if score.judged else None,
                 )
                 heading = "", ""

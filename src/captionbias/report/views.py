@@ -74,7 +74,7 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         measured = audit.measurement(score.metric, captioner)
         value, low, high = (measured.estimates.get(score.key) or (None, None, None))[:3]
         p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
-        judged_cells = [p, verdict(measured, score.key)] if score.judged else [None, None]
+        judged_cells = [p, verdict(measured.estimates, score.key)] if score.judged else [None, None]
         rows.append([captioner, score.label, value, low, high, *judged_cells])
     names = _columns("captioner", "score") + _columns("value", "low", "high", "p", form=".3f") + _columns("verdict")
     return Grid("Scores", names, rows, _scores_meaning([score for _, score in found]))

@@ -76,7 +76,7 @@ def verdicts(audit: Audit) -> list[Statement]:
                 if has_verdict and score.key in measured.estimates:
                     p = comparison.p_values[captioner].get(score.key, math.nan)
                     text = sentence(captioner, measured, score.key, p, kind, tasks)
-                    found.append(Statement(captioner, text, verdict(measured, score.key)))
+                    found.append(Statement(captioner, text, verdict(measured.estimates, score.key)))
     return found
 
 
@@ -101,7 +101,7 @@ def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str
     text = (
         f"With the words for {hidden} hidden, its captions reveal the {hidden} {how} (matched {interval(matched, 3)})."
     )
-    if side and verdict(measured, key) == UNCLEAR:
+    if side and verdict(measured.estimates, key) == UNCLEAR:
         text += f" Hiding the words for {named} as well changes little: other words explain it (blind"
         text += f" {interval(blind, 3)})."
     else:
@@ -119,7 +119,7 @@ def _side(estimate: Estimate) -> int:
 def _sentence(captioner: str, measured: Measurement, key: str, p: float, attribute: str, tasks: str) -> str:
     score, estimate = catalogue.SCORES[key], measured.estimates[key]
     numbers = f"{score.label}: {interval(estimate, score.digits)}"
-    found = verdict(measured, key)
+    found = verdict(measured.estimates, key)
     more, less = (text.format(attribute=attribute, tasks=tasks) for text in (score.more, score.less))
     if found == AMPLIFIES:
         return f"{captioner} makes its data's bias worse: it {more}. {_sure(p)} ({numbers})."
