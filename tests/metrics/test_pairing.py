@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -215,3 +216,19 @@ def test_as_published_every_caption_is_a_row_of_its_own_and_says_what_the_image_
 def test_an_unknown_pairing_is_refused(planted):
     with pytest.raises(ValueError, match=r"^pairing 'pairs' is unknown; choose one of held-out, every-caption$"):
         dbac(**planted, **FAST, pairing="pairs")
+
+
+def test_tasks_copied_from_the_references_are_noticed():
+    planted = plant(400, captions=3)
+    named = [tasks_named(texts) for texts in planted.references]
+    options = {"preset": "fast", "trials": 1, "bootstrap": 0, "directions": ["t_to_a"], "alignment": "constant"}
+    with pytest.warns(CaptionBiasWarning, match="the tasks given are those that the human captions name"):
+        dbac(**vars(planted) | {"tasks": named}, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "t_to_a: the tasks given")
+        dbac(**vars(planted), **options)
+
+
+def tasks_named(texts):
+    words = [name for text in texts for name in TASKS if f" {name}" in f" {text}"]
+    return sorted(set(words))

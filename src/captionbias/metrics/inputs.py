@@ -99,6 +99,9 @@ def check_named(named: Flags, argument: str, lexicon: Lexicon) -> None:
         )
 
 
+COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
+
+
 def shown_tasks(
     captions: Captions, words: Words, named: Flags, lexicon: Lexicon, notes: list[str]
 ) -> tuple[Flags, tuple[str, ...]]:
@@ -107,15 +110,25 @@ def shown_tasks(
     The tasks as given, else those that any human caption of the image names. `named`: which of the lexicon's tasks each
     caption names, both sides' rows, shape `(captions, tasks)`.
     """
+    flags = np.zeros((len(captions), named.shape[1]), bool)
+    np.logical_or.at(flags, words.human_image, named[words.model_rows :])
     if captions.tasks is not None:
-        return _given_tasks(captions.tasks, lexicon, notes)
+        given, names = _given_tasks(captions.tasks, lexicon, notes)
+        by_label = dict(zip(lexicon.labels, flags.T, strict=True))
+        same = given == np.array([by_label.get(name, np.zeros(len(captions), bool)) for name in names]).T
+        if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
+            note(
+                notes,
+                "t_to_a: the tasks given are those that the human captions name, also the captions that are scored: "
+                "no captioner can know them as well, and the score leans below 0; leave tasks out, and each trial "
+                "takes them from the image's other captions",
+            )
+        return given, names
     if captions.references is None:
         raise ValueError(
             "tasks is missing: T to A needs the tasks that the images show, and without references none can be found; "
             "give tasks, or directions=['a_to_t']"
         )
-    flags = np.zeros((len(captions), named.shape[1]), bool)
-    np.logical_or.at(flags, words.human_image, named[words.model_rows :])
     if not flags.any():
         raise ValueError(
             "references: no human caption names a task of task_lexicon, so the images show none; give tasks, "
