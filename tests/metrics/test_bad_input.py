@@ -19,7 +19,7 @@ from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 
-FAST = {"preset": "fast", "trials": 1, "bootstrap": 5, "alignment": "constant"}
+FAST = {"preset": "fast", "trials": 1, "bootstrap": 20, "alignment": "constant"}
 IMAGES = 60
 
 

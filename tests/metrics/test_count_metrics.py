@@ -70,7 +70,6 @@ def test_the_seed_draws_the_interval_and_nothing_else(metric):
     different = {key for key in first if first[key] != other[key]}
     assert "signature" in different
     assert different - {"signature"} == {key for key in first if "_ci_" in key}
-    assert not [key for key in metric(**planted, bootstrap=1) if "_ci_" in key], "one replicate has no spread"
 
 
 @pytest.mark.parametrize("metric", [directional_ba, multi_directional_ba])

@@ -24,6 +24,13 @@ from captionbias.synthetic import LEAN, TASKS, plant
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
 FORMS = ("", "_matched", "_net")
 SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", *(f"amplification{form}" for form in FORMS))
+
+
+@pytest.fixture(autouse=True)
+def intervals_of_a_few_images(monkeypatch):
+    monkeypatch.setattr("captionbias.metrics.measurement.LEAST_IMAGES", 1)
+
+
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 
 

@@ -12,8 +12,10 @@ import pytest
 from captionbias import __version__
 from captionbias.attackers import placement
 from captionbias.attackers.recipes import RECIPES, Recurrent
-from captionbias.metrics import dbac, lic
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import dbac, gender_error, lic
 from captionbias.metrics.protocol import PRESETS, lexicon_name, preset_settings, whole_number
+from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 
@@ -27,7 +29,7 @@ CHANGES = [
     {"encoder": "rnn"},
     {"trials": 2},
     {"seed": 1},
-    {"bootstrap": 2},
+    {"bootstrap": 30},
     {"alignment": "contextual"},
     {"alignment": "contextual", "delta": 0.3},
     {"tokenizer": "whitespace"},
@@ -95,18 +97,18 @@ def test_what_cannot_change_a_score_does_not_change_the_signature(metric, captio
             lic,
             {"unseen_only": True},
             "metric:lic|preset:fast|attacker:bow|align:constant|trials:2|split:balanced,0.1|seed:7|tok:words"
-            f"|attribute:gender|unseen:True|bootstrap:3|v:{__version__}",
+            f"|attribute:gender|unseen:True|bootstrap:23|v:{__version__}",
         ),
         (
             dbac,
             {"quality": "accuracy", "bayes": False, "delta": 0.5},
             "metric:dbac|preset:fast|attacker:bow|quality:accuracy|bayes:False|pairing:held-out|align:contextual,captions"
-            f",0.5|trials:2|split:0.2|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:3|v:{__version__}",
+            f",0.5|trials:2|split:0.2|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:23|v:{__version__}",
         ),
     ],
 )
 def test_a_signature_in_full(metric, options, signature, captions):
-    assert metric(**captions, preset="fast", trials=2, seed=7, bootstrap=3, **options)["signature"] == signature
+    assert metric(**captions, preset="fast", trials=2, seed=7, bootstrap=23, **options)["signature"] == signature
 
 
 def test_presets_are_the_papers_protocols():
@@ -156,3 +158,14 @@ def test_a_user_s_lexicon_is_named_by_its_words(tmp_path):
 def test_a_flag_is_true_or_false(flag, value):
     with pytest.raises(ValueError, match=f"{flag} must be True or False, not {value!r}"):
         lic(predictions=["a man", "a girl"], attributes=["male", "female"], **{flag: value})
+
+
+def test_too_few_replicates_or_images_give_no_interval_and_so_no_verdict():
+    planted = vars(plant(40, t_to_a=0.9))
+    with pytest.raises(ValueError, match="bootstrap must be 20 or more, or 0 for no intervals, not 2"):
+        gender_error(**planted, bootstrap=2)
+    few = {name: rows[:10] for name, rows in planted.items()}
+    with pytest.warns(CaptionBiasWarning, match="fewer than 20 images are too few for intervals"):
+        found = gender_error.measure(**few)
+    assert {verdict(found.estimates, key) for key in found.estimates} == {"-"}
+    assert gender_error.measure(**planted).estimates["error"].low is not None

@@ -23,7 +23,7 @@ from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.protocol import whole_number
+from captionbias.metrics.protocol import replicate_count, whole_number
 from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, Tokens, load_lexicon
 
@@ -148,7 +148,7 @@ def audit(
     (200, ['lic'], ('faithful',))
     """
     chosen = _check_choices(captioners, metrics, preset)
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
     mask = load_lexicon(attribute_lexicon).mask

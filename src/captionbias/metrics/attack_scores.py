@@ -10,7 +10,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.metrics.inputs import note
+from captionbias.metrics.notes import note
 
 Quality = Callable[[Floats, Flags], Floats]
 

@@ -14,7 +14,7 @@ from captionbias.metrics.label_inputs import ImageLabels, Named, read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import PairCounts, in_parts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.text import LexiconSource, load_lexicon
 
@@ -89,7 +89,7 @@ def ba_mals(
     >>> result["ba_mals"]
     0.25
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     from_labels = captions is None and predictions is None and references is None
     if not from_labels:
         captions = as_captions(captions, predictions, references, attributes, None)

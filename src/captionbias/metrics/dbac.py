@@ -21,7 +21,6 @@ from captionbias.metrics.inputs import (
     alignment_vectors,
     check_crossing_named,
     check_named,
-    note,
     note_nothing_masked,
     note_other_crossing,
     number_classes,
@@ -30,8 +29,16 @@ from captionbias.metrics.inputs import (
     shown_tasks,
 )
 from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
+from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import PAIRINGS, pairings
-from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings, signature, whole_number
+from captionbias.metrics.protocol import (
+    alignment_name,
+    lexicon_name,
+    preset_settings,
+    replicate_count,
+    signature,
+    whole_number,
+)
 from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_values
 
@@ -182,7 +189,7 @@ def dbac(
         pairing=pairing,
         controls=controls,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []

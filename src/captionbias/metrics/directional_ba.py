@@ -13,7 +13,7 @@ from captionbias.metrics.label_inputs import labels_of_captions, read_labels, va
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.text import LexiconSource, load_lexicon
 
@@ -90,7 +90,7 @@ def directional_ba(
     >>> result["directional_ba_a_to_t"]
     0.25
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     people_alone = predictions is None and references is not None
     if people_alone or (captions is not None and captions.predictions is None):
         captions = as_captions(captions, None, references, attributes, tasks)

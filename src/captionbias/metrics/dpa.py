@@ -19,7 +19,7 @@ from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores import QUALITIES, normalized_difference
 from captionbias.text import LexiconSource
 
@@ -102,7 +102,7 @@ def dpa(
     >>> result["dpa_a_to_t"] > 0.1
     True
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     trials = whole_number("trials", trials, least=1)
     if quality not in QUALITIES:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")

@@ -8,12 +8,12 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.inputs import note
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import lexicon_name, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name, replicate_count, signature, whole_number
 from captionbias.text import LexiconSource, load_lexicon
 
 
@@ -68,7 +68,7 @@ def gender_error(
     >>> result["ratio"], result["error"]
     (2.0, 25.0)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     lexicon = load_lexicon(attribute_lexicon)
     if len(lexicon.labels) != 2:
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,19 +14,14 @@ from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.captions import CaptionBiasWarning, Captions, Words
+from captionbias.captions import Captions, Words
+from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import Pairing, named_by_others
 from captionbias.text import Lexicon, Mentions, Tokens
 from captionbias.text.lexicon import SEPARATOR
 
 FEW_IMAGES = 100
 WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
-
-
-def note(notes: list[str], message: str) -> None:
-    """A weakness that the user must see: a warning, kept with the result."""
-    notes.append(message)
-    warnings.warn(message, CaptionBiasWarning, stacklevel=3)
 
 
 def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...], Integers]:

@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
-from captionbias.metrics.inputs import note
+from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
 from captionbias.text import Lexicon, LexiconSource, Tokens, find_mentions, load_lexicon, named_labels

@@ -16,7 +16,7 @@ from captionbias.metrics.label_inputs import read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores import leakage
 from captionbias.text import LexiconSource
 
@@ -96,7 +96,7 @@ def label_leakage(
     >>> result["label_leakage"] > 10
     True
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     trials = whole_number("trials", trials, least=1)
     attacker = find_attacker(encoder, precision)
     labels = read_labels(

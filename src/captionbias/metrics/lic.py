@@ -19,7 +19,6 @@ from captionbias.metrics.attack_scores import AttackScores, Quality, note_withou
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
-    note,
     note_nothing_masked,
     note_other_crossing,
     number_classes,
@@ -33,7 +32,15 @@ from captionbias.metrics.measurement import (
     known_means,
     mean_over_trials,
 )
-from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings, signature, whole_number
+from captionbias.metrics.notes import note
+from captionbias.metrics.protocol import (
+    alignment_name,
+    lexicon_name,
+    preset_settings,
+    replicate_count,
+    signature,
+    whole_number,
+)
 from captionbias.scores import CAPTION_SCORES
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 
@@ -150,7 +157,7 @@ def lic(
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     attacker = find_attacker(ENCODERS.get(settings["encoder"], settings["encoder"]), precision, model, cache)
     notes: list[str] = []
     values, classes = number_classes(captions, notes)

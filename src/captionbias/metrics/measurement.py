@@ -14,6 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.metrics import catalogue
+from captionbias.metrics.notes import note
 from captionbias.statistics.intervals import bootstrap_interval, resamples, standard_deviation, trial_interval
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from captionbias.metrics.attack_plan import AttackPlan
 
 P = ParamSpec("P")
+
+
+LEAST_IMAGES = 20  # for intervals
 
 
 class Estimate(NamedTuple):
@@ -169,7 +173,10 @@ class Metric(Generic[P]):
             kinds = str(self._parameters[name].annotation).split(" | ") if name in self._parameters else []
             if kinds[:1] == ["bool"] and len(kinds) < 3 and not isinstance(value, (bool, np.bool_, type(None))):
                 raise ValueError(f"{name} must be True or False, not {value!r}")
-        return self._measure(*args, **kwargs)
+        measured = self._measure(*args, **kwargs)
+        if kwargs.get("bootstrap", 1) and not any(len(sample.replicates) for sample in measured.samples.values()):
+            note(measured.notes, f"fewer than {LEAST_IMAGES} images are too few for intervals: none is given")
+        return measured
 
     def options(self) -> frozenset[str]:
         """The names of its keyword arguments."""
@@ -192,14 +199,16 @@ def bootstrap_samples(
 ) -> dict[str, Sample]:
     """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
 
-    >>> samples = bootstrap_samples(lambda counts, _: {"lic": counts[:1] * 2.0}, 3, trials=1, replicates=4, seed=0)
+    Fewer than `LEAST_IMAGES` units have no replicates: resamples of a handful of images are too much like each other.
+
+    >>> samples = bootstrap_samples(lambda counts, _: {"lic": counts[:1] * 2.0}, 30, trials=1, replicates=40, seed=0)
     >>> samples["lic"].values.tolist(), samples["lic"].replicates.shape
-    ([2.0], (4,))
+    ([2.0], (40,))
     """
     estimate = quantities(np.ones((units, 1)), None)
     per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
     means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
-    for multiplicity, weights in resamples(units, trials, replicates, seed, overlap):
+    for multiplicity, weights in resamples(units, trials, replicates if units >= LEAST_IMAGES else 0, seed, overlap):
         for key, values in quantities(multiplicity, weights).items():
             per_trial[key].append(values)
             means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])

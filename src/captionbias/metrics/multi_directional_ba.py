@@ -14,7 +14,7 @@ from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import signature, whole_number
+from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.text import LexiconSource
 
@@ -88,7 +88,7 @@ def multi_directional_ba(
     >>> result["combinations"], result["multi_directional_ba_a_to_t"]
     (2, 0.125)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     at_least = whole_number("at_least", at_least, least=1)
     labels = read_labels(
         captions,

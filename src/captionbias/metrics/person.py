@@ -11,8 +11,8 @@ import numpy as np
 
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
-from captionbias.metrics.inputs import note
 from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 
 P = ParamSpec("P")

@@ -12,6 +12,7 @@ from captionbias import __version__
 from captionbias.metrics.catalogue import METRICS
 from captionbias.text import Lexicon
 
+LEAST_REPLICATES = 20  # of the bootstrap
 LIC_2022: dict[str, Any] = {
     "encoder": "lstm-lic",
     "trials": 10,
@@ -88,6 +89,21 @@ def whole_number(name: str, value: Any, least: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number of {least} or more, not {value!r}")
     return int(value)
+
+
+def replicate_count(bootstrap: Any) -> int:
+    """The argument `bootstrap`: 0, or enough replicates for an interval.
+
+    >>> replicate_count(1000)
+    1000
+
+    Raises:
+        ValueError: not a whole number, below 0, or so few that their range is no 95% interval.
+    """
+    count = whole_number("bootstrap", bootstrap, least=0)
+    if 0 < count < LEAST_REPLICATES:
+        raise ValueError(f"bootstrap must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
+    return count
 
 
 def signature(**parts: Any) -> str:
