@@ -188,7 +188,7 @@ def test_what_is_not_a_captioner_is_refused(tiny_encoder_decoder, all_pictures, 
     from transformers import BertConfig, BertModel
 
     def refused(model, **options):
-        with pytest.raises(ValueError, match="model|prompt|batch_size") as caught:
+        with pytest.raises(ValueError, match=r"model|prompt|batch_size") as caught:
             caption(model, all_pictures, **options)
         return str(caught.value)
 
