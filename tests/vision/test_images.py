@@ -52,7 +52,8 @@ def bomb(path, side=20_000):
 
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     row = packer.compress(bytes(3 * side + 1)) + packer.flush(zlib.Z_FULL_FLUSH)
-    body = b"\x78\x01" + side * row + b"\x03\x00" + bytes(4)
+    checksum = side * (3 * side + 1) % 65521 << 16 | 1  # Adler-32 of so many zeros
+    body = b"\x78\x01" + side * row + b"\x03\x00" + struct.pack(">I", checksum)
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
 

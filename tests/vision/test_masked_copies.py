@@ -116,7 +116,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing(planted, tmp_path, monkeypatc
 
     monkeypatch.setattr(Image.Image, "save", save)
     with pytest.raises(ValueError, match=r"7.jpg cannot be written \(No space left on device\)"):
-        write_masked(images, regions, tmp_path / "to")
+        write_masked(images.select([0]), regions.select([0]), tmp_path / "to")
     assert names(tmp_path / "to") == [SETTINGS]
 
 
