@@ -257,3 +257,12 @@ def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory)
         with pytest.raises(ValueError, match=message):
             read_images(source)
     assert isinstance(read_images(folder), Images)
+
+
+def test_a_dataset_that_is_nowhere_is_named(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        ValueError, match=r"owner/name does not exist here and cannot be loaded as a dataset \(.*: check"
+    ):
+        read_images("owner/name:default:test")

@@ -335,8 +335,9 @@ def _loaded(name: str, configuration: str, split: str) -> Any:
             found = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
     except Exception as error:  # datasets, the Hub's client and the system raise many kinds
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        absent = "" if folder.is_dir() else "does not exist here and "
         raise ValueError(
-            f"{name} cannot be loaded as a dataset ({reason}): check its name and configuration"
+            f"{name} {absent}cannot be loaded as a dataset ({reason}): check the path, or the name and configuration"
         ) from error
     if isinstance(found, Dataset):
         return found
