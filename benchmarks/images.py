@@ -79,53 +79,46 @@ def mask(
 ) -> None:
     """Images a second beside a plain loop with Pillow and pycocotools, and the peak of memory."""
     numbers = [int(size) for size in sizes.split(",")]
-    with TemporaryDirectory(prefix="captionbias-") as folder:
-        pictures(images, LARGE, Path(folder))
-        ways = {"captionbias": mask_with_captionbias, "a plain loop": mask_in_a_loop}
-        costs = {name: alone(way, Path(folder), Path(folder, str(n))) for n, (name, way) in enumerate(ways.items())}
+    costs = masked(images, LARGE)
     rows = [
         {
             "way": name,
             "images a second": f"{images / found.seconds:.0f}",
             "processor ms an image": f"{1000 * found.computed / images:.1f}",
-            "MB added": f"{found.own_memory:.0f}",
         }
         for name, found in costs.items()
     ]
     show(f"masking {images:,} images of {LARGE[1]} x {LARGE[0]}, from annotations to copies as JPEG", rows, None)
-    peaks = {}
-    for size in track(numbers, "measuring", transient=True):
-        with TemporaryDirectory(prefix="captionbias-") as folder:
-            pictures(size, SMALL, Path(folder))
-            peaks[size] = alone(mask_with_captionbias, Path(folder), Path(folder, "to"))
-    cells = {f"{size:,}": f"{found.own_memory:.0f}" for size, found in peaks.items()}
-    grown = exponent(numbers, np.array([found.own_memory for found in peaks.values()]), 8)
-    show(
-        f"MB added at the peak; numbers of images of {SMALL[1]} x {SMALL[0]}",
-        [{"step": "mask"} | cells | {"exponent": grown}],
-        None,
-    )
+    found = {size: masked(size, SMALL) for size in track(numbers, "measuring", transient=True)}
+    rows = []
+    for name in WAYS:
+        peaks = [found[size][name].own_memory for size in numbers]
+        cells = {f"{size:,}": f"{peak:.0f}" for size, peak in zip(numbers, peaks, strict=True)}
+        rows.append({"way": name} | cells | {"exponent": exponent(numbers, np.array(peaks), 8)})
+    show(f"MB added at the peak; numbers of images of {SMALL[1]} x {SMALL[0]}", rows, None)
 
 
-def mask_with_captionbias(folder: Path, to: Path) -> Cost:
+def masked(count: int, size: tuple[int, int]) -> dict[str, Cost]:
+    """What each way costs, in a process of its own, once everything is imported."""
+    with TemporaryDirectory(prefix="captionbias-") as folder:
+        pictures(count, size, Path(folder))
+        return {name: alone(measure, name, Path(folder)) for name in WAYS}
+
+
+def measure(name: str, folder: Path) -> Cost:
     warnings.simplefilter("ignore")
     disable_progress_bars()
-    mask_all(folder, to.with_name(f"{to.name} warm"), WARM)
-    return cost(mask_all, folder, to)[0]
+    WAYS[name](folder, folder / f"warm {name}", WARM)
+    return cost(WAYS[name], folder, folder / name)[0]
 
 
-def mask_all(folder: Path, to: Path, count: int | None = None) -> None:
-    images = read_images(folder / "images").select(range(count)) if count else read_images(folder / "images")
+def mask_with_captionbias(folder: Path, to: Path, count: int | None = None) -> None:
+    images = read_images(folder / "images")
+    images = images.select(range(count)) if count else images
     write_masked(images, read_regions(folder / "instances.json", images), to)
 
 
-def mask_in_a_loop(folder: Path, to: Path) -> Cost:
-    warnings.simplefilter("ignore")
-    loop(folder, to.with_name(f"{to.name} warm"), WARM)
-    return cost(loop, folder, to)[0]
-
-
-def loop(folder: Path, to: Path, count: int | None = None) -> None:
+def mask_in_a_loop(folder: Path, to: Path, count: int | None = None) -> None:
     with redirect_stdout(None):
         coco = COCO(folder / "instances.json")
     to.mkdir()
@@ -139,6 +132,8 @@ def loop(folder: Path, to: Path, count: int | None = None) -> None:
         image.paste(colour, mask=Image.fromarray(region.astype(np.uint8) * 255))
         image.save(to / f"{key}.jpg", **KINDS["jpg"])
 
+
+WAYS = {"captionbias": mask_with_captionbias, "a plain loop": mask_in_a_loop}
 
 if __name__ == "__main__":
     app()
