@@ -11,7 +11,7 @@ import typer
 
 from captionbias.cli import report
 from captionbias.cli.options import CAPTIONERS, COLUMNS, INPUT, RESULT, Options, option
-from captionbias.cli.terminal import check_outputs, console, say, steps
+from captionbias.cli.terminal import console, say, steps
 
 CAPTIONING = "Captioning"
 MODEL: Options = {
@@ -93,7 +93,6 @@ def caption(
     from captionbias.vision import captioning
     from captionbias.vision.images import read_images
 
-    check_outputs(output=output)
     captioning.check_ending(output)
     found = read_images(images, image_column=image_column, id_column=image_id_column)
     with steps() as watch:
@@ -111,8 +110,6 @@ def audit(captions: Path, **values: Any) -> None:
     from captionbias.report.html import check_installed
 
     asked = {name: value for name, value in values.items() if name not in report.OPTIONS}
-    outputs = {name: values[name] for name in ("output", "markdown", "json")}
-    check_outputs(captions=captions, **outputs)
     check_installed()
     caption(output=captions, cache=values["cache"], **asked)
     name = Path(values["model"]).name.replace("=", "-")

@@ -68,6 +68,7 @@ OPTIONS: Options = {
         "The folder of the copies. Those that are there are not made again.",
         default=Parameter.empty,
         panel=RESULT,
+        file_okay=False,
     ),
 }
 

@@ -184,7 +184,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
     Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read.
     """
-    written = [name for name, (annotation, _) in options.items() if _panel(annotation) == RESULT]
+    written = [name for name, (annotation, _) in options.items() if _is_written(annotation)]
 
     def called(**values: Any) -> None:
         with plain_errors():
@@ -202,8 +202,9 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     app.command(name)(called)
 
 
-def _panel(annotation: Any) -> str | None:
-    return next((entry.rich_help_panel for entry in annotation.__metadata__), None)
+def _is_written(annotation: Any) -> bool:
+    (about,) = annotation.__metadata__
+    return about.rich_help_panel == RESULT and about.file_okay
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
