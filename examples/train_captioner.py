@@ -31,11 +31,10 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.synthetic import ATTRIBUTES, TASKS, plant
+from captionbias.synthetic import draw, plant
 from captionbias.training import bias_scores, caption_images, human_vectors
 
 SIZE = 32  # pixels on a side of a drawing
-COLOURS = {"female": (0.9, 0.4, 0.1), "male": (0.1, 0.4, 0.9)}
 COLUMNS = ("step", "loss", "dbac_a_to_t_matched", "dbac_a_to_t", "dbac_t_to_a_matched", "lic", "empty_captions")
 
 
@@ -173,34 +172,8 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 def drawings(images: int, bias: float, seed: int) -> Images:
     """Drawings of what `captionbias.synthetic` makes up, with captions to learn from that lean as `bias` says."""
     planted = plant(images, a_to_t=bias, seed=seed)
-    shown = [TASKS.index(task) for (task,) in planted.tasks]
-    women = [attribute == ATTRIBUTES[0] for attribute in planted.attributes]
-    generator = np.random.default_rng(seed)
-    pictures = [draw(woman, task, generator) for woman, task in zip(women, shown, strict=True)]
+    pictures, _ = draw(planted, SIZE, seed)
     return Images(pictures, planted.predictions, planted.references, planted.attributes, planted.tasks)
-
-
-def draw(woman: bool, task: int, generator: np.random.Generator) -> np.ndarray:
-    """A picture of shape `(3, SIZE, SIZE)`: a coloured figure on the left, an object's form on the right, and noise."""
-    picture = generator.normal(0.5, 0.05, (3, SIZE, SIZE))
-    colour = np.array(COLOURS[ATTRIBUTES[0 if woman else 1]])[:, None, None]
-    top = generator.integers(0, 6)
-    picture[:, top + 2 : top + 7, 5:11] = colour  # head
-    picture[:, top + 8 : top + 24, 3:13] = colour  # body
-    left, low = generator.integers(17, 21), generator.integers(2, 20)
-    picture[:, low : low + 10, left : left + 10][:, FORMS[task]] = 0.0
-    return picture.astype(np.float32).clip(0, 1)
-
-
-def forms() -> list[np.ndarray]:
-    """One form a task, as flags of shape `(10, 10)`."""
-    y, x = np.mgrid[-4.5:5.5, -4.5:5.5]
-    far = np.maximum(abs(x), abs(y))
-    disc = x**2 + y**2 < 23
-    return [far < 5, disc, y > 0, x > 0, abs(x) < 2, abs(y) < 2, disc & (x**2 + y**2 > 9), (abs(x) < 2) | (abs(y) < 2)]
-
-
-FORMS = forms()
 
 
 class Drawings:
@@ -211,7 +184,7 @@ class Drawings:
         self.batch_decode = tokenizer.batch_decode
 
     def __call__(self, images: list[np.ndarray], return_tensors: str) -> dict[str, torch.Tensor]:
-        return {"pixel_values": 2 * torch.from_numpy(np.stack(images)) - 1}
+        return {"pixel_values": torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2) / 127.5 - 1}
 
 
 def small_captioner(train: Images) -> Captioner:

@@ -14,6 +14,7 @@ from captionbias.synthetic import (
     TASKS,
     VERBS,
     Planted,
+    draw,
     plant,
     plant_verbs,
 )
@@ -186,3 +187,32 @@ def test_the_captions_of_people_stay_when_the_captioner_s_lean_changes():
 def test_verbs_refuse_what_cannot_be_planted(arguments, message):
     with pytest.raises(ValueError, match=message):
         plant_verbs(**arguments)
+
+
+@pytest.mark.parametrize("size", [32, 48])
+def test_drawings_show_the_person_in_the_region_and_the_task_outside_it(size):
+    planted = plant(images=400)
+    images, persons = draw(planted, size)
+    women = np.array(planted.attributes) == "female"
+    means = np.array([image[person].mean(axis=0) for image, person in zip(images, persons, strict=True)])
+    assert (means[women, 0] > means[women, 2]).all()
+    assert (means[~women, 0] < means[~women, 2]).all()
+    rest = np.where(persons[..., None], 128, images)  # the person is hidden
+    assert np.ptp(np.median(rest, axis=(1, 2, 3))) < 10
+    black = (rest == 0).all(axis=3)
+    by_task = {task: black[[[task] == shown for shown in planted.tasks]].sum(axis=(1, 2)) for task in TASKS}
+    assert min(counts.min() for counts in by_task.values()) > 0
+    assert all(np.ptp(counts) == 0 for counts in by_task.values()) == (size == 32)
+
+
+def test_drawings_go_by_their_seed():
+    planted = plant(images=4)
+    assert (draw(planted)[0] == draw(planted)[0]).all()
+    assert (draw(planted)[0] != draw(planted, seed=1)[0]).any()
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="no drawing of 'bed'"):
+        draw(plant_verbs(images=6))
+    with pytest.raises(ValueError, match="size must be 32 or more"):
+        draw(plant(images=2), size=16)
