@@ -121,6 +121,18 @@ METRIC: Options = {
         "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
         show_default="bert-base-uncased",
     ),
+    "images": option(
+        str | None,
+        "The images' pictures, for attackers that read them beside captions (VL-LIC): a folder, a table of paths, or "
+        "owner/dataset:configuration:split. Mask the people in them first. Takes the encoders bow, bert-frozen and "
+        "pretrained ones.",
+        metavar="<folder|file|dataset>",
+    ),
+    "image_encoder": option(
+        str | None,
+        "The frozen image model that reads the pictures: a name on the Hub, or a folder.",
+        show_default="microsoft/resnet-50",
+    ),
     "precision": option(
         str | None, "fp32 or bf16, of neural attackers.", show_default="bf16 where the device supports it"
     ),
