@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -18,7 +19,7 @@ KNOWN = {
     "bert-base-uncased": "google-bert/bert-base-uncased",
 }
 # Weights that are pickles are not read.
-FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 CONFIGURATION = "config.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")  # one of them; without any every word is unknown
 PROCESSORS = ("preprocessor_config.json", "processor_config.json")  # of image models
@@ -41,15 +42,15 @@ class Model:
 def find_model(
     name: str,
     argument: str = "encoder",
-    companions: tuple[str, ...] = TOKENIZERS,
-    libraries: tuple[str, ...] = LIBRARIES,
+    libraries: Sequence[str] = LIBRARIES,
+    companions: Sequence[str] = TOKENIZERS,
 ) -> Model:
     """The pretrained model in a folder, or of that name on the Hub, fetched there if it is not on this machine yet.
 
     Args:
         argument: the user's argument that names it, for messages.
+        libraries: those that read and run it.
         companions: the files, of which one must be there, that say how its input is prepared.
-        libraries: what reads it.
 
     Raises:
         ValueError: the folder holds no model, or there is none of that name here and none can be fetched.
@@ -93,11 +94,11 @@ def first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _prepares(companions: tuple[str, ...]) -> str:
+def _prepares(companions: Sequence[str]) -> str:
     return "tokenizer" if companions == TOKENIZERS else "image processor"
 
 
-def _lacking(folder: Path, companions: tuple[str, ...]) -> str | None:
+def _lacking(folder: Path, companions: Sequence[str]) -> str | None:
     if not (folder / CONFIGURATION).is_file():
         return CONFIGURATION
     if not any(file.is_file() for pattern in companions for file in folder.glob(pattern)):

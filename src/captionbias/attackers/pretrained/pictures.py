@@ -37,7 +37,7 @@ def find_image_encoder(name: str) -> Model:
     """
     if not all(map(find_spec, ("torch", "accelerate", "transformers", "PIL"))):
         raise ValueError(f"{ARGUMENT} {name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
-    return find_model(name, ARGUMENT, PROCESSORS, IMAGE_LIBRARIES)
+    return find_model(name, ARGUMENT, IMAGE_LIBRARIES, PROCESSORS)
 
 
 def picture_features(
@@ -56,7 +56,7 @@ def picture_features(
         ValueError: the model cannot be loaded, takes no pictures, or what it computes is not finite.
     """
     place = device()
-    with reading(model):
+    with reading(model, ARGUMENT):
         from transformers import AutoImageProcessor
 
         processor: Any = AutoImageProcessor.from_pretrained(model.folder)
@@ -117,7 +117,7 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
     import torch
     from transformers import AutoModel
 
-    with reading(model):
+    with reading(model, ARGUMENT):
         network, found = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
         refuse_missing(found["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
