@@ -107,7 +107,7 @@ def caption(
     settings = [FORMAT, files.identity, prompt, max_new_tokens, num_beams, str(precision)]
     identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
     kept = _kept(store, identity)
-    load = once(partial(_load, files, prompt, precision, place))
+    load = once(partial(load_captioner, files, prompt, precision, place))
 
     def captions_of(pictures: list[Any]) -> list[str]:
         captioner, processor, tokenizer = load()
@@ -185,7 +185,9 @@ def check_ending(path: str | Path) -> None:
 # The model
 
 
-def _load(files: Model, prompt: str | None, precision: torch.dtype, place: torch.device) -> tuple[Any, Any, Any]:
+def load_captioner(
+    files: Model, prompt: str | None, precision: torch.dtype, place: torch.device
+) -> tuple[Any, Any, Any]:
     """The model on its device, what makes its input of images, and its tokenizer."""
     from transformers import AutoConfig, AutoModelForImageTextToText
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
