@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -107,15 +107,21 @@ def caption(
     settings = [FORMAT, files.identity, prompt, max_new_tokens, num_beams, str(precision)]
     identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
     kept = _kept(store, identity)
-    load = once(partial(load_captioner, files, prompt, precision, place))
+    load = once(partial(_load, files, prompt, precision, place))
 
     def captions_of(pictures: list[Any]) -> list[str]:
         captioner, processor, tokenizer = load()
-        options = {"max_new_tokens": max_new_tokens, "num_beams": num_beams, "distributed": False}
         try:
             with silenced():
                 texts = caption_images(
-                    captioner, processor, pictures, tokenizer=tokenizer, batch_size=batch_size, **options
+                    captioner,
+                    processor,
+                    pictures,
+                    tokenizer=tokenizer,
+                    batch_size=batch_size,
+                    max_new_tokens=max_new_tokens,
+                    num_beams=num_beams,
+                    distributed=False,
                 )
         except torch.OutOfMemoryError as error:
             raise ValueError(f"batch_size {batch_size} needs more memory than {place} has: lower it") from error
@@ -185,9 +191,20 @@ def check_ending(path: str | Path) -> None:
 # The model
 
 
-def load_captioner(
-    files: Model, prompt: str | None, precision: torch.dtype, place: torch.device
-) -> tuple[Any, Any, Any]:
+def open_captioner(model: str | Path) -> tuple[Any, Any, Any]:
+    """A captioner in fp32 on Accelerate's device, what makes its input of images, and its tokenizer.
+
+    Raises:
+        ValueError: the model cannot be read, or does not caption images.
+    """
+    with needs_images():
+        import torch
+        import transformers  # noqa: F401
+
+    return _load(find_model(str(model), "model", LIBRARIES), None, torch.float32, device())
+
+
+def _load(files: Model, prompt: str | None, precision: torch.dtype, place: torch.device) -> tuple[Any, Any, Any]:
     """The model on its device, what makes its input of images, and its tokenizer."""
     from transformers import AutoConfig, AutoModelForImageTextToText
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
@@ -197,23 +214,25 @@ def load_captioner(
     if kind not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
         raise ValueError(f"model {files.name!r} is of the kind {kind!r}, which does not caption images: name another")
     with reading(files, "model"):
-        model, found = AutoModelForImageTextToText.from_pretrained(
+        loaded: Any = AutoModelForImageTextToText.from_pretrained(
             files.folder, dtype=precision, output_loading_info=True
         )
+        model, found = loaded
         refuse_missing(found["missing_keys"])
     return model.to(place), *_processor(files, kind, prompt)
 
 
 def _processor(files: Model, kind: str, prompt: str | None) -> tuple[Any, Any]:
-    from transformers import AutoImageProcessor, AutoProcessor, AutoTokenizer
+    import transformers
 
+    auto: Any = transformers  # its classes have no types
     with reading(files, "model"):
-        processor = AutoProcessor.from_pretrained(files.folder)
+        processor = auto.AutoProcessor.from_pretrained(files.folder)
         if hasattr(processor, "image_processor"):
             tokenizer = processor.tokenizer
         else:  # vision encoder-decoders have two separate ones
-            processor = AutoImageProcessor.from_pretrained(files.folder)
-            tokenizer = AutoTokenizer.from_pretrained(files.folder)
+            processor = auto.AutoImageProcessor.from_pretrained(files.folder)
+            tokenizer = auto.AutoTokenizer.from_pretrained(files.folder)
     tokenizer.padding_side = "left"  # a decoder goes on after the last token
     if getattr(processor, "chat_template", None):
         asked = [{"type": "image"}, {"type": "text", "text": prompt or PROMPT}]
@@ -254,7 +273,7 @@ class _Read:
 def _read(images: Images, kept: Mapping[str, str], row: int) -> _Read:
     try:
         source, name = images.sources[row], f"image {images.ids[row]}"
-        content = source.get("bytes") or source.get("path") if isinstance(source, dict) else source
+        content: Any = source.get("bytes") or source.get("path") if isinstance(source, dict) else source
         if isinstance(content, (str, Path)):
             name = f"{name} ({content})"
             with suppress(OSError):  # `open_image` says what is wrong with it
@@ -269,7 +288,7 @@ def _read(images: Images, kept: Mapping[str, str], row: int) -> _Read:
         return _Read(fault=str(error))
 
 
-def _ahead(read: Callable[[int], _Read], batches: Iterable[range]) -> Iterator[list[_Read]]:
+def _ahead(read: Callable[[int], _Read], batches: Iterable[range]) -> Generator[list[_Read], None, None]:
     """The images of each batch, read by threads while the batch before is captioned."""
     with ThreadPoolExecutor(THREADS) as pool:
         coming: deque[list[Future[_Read]]] = deque()
@@ -293,7 +312,9 @@ def _note_left_out(images: list[str], total: int, lack: str) -> None:
 def _kept(store: Store | None, identity: str) -> dict[str, str]:
     """Captions by the digests of their images."""
     found: dict[str, str] = {}
-    for key in store.keys("captions", identity) if store else ():
+    if store is None:
+        return found
+    for key in store.keys("captions", identity):
         found |= store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes())) or {}
     return found
 
