@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.explain.image_attributions import attribute_images
+from captionbias.explain.image_attributions import _as_map, _log_probability, _Named, _View, attribute_images
 from captionbias.vision.captioning import open_captioner
 from tests.cli.conftest import ran, refused
 from tests.vision.conftest import words
@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 from PIL import Image  # noqa: E402
 
 SIZE, PATCH = 32, 8
-NUMBER = {"woman": 6, "man": 7}  # of these words in the tokenizer
+pytestmark = pytest.mark.filterwarnings("ignore:.*nothing in them speaks:captionbias.captions.CaptionBiasWarning")
 
 
 def planted(images: int, where: str, seed: int) -> tuple[list[np.ndarray], list[np.ndarray], list[str]]:
@@ -70,9 +70,11 @@ def test_the_share_tells_a_cue_outside_the_person_from_the_person(trained):
     where, model, processor, tokenizer = trained
     pictures, persons, captions = planted(60, where, seed=9)
     found = attribute_images(model, processor, pictures, persons, tokenizer=tokenizer, overlays=2)
-    assert [share.caption for share in found.shares] == captions, "it captions what it has learnt"
-    assert [share.word for share in found.shares[:2]] == ["woman", "man"]
-    assert found.area == pytest.approx(1 - np.mean(persons))
+    made = {share.image: share.caption for share in found.shares}
+    assert len(made) > 30
+    assert all(captions[int(image.removeprefix("row "))] == text for image, text in made.items()), "it has learnt"
+    assert all(share.word in share.caption for share in found.shares)
+    assert found.area == pytest.approx(1 - np.mean(persons), abs=0.02)
     assert found.mean.low < found.mean.value < found.mean.high
     if where == "thing":
         assert found.mean.value > 0.9
@@ -96,7 +98,7 @@ def test_the_model_is_left_as_it_was(trained):
 
 @pytest.mark.parametrize("kind", ["tiny_blip", "tiny_git", "tiny_encoder_decoder", "tiny_chat_model"])
 def test_every_kind_of_captioner_is_read(kind, all_pictures, request):
-    """Each word's score is what `generate` gives the same tokens, so the caption is taught as it would be made."""
+    """The words of its captions are found, and their log-probability is that with which it makes them."""
     model, processor, tokenizer = open_captioner(request.getfixturevalue(kind))
     pictures = [Image.open(path).convert("RGB") for path in sorted(all_pictures.iterdir())[:4]]
     persons = [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
@@ -106,6 +108,17 @@ def test_every_kind_of_captioner_is_read(kind, all_pictures, request):
     assert {share.word for share in found.shares} <= {"woman", "man"}
     assert all(0 <= share.share <= 1 for share in found.shares)
     assert found.mean.low is None
+
+    inputs = dict(processor(images=pictures[:1], return_tensors="pt"))
+    with torch.no_grad():
+        made = model.generate(
+            **inputs, max_new_tokens=4, do_sample=False, return_dict_in_generate=True, output_scores=True
+        )
+        ids = made.sequences[0, -len(made.scores) :].tolist()
+        for place, scores in enumerate(made.scores):
+            named = _Named(0, "", "", ids, [place])
+            wanted = float(scores[0].log_softmax(-1)[ids[place]])
+            assert float(_log_probability(model, tokenizer, inputs, [named])) == pytest.approx(wanted, abs=1e-3)
 
 
 def test_words_do_not_depend_on_their_batch(tiny_blip, all_pictures):
@@ -133,15 +146,17 @@ def test_a_map_of_convolutions_serves_and_another_layer_is_named(trained):
     assert 0 <= with_layer("encoder.embeddings.patch_embeddings.projection").mean.value <= 1
     with pytest.raises(ValueError, match=r"layer 'encoder\.gone' is not a module"):
         with_layer("encoder.gone")
-    with pytest.raises(ValueError, match=r"not a map of the picture"):
-        with_layer("decoder.lm_head")
+    with pytest.raises(
+        ValueError, match=r"layer encoder\.pooler: what the captioner says does not depend on its output"
+    ):
+        with_layer("encoder.pooler")
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) is not a map of the picture"):
+        _as_map(torch.zeros(2, 3), 1.0, None)
 
 
 def test_regions_follow_the_processor_that_cuts_pictures():
     """CLIP's cuts out the middle: a person at the left edge of a wide picture is cut off, and so is not there."""
     from transformers import CLIPImageProcessorPil
-
-    from captionbias.explain.image_attributions import _View
 
     view = _View(CLIPImageProcessorPil(size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}))
     picture = Image.new("RGB", (4 * SIZE, SIZE), (255, 0, 128))
@@ -201,5 +216,5 @@ def test_the_command_writes_shares_and_a_page_with_pictures(tiny_blip, all_pictu
     ran(*given, "--overlays", 3, "--output", tmp_path / "shares.html")
     page = (tmp_path / "shares.html").read_text()
     assert page.count("data:image/png;base64,") == 3
-    assert "<b>\n" not in page.replace("<b>", "", 3) or "&lt;b&gt;" in page
+    assert "&lt;b&gt;" in page, "no caption can write HTML"
     assert "ends in neither .json nor .html" in refused(*given, "--output", tmp_path / "shares.txt")

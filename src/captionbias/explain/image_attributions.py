@@ -119,8 +119,8 @@ def attribute_images(
     with that of other captioners: encoders also pass on what they saw from patch to patch.
 
     Args:
-        model: an image-to-text model of transformers, such as BLIP, GIT or a vision encoder-decoder.
-        processor: makes its input of images.
+        model: an image-to-text model of transformers, such as BLIP, GIT, a vision encoder-decoder or a chat model.
+        processor: makes its input of images; `captionbias.vision.captioning.open_captioner` gives all three.
         images: see `captionbias.vision.images.read_images`.
         regions: of each image the pixels that show the person, `(H, W)`, True inside; from
             `captionbias.vision.masks.read_regions`, say.
