@@ -308,7 +308,8 @@ def _feature_layer(model: Any, layer: str | None) -> nn.Module:
 
 
 def _states(output: Any) -> Tensor:
-    states: Tensor = getattr(output, "last_hidden_state", output[0] if isinstance(output, tuple) else output)
+    first: Any = output[0] if isinstance(output, tuple) else output
+    states: Tensor = getattr(first, "last_hidden_state", first)
     return states
 
 
@@ -331,7 +332,8 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
     logits = model(**given, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
     row, place = zip(*((row, begun.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
     before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
-    return before.gather(1, text[list(row), list(place)][:, None]).sum()
+    said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
+    return said
 
 
 def _first_token(model: Any) -> int:
@@ -357,7 +359,7 @@ def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:
         height = round(np.sqrt((tokens - extra) * shape))
         width = round(height / shape)
         if height * width == tokens - extra:
-            return values[:, extra:].transpose(1, 2).unflatten(2, (height, width))
+            return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
     raise ValueError(
         f"layer {layer or 'of the vision encoder'}: its output of shape {tuple(values.shape)} is not a map of the "
         "picture; give another as layer, a name in model.named_modules()"

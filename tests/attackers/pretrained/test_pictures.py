@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import captionbias
+from captionbias.attackers.ranks import LAUNCHED
 from captionbias.captions import check_captions
 from captionbias.explain import explain
 from captionbias.metrics import lic
 from captionbias.vision.images import Images, read_images
 from tests.cli.conftest import ran
+from tests.patience import PATIENCE
 
 torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
@@ -168,21 +174,58 @@ def test_a_vision_transformer_without_a_trained_pooler_gives_the_mean_of_its_sta
     assert lic(**captions, **given) == lic(**captions, **given)
 
 
-def test_the_command_reads_pictures_from_a_folder(captions, cued, resnet, tmp_path):
+@pytest.fixture
+def command(captions, cued, resnet, tmp_path) -> list[str]:
+    """Measures files of these captions, with the pictures in a folder; the result goes to `lic.json`."""
     folder = tmp_path / "pictures"
     folder.mkdir()
     for row, picture in enumerate(cued):
         Image.fromarray(picture).save(folder / f"COCO_val2014_{row:012d}.png")
-    table = {"image_id": list(range(IMAGES)), "caption": captions["predictions"]}
-    people = {"image_id": list(range(IMAGES)), "references": captions["references"]}
-    pq.write_table(pa.table(table), tmp_path / "nic.parquet")
-    pq.write_table(pa.table(people | {"gender": captions["attributes"]}), tmp_path / "people.parquet")
-    output = tmp_path / "lic.json"
-    ran(
-        *("measure", "lic", "--predictions", tmp_path / "nic.parquet", "--references", tmp_path / "people.parquet"),
-        *("--images", folder, "--image-encoder", resnet, "--preset", "fast", "--trials", 2, "--seed", 1, "--no-cache"),
-        *("--bootstrap", 0, "--output", output),
-    )
-    written = json.loads(output.read_text())["scores"]
+    ids = {"image_id": list(range(IMAGES))}
+    people = ids | {"references": captions["references"], "gender": captions["attributes"]}
+    pq.write_table(pa.table(ids | {"caption": captions["predictions"]}), tmp_path / "nic.parquet")
+    pq.write_table(pa.table(people), tmp_path / "people.parquet")
+    arguments = [
+        "measure",
+        "lic",
+        "--predictions",
+        tmp_path / "nic.parquet",
+        "--references",
+        tmp_path / "people.parquet",
+    ]
+    arguments += ["--images", folder, "--image-encoder", resnet, "--preset", "fast", "--trials", 2, "--seed", 1]
+    return list(map(str, [*arguments, "--no-cache", "--bootstrap", 0, "--output", tmp_path / "lic.json"]))
+
+
+@pytest.fixture
+def wanted(captions, cued, resnet) -> float:
     given = {"images": read_images(cued), "image_encoder": str(resnet), "preset": "fast", "cache": False, **QUICK}
-    assert written["lic_m"] == lic(**captions, **given)["lic_m"] > 60
+    return lic(**captions, **given)["lic_m"]
+
+
+def test_the_command_reads_pictures_from_a_folder(command, wanted, tmp_path):
+    ran(*command)
+    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60
+
+
+def test_two_processes_share_the_pictures_out(command, wanted, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nfrom captionbias.attackers.pretrained import pictures\n"
+        "pictures.PIECE = 50  # three, for two processes\nprint('three pieces', file=sys.stderr)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in LAUNCHED}
+    places = [tmp_path, Path(captionbias.__file__).parents[1]]
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, places)), "ACCELERATE_USE_CPU": "1", "OMP_NUM_THREADS": "1"}
+    options = ["--multi_gpu", "--num_processes", "2", "--main_process_port", "0", "--mixed_precision", "no"]
+    launch = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", *options, "--dynamo_backend", "no"]
+    done = subprocess.run(
+        [*launch, "-m", "captionbias", *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "three pieces" in done.stderr
+    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted

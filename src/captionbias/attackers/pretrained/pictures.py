@@ -57,9 +57,10 @@ def picture_features(
     """
     place = device()
     with reading(model, ARGUMENT):
-        from transformers import AutoImageProcessor
+        import transformers
 
-        processor: Any = AutoImageProcessor.from_pretrained(model.folder)
+        reader: Any = transformers.AutoImageProcessor  # it has no types
+        processor = reader.from_pretrained(model.folder)
     encode = _encoder(model, place)
     starts = range(0, len(pictures), PIECE)
 
