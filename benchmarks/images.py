@@ -1,6 +1,7 @@
-"""How fast images are masked, and in how much memory.
+"""How fast images are masked and captioned, and in how much memory.
 
 usage: python benchmarks/images.py mask [--images 400] [--sizes 1000,5000,20000]
+       python benchmarks/images.py caption [--images 400] [--sizes 1000,5000,20000] [--model FOLDER]
 
 Pictures and their COCO annotations are generated: a few pictures under many names, two people with polygons in each.
 Each measurement has a process of its own. Memory is that of the process, without pages of mapped files.
@@ -24,12 +25,14 @@ from rich.progress import track
 from scale import Cost, alone, cost, exponent
 from speed import show
 
+from captionbias.vision.captioning import caption as caption_all
 from captionbias.vision.images import read_images
 from captionbias.vision.masked_copies import KINDS, write_masked
 from captionbias.vision.masks import read_regions
 
 PICTURES = 8  # different ones; the others are links to these
 WARM = 8
+BATCH, TOKENS = 16, 12
 LARGE, SMALL = (480, 640), (96, 128)  # as COCO's; small ones where memory is measured, not the disk
 
 app = typer.Typer(add_completion=False)
@@ -80,7 +83,17 @@ def mask(
     """Images a second beside a plain loop with Pillow and pycocotools, and the peak of memory."""
     numbers = [int(size) for size in sizes.split(",")]
     costs = masked(images, LARGE)
-    rows = [
+    show(
+        f"masking {images:,} images of {LARGE[1]} x {LARGE[0]}, from annotations to copies as JPEG",
+        speeds(costs, images),
+        None,
+    )
+    found = {size: masked(size, SMALL) for size in track(numbers, "measuring", transient=True)}
+    show_peaks(found)
+
+
+def speeds(costs: dict[str, Cost], images: int) -> list[dict[str, str]]:
+    return [
         {
             "way": name,
             "images a second": f"{images / found.seconds:.0f}",
@@ -88,13 +101,14 @@ def mask(
         }
         for name, found in costs.items()
     ]
-    show(f"masking {images:,} images of {LARGE[1]} x {LARGE[0]}, from annotations to copies as JPEG", rows, None)
-    found = {size: masked(size, SMALL) for size in track(numbers, "measuring", transient=True)}
+
+
+def show_peaks(found: dict[int, dict[str, Cost]]) -> None:
     rows = []
-    for name in WAYS:
-        peaks = [found[size][name].own_memory for size in numbers]
-        cells = {f"{size:,}": f"{peak:.0f}" for size, peak in zip(numbers, peaks, strict=True)}
-        rows.append({"way": name} | cells | {"exponent": exponent(numbers, np.array(peaks), 8)})
+    for name in next(iter(found.values())):
+        peaks = [costs[name].own_memory for costs in found.values()]
+        cells = {f"{size:,}": f"{peak:.0f}" for size, peak in zip(found, peaks, strict=True)}
+        rows.append({"way": name} | cells | {"exponent": exponent(list(found), np.array(peaks), 8)})
     show(f"MB added at the peak; numbers of images of {SMALL[1]} x {SMALL[0]}", rows, None)
 
 
@@ -134,6 +148,124 @@ def mask_in_a_loop(folder: Path, to: Path, count: int | None = None) -> None:
 
 
 WAYS = {"captionbias": mask_with_captionbias, "a plain loop": mask_in_a_loop}
+
+# Captioning
+
+
+@app.command()
+def caption(
+    images: Annotated[int, typer.Option(help="images of the comparison with a plain loop")] = 400,
+    sizes: Annotated[str, typer.Option(help="numbers of images where memory is measured")] = "1000,5000,20000",
+    model: Annotated[Path | None, typer.Option(help="a vision encoder-decoder; else one with random weights")] = None,
+) -> None:
+    """Images a second beside a plain loop with transformers, and the peak of memory."""
+    with TemporaryDirectory(prefix="captionbias-") as folder:
+        large = model or captioner(Path(folder, "large"), 224, 192, 6)
+        different_pictures(images, LARGE, Path(folder))
+        ways = {"captionbias": caption_with_captionbias, "a plain loop": caption_in_a_loop}
+        found = {name: alone(way, large, Path(folder, "images")) for name, way in ways.items()}
+    same = sum(map(str.__eq__, *(captions for _, captions in found.values())))
+    show(
+        f"captioning {images:,} images of {LARGE[1]} x {LARGE[0]}, up to {TOKENS} tokens, in batches of {BATCH}; "
+        f"{same:,} captions are the same both ways",
+        speeds({name: spent for name, (spent, _) in found.items()}, images),
+        None,
+    )
+    peaks = {}
+    with TemporaryDirectory(prefix="captionbias-") as folder:
+        small = captioner(Path(folder, "small"), 32, 32, 1)
+        for size in track([int(size) for size in sizes.split(",")], "measuring", transient=True):
+            different_pictures(size, SMALL, Path(folder, str(size)))
+            spent, _ = alone(caption_with_captionbias, small, Path(folder, str(size), "images"))
+            peaks[size] = {"captionbias": spent}
+    show_peaks(peaks)
+
+
+def different_pictures(count: int, size: tuple[int, int], folder: Path) -> None:
+    """As `pictures`, with a number behind each one's end: no file is captioned twice."""
+    pictures(count, size, folder)
+    for number, file in enumerate(sorted((folder / "images").iterdir())):
+        content = file.resolve().read_bytes()
+        file.unlink()
+        file.write_bytes(content + str(number).encode())
+
+
+def captioner(folder: Path, size: int, width: int, layers: int) -> Path:
+    """A vision transformer and a GPT-2 with random weights and made-up words."""
+    import torch
+    from tokenizers import Tokenizer, models
+    from transformers import (
+        GPT2Config,
+        PreTrainedTokenizerFast,
+        VisionEncoderDecoderConfig,
+        VisionEncoderDecoderModel,
+        ViTConfig,
+        ViTImageProcessor,
+    )
+
+    torch.manual_seed(0)
+    words = {word: number for number, word in enumerate(["<pad>", "<s>", "</s>", *(f"word{n}" for n in range(997))])}
+    tokens = Tokenizer(models.WordLevel(words, "<pad>"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokens, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
+    vision = ViTConfig(
+        image_size=size,
+        patch_size=16,
+        hidden_size=width,
+        intermediate_size=4 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        initializer_range=0.2,
+    )
+    language = GPT2Config(
+        vocab_size=len(words),
+        n_embd=width,
+        n_layer=layers,
+        n_head=2,
+        initializer_range=0.2,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(vision, language)
+    config.pad_token_id, config.decoder_start_token_id, config.eos_token_id = 0, 1, 2
+    parts = VisionEncoderDecoderModel(config), ViTImageProcessor(size={"height": size, "width": size}), tokenizer
+    for part in parts:
+        part.save_pretrained(folder)
+    return folder
+
+
+def caption_with_captionbias(model: Path, folder: Path) -> tuple[Cost, list[str]]:
+    warnings.simplefilter("ignore")
+    images = read_images(folder)
+
+    def work(chosen: Any, cache: Path | bool) -> list[str]:
+        return list(caption_all(model, chosen, batch_size=BATCH, max_new_tokens=TOKENS, cache=cache).values())
+
+    with TemporaryDirectory(prefix="captionbias-") as cache:
+        work(images.select(range(WARM)), False)
+        return cost(work, images, Path(cache))
+
+
+def caption_in_a_loop(model: Path, folder: Path) -> tuple[Cost, list[str]]:
+    import torch
+    from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
+
+    warnings.simplefilter("ignore")
+    files = sorted(folder.iterdir())
+
+    def work(chosen: list[Path]) -> list[str]:
+        captioner = AutoModelForImageTextToText.from_pretrained(model).eval()
+        processor, tokenizer = AutoImageProcessor.from_pretrained(model), AutoTokenizer.from_pretrained(model)
+        captions = []
+        for start in range(0, len(chosen), BATCH):
+            batch = [Image.open(file).convert("RGB") for file in chosen[start : start + BATCH]]
+            with torch.no_grad():
+                tokens = captioner.generate(**processor(batch, return_tensors="pt"), max_new_tokens=TOKENS)
+            captions += tokenizer.batch_decode(tokens, skip_special_tokens=True)
+        return captions
+
+    work(files[:WARM])
+    return cost(work, files)
+
 
 if __name__ == "__main__":
     app()

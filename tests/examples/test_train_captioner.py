@@ -39,6 +39,29 @@ def test_finite_scores_are_logged_over_the_training(tmp_path):
         assert math.isfinite(rows[2][name]), name
 
 
+@pytest.mark.slow
+def test_the_saved_captioner_is_audited_and_its_planted_bias_shows(tmp_path):
+    """From attribute to task, and not the other way."""
+    environment = os.environ | {"PYTHONPATH": str(SOURCE), "ACCELERATE_USE_CPU": "1", "HF_HUB_OFFLINE": "1"}
+    training = ["--bias", "0.9", "--save", "trained", "--steps", "300", "--every", "300", "--eval-images", "600"]
+    audit = ["audit", "trained/captioner", "--images", "trained/drawings", "--references", "trained/people.parquet"]
+    measured = ["--metric", "dbac", "--trials", "3", "--json", "audit.json", "--batch-size", "100"]
+    for command in ([str(EXAMPLE), *training], ["-m", "captionbias", *audit, *measured]):
+        ran = subprocess.run(
+            [sys.executable, *command],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+    (found,) = json.loads((tmp_path / "audit.json").read_text())["comparisons"]["dbac"]["results"].values()
+    assert found["scores"]["dbac_a_to_t_net_ci_low"] > 0.1
+    assert abs(found["scores"]["dbac_t_to_a_net"]) < 0.05
+
+
 def test_half_a_pretrained_captioner_is_refused():
     with pytest.raises(typer.BadParameter, match="--model, --dataset and --images go together"):
         runpy.run_path(str(EXAMPLE))["main"](model="some/captioner")
