@@ -27,6 +27,7 @@ _HOMES = {
         "read_captions",
     ),
     "captionbias.text": ("Lexicon", "load_lexicon"),
+    "captionbias.analysis.anonymousbench": ("anonymousbench",),
     "captionbias.analysis.compare": ("compare",),
     "captionbias.analysis.consistency": ("consistency",),
     "captionbias.analysis.audit": ("audit",),
@@ -41,6 +42,7 @@ _HOMES = {
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
+    from captionbias.analysis.anonymousbench import anonymousbench
     from captionbias.analysis.audit import audit
     from captionbias.analysis.caption_quality import caption_quality
     from captionbias.analysis.compare import compare
@@ -75,6 +77,7 @@ __all__ = [
     "Captions",
     "Lexicon",
     "Measurement",
+    "anonymousbench",
     "attribute_captions",
     "audit",
     "ba_mals",

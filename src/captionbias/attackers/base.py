@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats, Integers
+from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
 from captionbias.text.tokens import Tokens
 
 
@@ -16,13 +16,15 @@ class Examples:
     """Masked, aligned captions and what the attacker must predict from them.
 
     `targets` holds a class number for each caption, shape `(n,)`, with `outputs` classes; or, when `multilabel`, flags
-    of shape `(n, outputs)`, one Bernoulli output a task. `masks`: the words that replace masked ones.
+    of shape `(n, outputs)`, one Bernoulli output a task. `masks`: the words that replace masked ones. `pictures`:
+    features of the picture beside each caption, `(n, width)`, for attackers that read both.
     """
 
     tokens: Tokens
     targets: Array
     outputs: int
     masks: tuple[str, ...] = ()
+    pictures: Floats32 | None = None
 
     @property
     def multilabel(self) -> bool:

@@ -50,7 +50,8 @@ def fit(trials: Sequence[Trial], pairs: bool = True) -> list[FittedConvex]:
 def _fit(trial: Trial, pairs: bool) -> FittedConvex:
     examples = trial.examples
     train, known = features(examples, pairs)[trial.train], examples.targets[trial.train]
-    columns = np.flatnonzero(train.sum(axis=0) >= (TASK_NGRAM_COUNT if examples.multilabel else 1))
+    present = np.bincount(train.indices, minlength=train.shape[1])
+    columns = np.flatnonzero(present >= (TASK_NGRAM_COUNT if examples.multilabel else 1))
     model: Model
     if examples.multilabel:
         model = fit_tasks(train[:, columns], known)
@@ -132,12 +133,25 @@ class FittedConvex(Fitted):
 
 
 def features(examples: Examples, pairs: bool = True) -> csr_array:
-    """The n-grams of all captions; the trials of one table share them, in whatever threads they are."""
+    """The n-grams of all captions, and their pictures if they have any.
+
+    The trials of one table share them, in whatever threads they are.
+    """
     with _counting:
         tables = _features.setdefault(examples, {})
         if pairs not in tables:
-            tables[pairs] = ngrams(examples.tokens, pairs)
+            tables[pairs] = _beside_pictures(ngrams(examples.tokens, pairs), examples.pictures)
         return tables[pairs]
+
+
+def _beside_pictures(words: csr_array, pictures: Floats32 | None) -> csr_array:
+    """The n-grams, and to their right the pictures' features, a picture as long as an average caption."""
+    from scipy.sparse import csr_array, hstack
+
+    if pictures is None:
+        return words
+    scale = np.float32(np.sqrt(words.nnz / max(words.shape[0], 1)))
+    return csr_array(hstack([words, csr_array(pictures * scale)], format="csr"))
 
 
 def ngrams(tokens: Tokens, with_pairs: bool = True) -> csr_array:

@@ -37,7 +37,8 @@ class Attacker:
     `name`: in signatures. `precision`: None where there is no choice. `identity`: everything that determines a trial's
     scores beside the trial itself. `placement`: where trials are best trained, see `captionbias.attackers.placement`.
     `explained`: by which method fitted attackers are explained, None where they cannot be. `reads_words`: whether the
-    words' spelling plays a part, and not only which are the same.
+    words' spelling plays a part, and not only which are the same. `reads_pictures`: whether it can read those beside
+    captions.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Attacker:
     placement: str
     explained: str | None
     reads_words: bool = False
+    reads_pictures: bool = False
 
     def signature(self) -> dict[str, str]:
         return {"attacker": self.name} | ({"precision": self.precision} if self.precision else {})
@@ -108,7 +110,9 @@ def _convex(name: str, precision: str | None) -> Attacker:
     settings = (convex.L2, convex.SOLVER, convex.TASK_STEPS, convex.TASK_MEMORY, convex.TASK_NGRAM_COUNT)
     identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     fit = partial(convex.fit, pairs=CONVEX[name])
-    return Attacker(name, None, identity, fit, shape=None, placement="threads", explained="coefficients")
+    return Attacker(
+        name, None, identity, fit, shape=None, placement="threads", explained="coefficients", reads_pictures=True
+    )
 
 
 def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
@@ -153,6 +157,7 @@ def _pretrained(
         placement="stacked",
         explained="integrated_gradients,mask",
         reads_words=True,
+        reads_pictures=True,
     )
 
 

@@ -64,7 +64,10 @@ def _examples_digest(examples: Examples) -> str:
     tokens = examples.tokens
     dense = np.cumsum(tokens.present()) - 1
     targets = examples.targets.astype(bool) if examples.multilabel else examples.targets
-    return _digest(dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
+    parts = (dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
+    if examples.pictures is None:
+        return _digest(*parts)
+    return _digest(*parts, sha256(np.ascontiguousarray(examples.pictures).data).hexdigest())
 
 
 def _digest(*parts: str | npt.NDArray[Any]) -> str:

@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
-from captionbias.cli import caption, compare, consistency, mask, report, sensitivity, weights
+from captionbias.cli import (
+    anonymousbench,
+    attribution,
+    caption,
+    compare,
+    consistency,
+    mask,
+    report,
+    sensitivity,
+    weights,
+)
 from captionbias.cli.app import app as serve
 from captionbias.cli.cache import cache, install_metrics
 from captionbias.cli.card import card
@@ -33,6 +43,8 @@ command(app, "compare", compare.OPTIONS, compare.compare)
 command(app, "consistency", consistency.OPTIONS, consistency.consistency)
 command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
 command(app, "report", report.OPTIONS, report.report)
+command(app, "attribution", attribution.OPTIONS, attribution.attribution)
+command(app, "anonymousbench", anonymousbench.OPTIONS, anonymousbench.anonymousbench)
 command(app, "weights", weights.OPTIONS, weights.weights)
 command(app, "mask", mask.OPTIONS, mask.mask)
 app.command("app")(serve)

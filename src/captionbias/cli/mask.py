@@ -7,31 +7,18 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import COLUMNS, INPUT, RESULT, Options, option
+from captionbias.cli.caption import IMAGES
+from captionbias.cli.options import INPUT, RESULT, Options, option
 from captionbias.cli.terminal import complaints, console, needs, note, say, steps
 
 MASKING = "Masking"
 OPTIONS: Options = {
-    "images": option(
-        str,
-        "The images: a folder, a table with a column of paths or images, a .txt file with a path a line, or "
-        "owner/dataset:configuration:split.",
-        default=Parameter.empty,
-        panel=INPUT,
-        metavar="<folder|file|dataset>",
-    ),
+    **IMAGES,
     "annotations": option(Path | None, "COCO's annotations, such as instances_val2014.json.", panel=INPUT),
     "detector": option(
         str | None,
         "Instead of annotations: a model of object detection or segmentation, owner/name on the Hub or a folder.",
         panel=INPUT,
-    ),
-    "image_column": option(str | None, "Images, or their paths, in a table or dataset.", panel=COLUMNS),
-    "image_id_column": option(
-        str | None,
-        "Ids in a table or dataset of images; else the files' names.",
-        panel=COLUMNS,
-        show_default="image_id",
     ),
     "label": option(
         list[str],

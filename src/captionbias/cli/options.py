@@ -121,6 +121,18 @@ METRIC: Options = {
         "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
         show_default="bert-base-uncased",
     ),
+    "images": option(
+        str | None,
+        "The images' pictures, for attackers that read them beside captions (VL-LIC): a folder, a table of paths, or "
+        "owner/dataset:configuration:split. Mask the people in them first. Takes the encoders bow, bert-frozen and "
+        "pretrained ones.",
+        metavar="<folder|file|dataset>",
+    ),
+    "image_encoder": option(
+        str | None,
+        "The frozen image model that reads the pictures: a name on the Hub, or a folder.",
+        show_default="microsoft/resnet-50",
+    ),
     "precision": option(
         str | None, "fp32 or bf16, of neural attackers.", show_default="bf16 where the device supports it"
     ),
@@ -204,7 +216,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
 def _is_written(annotation: Any) -> bool:
     (about,) = annotation.__metadata__
-    return about.rich_help_panel == RESULT and about.file_okay
+    return bool(about.rich_help_panel == RESULT and about.file_okay)
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
@@ -33,6 +33,7 @@ from captionbias.metrics.measurement import (
     mean_over_trials,
 )
 from captionbias.metrics.notes import note
+from captionbias.metrics.pictures import beside_pictures
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
@@ -65,6 +66,8 @@ def lic(
     preset: str = "lic-2022",
     encoder: str | type[nn.Module] | None = None,
     model: str | None = None,
+    images: Any = None,
+    image_encoder: str | None = None,
     precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
@@ -102,6 +105,12 @@ def lic(
             `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
             None.
+        images: the images' pictures, which the attacker then reads beside the captions (VL-LIC): what
+            `captionbias.vision.images.read_images` takes, joined by image id, or a list with one for each image. Mask
+            the people in them (`captionbias mask`), or the attacker sees the attribute itself. For `bow`, `bert-frozen`
+            and sentence encoders.
+        image_encoder: the frozen image model that reads them, a name on the Hub or a folder; `microsoft/resnet-50`
+            when None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial and of the bootstrap.
@@ -137,7 +146,8 @@ def lic(
     Raises:
         ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
-    Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5.
+    Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
+    whose text encoder is BERT beside ResNet-50.
 
     >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
@@ -159,11 +169,17 @@ def lic(
     )
     seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     attacker = find_attacker(ENCODERS.get(settings["encoder"], settings["encoder"]), precision, model, cache)
+    pictures, beside = None, {}
+    if images is not None:
+        attacker, pictures, name = beside_pictures(attacker, captions, images, image_encoder, cache, distributed)
+        beside = {"image_encoder": name}
+    elif image_encoder is not None:
+        raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
     notes: list[str] = []
     values, classes = number_classes(captions, notes)
 
     settings["vocabulary"] = read_vocabulary(vocabulary)
-    plan, report = plan_lic(captions, settings, values, classes, seed, notes)
+    plan, report = plan_lic(captions, settings, values, classes, seed, notes, pictures)
     seen = seen_in_training(list(plan))
     unseen = {trial: ~flags for trial, flags in seen.items()}
     if unseen_only:
@@ -205,6 +221,7 @@ def lic(
             metric="lic",
             preset=preset,
             **attacker.signature(),
+            **beside,
             align=alignment_name(settings),
             trials=settings["trials"],
             split=f"balanced,{settings['test_share']:g}",
@@ -228,6 +245,7 @@ def plan_lic(
     classes: Integers,
     seed: int,
     notes: list[str],
+    pictures: Floats32 | None = None,
 ) -> tuple[AttackPlan, Any]:
     """Mask attribute words, align human captions, split: the plan, and alignment's report."""
     lexicon = load_lexicon(settings["attribute_lexicon"])
@@ -252,7 +270,7 @@ def plan_lic(
         values,
         {
             side: [
-                _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,)), splits)
+                _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,), pictures), splits)
                 for number, tokens in enumerate(tables)
             ]
             for side, tables in columns.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,10 +14,11 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS
 from captionbias.report import plots, sensitivity, views
-from captionbias.report.wording import verdicts
+from captionbias.report.wording import percent, verdicts
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
+    from captionbias.explain.image_attributions import ImageAttributions
 
 TOP = 40  # rows of the sources on the page; all of them are in its data
 
@@ -81,6 +83,29 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         plotly=Markup(get_plotlyjs()),
         **{name: Markup(text.replace("<", "\\u003c")) for name, text in scripts.items()},  # no text can end its script
     )
+
+
+def write_attributions(found: ImageAttributions, path: str | Path, *, title: str) -> None:
+    """Write attributions of images with their pictures as one HTML file that loads nothing, whole or not at all.
+
+    Raises:
+        ValueError: the path cannot be written, or jinja2 is missing.
+    """
+    check_installed()
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    page = Environment(autoescape=True).from_string(_file("attributions.html.jinja"))
+    pictures = [(found.shares[row], b64encode(png).decode()) for row, png in found.overlays.items()]
+    text = page.render(
+        found=found,
+        mean=percent(found.mean),
+        pictures=pictures,
+        title=title,
+        version=__version__,
+        style=Markup(_file("report.css")),
+    )
+    write_text(text, Path(path))
 
 
 def check_installed() -> None:

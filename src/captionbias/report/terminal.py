@@ -14,12 +14,13 @@ from rich.table import Table
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES
 from captionbias.metrics.verdicts import NOTHING, verdict
-from captionbias.report.wording import fixed, interval, p_text
+from captionbias.report.wording import fixed, interval, p_text, percent
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
     from captionbias.analysis.consistency import Study
     from captionbias.analysis.intersections import Intersections
+    from captionbias.explain.image_attributions import ImageAttributions
     from captionbias.metrics import Measurement
 
 # What LIC, leakage and confidence count, and what each direction asks, as the heads of columns.
@@ -278,6 +279,22 @@ def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -
 
 def _defined(value: float, form: str) -> str:
     return NOTHING if math.isnan(value) else form.format(value)
+
+
+def attribution_table(found: ImageAttributions) -> Table:
+    """The share of attribution outside the person, of each word and of all images."""
+    table = plain_table(
+        "Attribution outside the person [95% interval]",
+        *("", "share", "area", "words"),
+        meaning="Area: of the pictures, outside the person; what the share would be if every place counted alike.",
+    )
+    for word, of_word in groupby(sorted(found.shares, key=lambda share: share.word), key=lambda share: share.word):
+        rows = list(of_word)
+        share, area = (float(np.mean([getattr(row, name) for row in rows])) for name in ("share", "area"))
+        table.add_row(word, f"{share:.1%}", f"{area:.1%}", f"{len(rows):,}")
+    table.add_section()
+    table.add_row("all", percent(found.mean), f"{found.area:.1%}", f"{len(found.shares):,}", style="bold")
+    return table
 
 
 def plain_table(title: str, *columns: str, meaning: str) -> Table:

@@ -40,6 +40,18 @@ def interval(estimate: Estimate | None, digits: int) -> str:
     return f"{score} [{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
 
 
+def percent(share: Estimate) -> str:
+    """A share in [0, 1] with its 95% interval, in percent.
+
+    >>> from captionbias.metrics.measurement import Estimate
+    >>> percent(Estimate(0.668, 0.6, 0.7))
+    '66.8% [60.0%, 70.0%]'
+    """
+    if share.low is None or share.high is None:
+        return f"{share.value:.1%}"
+    return f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
+
+
 def p_text(p: float) -> str:
     """A p-value with three digits behind the point.
 

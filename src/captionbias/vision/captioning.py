@@ -191,6 +191,19 @@ def check_ending(path: str | Path) -> None:
 # The model
 
 
+def open_captioner(model: str | Path) -> tuple[Any, Any, Any]:
+    """A captioner in fp32 on Accelerate's device, what makes its input of images, and its tokenizer.
+
+    Raises:
+        ValueError: the model cannot be read, or does not caption images.
+    """
+    with needs_images():
+        import torch
+        import transformers  # noqa: F401
+
+    return _load(find_model(str(model), "model", LIBRARIES), None, torch.float32, device())
+
+
 def _load(files: Model, prompt: str | None, precision: torch.dtype, place: torch.device) -> tuple[Any, Any, Any]:
     """The model on its device, what makes its input of images, and its tokenizer."""
     from transformers import AutoConfig, AutoModelForImageTextToText

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.batches import FIRST_WORD_ROW, UNKNOWN_ROW
 from captionbias.attackers.neural.fitting import base_rates, fit_and_score, one_thread, outputs, score_tests
 from captionbias.attackers.neural.layers import MLP, Dropout, NormalizedMLP, parts
-from captionbias.attackers.pretrained.embeddings import embed
+from captionbias.attackers.pretrained.embeddings import Embeddings, embed
 from captionbias.attackers.pretrained.encoding import (
     as_texts,
     encoder,
@@ -56,6 +56,8 @@ def fit(
     texts, numbered = as_texts(trials, mask, unknown)
     identity = f"{model.identity} {recipe.pooling} {precision} {device.type} {mask} {unknown}"
     embeddings = embed(texts, encoder(model, recipe.pooling, precision, device), store, identity)
+    if trials[0].examples.pictures is not None:
+        embeddings, numbered = _beside_pictures(embeddings, numbered)
     table = torch.from_numpy(np.pad(embeddings, ((FIRST_WORD_ROW, 0), (0, 0))))
     with one_thread():
         stack = _untrained(numbered, table, recipe)
@@ -74,6 +76,19 @@ def _untrained(trials: Sequence[Trial], table: Tensor, recipe: Frozen) -> OnTabl
     if recipe.base_rates and isinstance(head, MLP):
         head.start_at(list(map(base_rates, trials)))
     return OnTable(table, head)
+
+
+def _beside_pictures(embeddings: Embeddings, trials: Sequence[Trial]) -> tuple[Embeddings, list[Trial]]:
+    """The embeddings of every caption and its picture, and the trials with each caption as the number of these."""
+    pairs: list[Embeddings] = []
+    renumbered: dict[Examples, Examples] = {}
+    for examples in dict.fromkeys(trial.examples for trial in trials):
+        tokens = examples.tokens
+        first = sum(map(len, pairs))
+        pairs.append(np.hstack((embeddings[tokens.ids], np.asarray(examples.pictures, np.float16))))
+        ids = np.arange(first, first + len(tokens), dtype=np.int32)
+        renumbered[examples] = replace(examples, tokens=replace(tokens, ids=ids))
+    return np.concatenate(pairs), [replace(trial, examples=renumbered[trial.examples]) for trial in trials]
 
 
 def _rows(table: Tensor, trials: Sequence[Trial]) -> list[Any]:

@@ -22,9 +22,11 @@ KNOWN = {
 FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 CONFIGURATION = "config.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")  # one of them; without any every word is unknown
+PROCESSORS = ("preprocessor_config.json", "processor_config.json")  # of image models
 PICKLES = "pytorch_model*.bin"
 # What computes embeddings: another version may compute others.
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
+IMAGE_LIBRARIES = ("transformers", "torch")
 BLOCK = 1 << 20
 
 
@@ -37,10 +39,18 @@ class Model:
     identity: str
 
 
-def find_model(name: str, argument: str = "encoder", libraries: Sequence[str] = LIBRARIES) -> Model:
+def find_model(
+    name: str,
+    argument: str = "encoder",
+    libraries: Sequence[str] = LIBRARIES,
+    companions: Sequence[str] = TOKENIZERS,
+) -> Model:
     """The pretrained model in a folder, or of that name on the Hub, fetched there if it is not on this machine yet.
 
-    `argument`: the user's argument that names it, for messages. `libraries`: those that read and run it.
+    Args:
+        argument: the user's argument that names it, for messages.
+        libraries: those that read and run it.
+        companions: the files, of which one must be there, that say how its input is prepared.
 
     Raises:
         ValueError: the folder holds no model, or there is none of that name here and none can be fetched.
@@ -48,10 +58,10 @@ def find_model(name: str, argument: str = "encoder", libraries: Sequence[str] = 
     folder = _path(name)
     local = folder.is_dir()
     folder = folder.resolve() if local else _fetched(name, argument)
-    if lacking := _lacking(folder):
+    if lacking := _lacking(folder, companions):
         raise ValueError(
-            f"{argument} {name!r}: {folder} lacks {lacking}; save the whole model and its tokenizer in a folder with "
-            f"save_pretrained, and give the path of that folder as {argument}="
+            f"{argument} {name!r}: {folder} lacks {lacking}; save the whole model and its "
+            f"{_prepares(companions)} in a folder with save_pretrained, and give the path of that folder as {argument}="
         )
     digest = _digest(folder, _state(folder))
     identity = " ".join([digest, *(f"{library} {version(library)}" for library in libraries)])
@@ -84,11 +94,15 @@ def first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _lacking(folder: Path) -> str | None:
+def _prepares(companions: Sequence[str]) -> str:
+    return "tokenizer" if companions == TOKENIZERS else "image processor"
+
+
+def _lacking(folder: Path, companions: Sequence[str]) -> str | None:
     if not (folder / CONFIGURATION).is_file():
         return CONFIGURATION
-    if not any(file.is_file() for pattern in TOKENIZERS for file in folder.glob(pattern)):
-        return "its tokenizer's files"
+    if not any(file.is_file() for pattern in companions for file in folder.glob(pattern)):
+        return f"its {_prepares(companions)}'s files"
     # A sentence encoder's further modules have folders of their own.
     for part in [folder, *(file.parent for file in sorted(folder.glob(f"[0-9]*_*/{PICKLES}")))]:
         if not any(part.glob("*.safetensors")):
