@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -89,7 +88,23 @@ def test_a_chat_model_is_asked(tiny_chat_model, pictures, tmp_path):
     assert not any(text.startswith(("user", "describe this picture assistant")) for text in answers[1].values())
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the command that is killed is forked, so that imports are done")
+SLOWLY = """
+import sys, time
+from captionbias.cli import run
+from captionbias.training import captioning
+
+plain = captioning.caption_images
+
+def slow(*given, **options):
+    time.sleep(0.5)
+    return plain(*given, **options)
+
+captioning.caption_images = slow
+sys.argv[0] = "captionbias"
+run()
+"""
+
+
 def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
     tiny_blip, pictures, tmp_path, own_cache, monkeypatch
 ):
@@ -99,24 +114,19 @@ def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
     command = ["caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
     plain, made = training.caption_images, []
 
-    def slow(*given, **options):
-        time.sleep(0.5)
-        return plain(*given, **options)
-
     def counted(*given, **options):
         made.extend(given[2])
         return plain(*given, **options)
 
-    monkeypatch.setattr(training, "caption_images", slow)
-    child = os.fork()
-    if not child:
-        invoke(*command)
-        os._exit(0)
-    waited = time.monotonic() + PATIENCE
-    while len(list(own_cache.glob("captions-*.npz"))) < 2 and time.monotonic() < waited:
-        time.sleep(0.02)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    source = str(Path(captionbias.__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *map(str, command)],
+        env=os.environ | {"PYTHONPATH": source, "CAPTIONBIAS_CACHE": str(own_cache)},
+    ) as child:
+        waited = time.monotonic() + PATIENCE
+        while len(list(own_cache.glob("captions-*.npz"))) < 2 and time.monotonic() < waited:
+            time.sleep(0.02)
+        child.kill()
     assert not output.exists()
     assert list(tmp_path.iterdir()) == [pictures]
     batches = len(list(own_cache.glob("captions-*.npz")))
