@@ -106,6 +106,7 @@ def compare(
     metric: str = "dbac",
     *,
     scores: Sequence[str] | None = None,
+    against: str | None = None,
     bootstrap: int = 1000,
     watch: Callable[[Sequence[str]], None] | None = None,
     **options: Any,
@@ -122,6 +123,7 @@ def compare(
         metric: any metric of `captionbias.metrics`.
         scores: keys of the metric's result that have an interval; by default its main scores (of DBAC those of each
             direction, as published and matched). Without references: LIC or omega of the captioners' captions.
+        against: compare each captioner with this one only, in place of all pairs.
         bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`.
         watch: called before each measurement with the captioners that are left, this one first.
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
@@ -139,7 +141,9 @@ def compare(
     if len(captioners) < 2:
         raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
-    return measure_together(checked, metric, scores=scores, bootstrap=bootstrap, watch=watch, **options)
+    return measure_together(
+        checked, metric, scores=scores, against=against, bootstrap=bootstrap, watch=watch, **options
+    )
 
 
 def measure_together(
@@ -147,6 +151,7 @@ def measure_together(
     metric: str,
     *,
     scores: Sequence[str] | None = None,
+    against: str | None = None,
     watch: Callable[[Sequence[str]], None] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -154,7 +159,10 @@ def measure_together(
     function, names = find_metric(metric), list(captioners)
     _check_scores(metric, scores)
     measurements: dict[str, Measurement] = {}
-    pairs = list(itertools.combinations(names, 2))
+    if against is not None and against not in names:
+        raise ValueError(f"against is {against!r}, which is no captioner; choose one of {', '.join(names)}")
+    every = itertools.combinations(names, 2)
+    pairs = [(name, against) for name in names if name != against] if against else list(every)
     chosen: list[str] = []
     for number, name in enumerate(names):
         if watch:

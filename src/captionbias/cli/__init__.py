@@ -16,6 +16,7 @@ from captionbias.cli import (
     compare,
     consistency,
     mask,
+    masking,
     report,
     sensitivity,
     weights,
@@ -47,6 +48,7 @@ command(app, "attribution", attribution.OPTIONS, attribution.attribution)
 command(app, "anonymousbench", anonymousbench.OPTIONS, anonymousbench.anonymousbench)
 command(app, "weights", weights.OPTIONS, weights.weights)
 command(app, "mask", mask.OPTIONS, mask.mask)
+command(app, "masking", masking.OPTIONS, masking.masking)
 app.command("app")(serve)
 app.add_typer(data, name="data")
 app.add_typer(card, name="card")

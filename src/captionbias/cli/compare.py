@@ -19,10 +19,19 @@ COMPARED: Options = {
         show_default=False,
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | OUTPUT
+AGAINST: Options = {
+    "against": option(
+        str | None,
+        "Compare each captioner with this one only.",
+        panel=RESULT,
+        metavar="<name>",
+        show_default="all pairs",
+    ),
+}
+OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | OUTPUT
 
 
-def compare(metric: str, score: list[str] | None, output: Path | None, **values: Any) -> None:
+def compare(metric: str, score: list[str] | None, against: str | None, output: Path | None, **values: Any) -> None:
     """Which captioner is more biased? Differences of scores on the same images, with intervals and p-values.
 
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
@@ -41,6 +50,7 @@ def compare(metric: str, score: list[str] | None, output: Path | None, **values:
         captioners,
         metric=metric,
         scores=score,
+        against=against,
         watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
         **{name: value for name, value in options.items() if name in taken},
     )

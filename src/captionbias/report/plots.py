@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy
     from captionbias.analysis.audit import Audit
     from captionbias.analysis.consistency import Study
+    from captionbias.analysis.masking import MaskingStudy
     from captionbias.analysis.sensitivity import Sensitivity
 
 try:
@@ -153,6 +154,23 @@ def consistency_plot(study: Study) -> Any:
         figure.add_hline(y=0, **ZERO, row=panel, col=1)
     figure.update_xaxes(type="category")
     figure.update_layout(title="Above 0 the captioner amplifies its data's bias", margin_t=90, showlegend=True)
+    return figure
+
+
+def masking_plot(study: MaskingStudy) -> Any:
+    """A panel for each score: a mark with its interval for each version of the images, and zero."""
+    measured = {score: found for found in study.comparisons.values() for score in found.scores}
+    versions = list(study.captions)
+    titles = [catalogue.label(score) for score in measured]
+    if study.attributions:
+        titles.append("attribution outside the person")
+    figure = _panels(titles, ROW_HEIGHT * len(versions))
+    for panel, (score, found) in enumerate(measured.items(), 1):
+        estimates = [found.measurements[version].estimates.get(score) for version in versions]
+        _add_intervals(figure, panel, versions, estimates, zero=catalogue.SCORES[score].bounds[0] < 0)
+    if study.attributions:
+        shares = [study.attributions[name].mean if name in study.attributions else None for name in versions]
+        _add_intervals(figure, len(titles), versions, shares, zero=False)
     return figure
 
 

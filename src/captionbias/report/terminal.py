@@ -281,10 +281,10 @@ def _defined(value: float, form: str) -> str:
     return NOTHING if math.isnan(value) else form.format(value)
 
 
-def attribution_table(found: ImageAttributions) -> Table:
-    """The share of attribution outside the person, of each word and of all images."""
+def attribution_table(found: ImageAttributions, of: str = "") -> Table:
+    """The share of attribution outside the person, of each word and of all images; `of`: which images."""
     table = plain_table(
-        "Attribution outside the person [95% interval]",
+        f"Attribution outside the person{f', {of}' if of else ''} [95% interval]",
         *("", "share", "area", "words"),
         meaning="Area: of the pictures, outside the person; what the share would be if every place counted alike.",
     )

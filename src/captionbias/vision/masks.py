@@ -196,7 +196,7 @@ def read_regions(
         raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
     listed = read_images(path)
     rows = _rows(path, images, {key: image.file_name for key, image in listed.items()})
-    categories = {record["id"]: record["name"] for record in read_records(path, "categories", {"id": int, "name": str})}
+    categories = read_categories(path)
     check_labels(labels, categories.values(), path.name)
     wanted = {key for key, name in categories.items() if name in labels}
     things: list[list[Thing] | None] = [None] * len(images)
@@ -235,6 +235,13 @@ def read_regions(
             stacklevel=2,
         )
     return Regions(images, things, sizes, chosen, path.name)
+
+
+def read_categories(path: str | Path) -> dict[int, str]:
+    """What a COCO file annotates: each category's name, by its number."""
+    from captionbias.datasets.json_records import read_records
+
+    return {record["id"]: record["name"] for record in read_records(Path(path), "categories", {"id": int, "name": str})}
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
