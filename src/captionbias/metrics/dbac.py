@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstr
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings, signature, whole_number
 from captionbias.scores import QUALITIES
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
     from torch import nn
@@ -290,10 +291,9 @@ def plan_dbac(
     masks: dict[str, tuple[str, ...]] = {name: (lexicons[MASKED[name]].mask,) for name in questions}
     masked = {name: words.mask(mentions[MASKED[name]], *masks[name]) for name in questions}
     if settings["controls"] and words.model_rows and len(words.human_image):
-        without = words.mask(mentions["attribute"], lexicons["attribute"].mask)
-        tasks_left = find_mentions(without.tokens, lexicons["task"], settings["tokenizer"])
-        masked[BLIND] = without.mask(tasks_left, lexicons["task"].mask)
         masks[BLIND] = (lexicons["attribute"].mask, lexicons["task"].mask)
+        both = (mentions["attribute"], masks[BLIND][0], mentions["task"], masks[BLIND][1])
+        masked[BLIND] = replace(words, tokens=mask_both(words.tokens, *both))
     vocabulary = settings.get("vocabulary")
     vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
     texts, reports = {}, {}
