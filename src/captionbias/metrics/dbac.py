@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Integers
+from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
@@ -131,9 +131,11 @@ def dbac(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial.
-            For each direction its `seen` says what percent of each side's test captions are also in the training split,
-            and its `unseen` holds the scores and the omegas over the others, and how many those are: with the same
-            attackers, and weighed by how often these captions name what they name. A trial without any does not count.
+            For each direction its `seen` says what percent of each side's test captions are also in the training split
+            (`m_net`, `h_net`: in its own or the blind attacker's), and its `unseen` holds the scores and the omegas
+            over the others, and how many those are: with the same attackers, and weighed by how often these captions
+            name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
+            the difference of the matched and the blind score. A trial without any does not count.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
@@ -214,7 +216,7 @@ def dbac(
             tables[name] = {
                 "trials": trial_rows(range(seed, seed + settings["trials"]), weighed.estimates()),
                 "alignment": reports[name],
-                **_seen(weighed, plans[name], notes),
+                **_seen(weighed, plans[name], controls_of.get(name), notes),
             }
             rows[name] = sources.rows() if sources else []
     return Measurement(
@@ -318,15 +320,35 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _seen(weighed: DirectionAnswers, plan: AttackPlan, notes: list[str]) -> dict[str, Any]:
-    """What percent of each side's test captions are also in the training split, and the scores of the others."""
-    flags = seen_in_training(list(plan))
-    seen = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
-    for side, of_side in seen.items():
-        note_without_unseen(f"{plan.name} {NAMES[side]}", np.array([of_trial.all() for of_trial in of_side]), notes)
+def _seen(weighed: DirectionAnswers, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
+    """What percent of each side's test captions are also in the training split, and the scores of the others.
+
+    With a control also what percent its attacker or the blind one has seen.
+    """
+
+    def seen_by(attackers: AttackPlan) -> dict[str, list[Flags]]:
+        flags = seen_in_training(list(attackers))
+        return {side: [flags[trial] for trial in trials] for side, (trials,) in attackers.trials.items()}
+
+    found = {"": seen_by(plan)}
+    if control:
+        by_blind = seen_by(control)
+        found["_net"] = {side: list(map(np.logical_or, of, by_blind[side])) for side, of in found[""].items()}
+    lacking = {
+        form: {side: np.array([flags.all() for flags in of_side]) for side, of_side in of.items()}
+        for form, of in found.items()
+    }
+    for form, of in lacking.items():
+        for side, of_side in of.items():
+            if not form or (of_side & ~lacking[""][side]).any():
+                note_without_unseen(f"{plan.name} {NAMES[side]}", of_side, notes, net=bool(form))
     return {
-        "seen": {side: 100 * float(np.concatenate(of_side).mean()) for side, of_side in seen.items()},
-        "unseen": weighed.unseen(seen),
+        "seen": {
+            f"{side}{form}": 100 * float(np.concatenate(of_side).mean())
+            for form, of in found.items()
+            for side, of_side in of.items()
+        },
+        "unseen": weighed.unseen(*found.values()),
     }
 
 

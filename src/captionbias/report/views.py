@@ -250,8 +250,8 @@ def leaks(audit: Audit) -> Grid:
         "Captions that were seen in training",
         (*_columns("captioner", "score"), *shares, *_columns("value", "on unseen captions", form=".3f")),
         rows,
-        "Captioners repeat themselves: the share of test captions that are word for word in the training "
-        "split of the attacker, and the score without them.",
+        "Captioners repeat themselves: the share of test captions that are word for word in the training split of the "
+        "attacker (of net, or of its blind control), and the score without them.",
     )
 
 
@@ -265,11 +265,11 @@ def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
         measured = audit.measurement("dbac", captioner)
         for direction in measured.plans:
             details = audit.details("dbac", captioner)[direction]
-            whole, part = f"dbac_{direction}_matched", "dbac_matched"
-            if whole not in measured.estimates:
-                whole, part = f"omega_m_{direction}", "omega_m"
-            seen = [details["seen"].get(side) for side in "mh"]
-            yield _leak(measured, whole, seen, details["unseen"].get(part))
+            forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
+            for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:
+                seen = [details["seen"].get(f"{side}{form.removeprefix('_matched')}") for side in "mh"]
+                unseen = details["unseen"].get(f"{score}{form}")
+                yield _leak(measured, f"{score}_{direction}{form}", seen, unseen)
 
 
 def _leak(measured: Measurement, key: str, seen: Sequence[float | None], unseen: float | None) -> list[Cell]:
