@@ -324,15 +324,19 @@ def _trained_vectors(captioners: Mapping[str, Captions]) -> Any:
 
 
 def _undefined(comparison: Comparison) -> list[str]:
-    """The requested scores that are undefined in all trials of some captioner."""
-    reason = "in no trial is it defined"
-    matched = "in no trial do captioner and human test captions name the same, so there is nothing to match"
-    return [
-        f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
-        for captioner, measured in comparison.measurements.items()
-        for score in comparison.scores
-        if score not in measured.estimates
-    ]
+    """The requested scores that are undefined in all trials of some captioner, matched DBAC and its net together."""
+    found = []
+    for captioner, measured in comparison.measurements.items():
+        lacking = [score for score in comparison.scores if score not in measured.estimates]
+        for score in lacking:
+            direction, _, form = score.rpartition("_")
+            if form == "matched":
+                also = " and net" if f"{direction}_net" in lacking else ""
+                reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
+                found.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
+            elif form != "net" or f"{direction}_matched" not in lacking:
+                found.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
+    return found
 
 
 def _alignment(captions: Captions, vectors: Any, seed: int) -> dict[str, Any]:
