@@ -137,7 +137,7 @@ def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, fi
         client.predict(api_name="/files")
     with pytest.raises(AppError, match="upload a file, or take the example data"):
         measure(client)
-    assert client.predict(api_name="/cancel") == "Nothing was running yet."
+    assert client.predict(api_name="/cancel") == "There is no run to cancel."
     read(client, [files["nic"]], files["people"])
     measure(client)
     with pytest.raises(AppError, match="captioner 'sat' was not measured: choose one of nic"):
@@ -184,7 +184,7 @@ def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
     first, second = connect(), connect()
     read(first, [files["nic"]], files["people"])
     run = begin(first)
-    assert second.predict(api_name="/cancel") == "Nothing was running yet."
+    assert second.predict(api_name="/cancel") == "There is no run to cancel."
     assert first.predict(api_name="/cancel") == "Cancelled."
     with pytest.raises(AppError, match="cancelled"):
         run.result(timeout=PATIENCE)

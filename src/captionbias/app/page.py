@@ -50,7 +50,7 @@ def page(seconds: float | None = None) -> Any:
         buttons = [cancel, measure, example]
         measuring = []
         for event, name in ((measure.click, {"api_name": "measure"}), (example_read.then, UNNAMED)):
-            begun = event(_begun, None, [*buttons, found, status], **UNNAMED)
+            begun = event(_begin_in(runs), None, [*buttons, found, status], **UNNAMED)
             measured = begun.then(
                 _measure_in(runs), [data, *settings], [run, status], show_progress_on=status, **WAITING, **name
             )
@@ -60,7 +60,7 @@ def page(seconds: float | None = None) -> Any:
 
         def stop(request: gr.Request) -> tuple[Any, ...]:
             cancelled = runs.cancel(str(request.session_hash))
-            return "Cancelled." if cancelled else "Nothing was running yet.", *_idle()
+            return "Cancelled." if cancelled else "There is no run to cancel.", *_idle()
 
         def left(request: gr.Request) -> None:
             runs.cancel(str(request.session_hash))
@@ -118,10 +118,14 @@ def _measure_in(runs: Runs) -> Any:
     return measure
 
 
-def _begun() -> tuple[Any, ...]:
-    """Cancel comes, nothing else can begin a run, and what was found before goes."""
-    waits = gr.update(interactive=False)
-    return gr.update(visible=True), waits, waits, gr.update(visible=False), ""
+def _begin_in(runs: Runs) -> Any:
+    def begin(request: gr.Request) -> tuple[Any, ...]:
+        """Cancel comes, nothing else can begin a run, and what was found before goes."""
+        runs.request(str(request.session_hash))
+        waits = gr.update(interactive=False)
+        return gr.update(visible=True), waits, waits, gr.update(visible=False), ""
+
+    return begin
 
 
 def _idle() -> tuple[Any, ...]:
