@@ -24,7 +24,7 @@ from captionbias.metrics.inputs import (
     check_named,
     note,
     note_nothing_masked,
-    note_other_crossing,
+    note_other_labels,
     number_classes,
     read_vocabulary,
     shown_by_pairing,
@@ -268,7 +268,7 @@ def plan_dbac(
     """Mask, align, pair, split: of each direction its question, what attackers are trained on, what the blind ones are
     (without controls none), and alignment's report."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    note_other_crossing(captions, lexicons["attribute"], notes)
+    note_other_labels(captions, lexicons["attribute"], notes)
     words = captions.words(settings["tokenizer"])
     mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
     named = {
