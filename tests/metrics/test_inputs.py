@@ -27,7 +27,7 @@ def noted(metric, labels, lexicon):
 @pytest.mark.parametrize("metric", [dbac, lic])
 def test_labels_of_another_attribute_are_noted(metric):
     (note,) = noted(metric, ["dark", "light"] * 40, "gender")
-    known = "'dark', 'light' are not labels of attribute_lexicon 'gender' (female, male)"
+    known = "'dark', 'light' are not labels of attribute_lexicon 'gender' ('female', 'male')"
     assert note.startswith(f"attributes: {known}: {ANOTHER}")
     assert noted(metric, ["dark", "light"] * 40, "race") == []
 
@@ -35,12 +35,14 @@ def test_labels_of_another_attribute_are_noted(metric):
 def test_case_does_not_matter_and_a_label_without_words_is_named():
     assert noted(lic, ["Female", "MALE"] * 40, "gender") == []
     (note,) = noted(lic, ["female", "male", "x"] * 30, {"extends": "gender"})
-    assert note.startswith("attributes: 'x' is not a label of attribute_lexicon 'custom' (female, male): no words for ")
+    assert note.startswith(
+        "attributes: 'x' is not a label of attribute_lexicon 'custom' ('female', 'male'): no words for "
+    )
 
 
 def test_of_many_labels_a_few_are_listed():
     (note,) = noted(lic, list("abcdefg") * 12, "emotion")
-    assert "'a', 'b', 'c', 'd', 'e', ... are not labels of attribute_lexicon 'emotion' (amusement, " in note
+    assert "'a', 'b', 'c', 'd', 'e', ... are not labels of attribute_lexicon 'emotion' ('amusement', " in note
 
 
 def test_labels_of_a_crossing_are_those_of_its_lexicons_in_their_order():

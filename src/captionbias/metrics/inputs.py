@@ -82,7 +82,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
     others = sorted(label for label in set(captions.attributes) if label.casefold() not in known)
     if not others:
         return ""
-    listed = f"{_some(list(map(repr, others)))} {'is not a label' if len(others) == 1 else 'are not labels'}"
+    listed = f"{_some(others)} {'is not a label' if len(others) == 1 else 'are not labels'}"
     listed = f"attributes: {listed} of attribute_lexicon {lexicon.name!r} ({_some(lexicon.labels)})"
     if len(others) < len(set(captions.attributes)):
         return (
@@ -95,7 +95,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN_LABELS]) + (", ..." if len(names) > SHOWN_LABELS else "")
+    return ", ".join(map(repr, names[:SHOWN_LABELS])) + (", ..." if len(names) > SHOWN_LABELS else "")
 
 
 def check_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:

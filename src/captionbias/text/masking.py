@@ -143,7 +143,7 @@ def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phr
 def _places(mentions: Mentions) -> Integers:
     """The tokens of all mentions."""
     first = np.cumsum(mentions.lengths) - mentions.lengths
-    return np.arange(mentions.lengths.sum()) + np.repeat(mentions.starts - first, mentions.lengths)
+    return np.repeat(mentions.starts - first, mentions.lengths) + np.arange(int(mentions.lengths.sum()))
 
 
 def _further_places(mentions: Mentions) -> Integers:
