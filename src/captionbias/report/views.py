@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from captionbias.analysis.intersections import CROSSING
 from captionbias.analysis.resampling import FORMS, pair_name
+from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import SMALL_DBAC, verdict
@@ -120,6 +123,38 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
             "whose attribute words are masked."
         )
     return " ".join(parts)
+
+
+def cells(audit: Audit) -> Grid:
+    """How many images each intersection of crossed attributes has."""
+    labels = list(Counter(audit.attribute_counts).elements())
+    counts = count_cells(labels, len(audit.alone)) if audit.alone else {}
+    columns = (*_columns(*audit.alone), Column("images", ",d"))
+    return Grid("Images at each intersection", columns, [[*cell, count] for cell, count in counts.items()])
+
+
+def alone(audit: Audit) -> Grid:
+    """The main scores by each of crossed attributes alone, beside those of their crossing."""
+    by_attribute = {**audit.alone, CROSSING.join(audit.alone): audit.comparisons} if audit.alone else {}
+    rows: list[list[Cell]] = []
+    for captioner in audit.captioners:
+        for metric, comparison in audit.comparisons.items():
+            for key in comparison.scores:
+                for name, by_metric in by_attribute.items():
+                    if metric in by_metric and key in by_metric[metric].measurements[captioner].estimates:
+                        measured = by_metric[metric].measurements[captioner]
+                        said = verdict(measured, key) if catalogue.SCORES[key].judged else None
+                        rows.append([captioner, catalogue.label(key), name, *measured.estimates[key][:3], said])
+    return Grid(
+        "Each attribute alone, and crossed",
+        _columns("captioner", "score", "attribute")
+        + _columns("value", "low", "high", form=".3f")
+        + _columns("verdict"),
+        rows,
+        "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
+        "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
+        "there are; its difference from people is not.",
+    )
 
 
 def differences(audit: Audit) -> Grid:
