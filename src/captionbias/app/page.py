@@ -39,8 +39,9 @@ def page(seconds: float | None = None) -> Any:
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         data, run = (gr.State(value, time_to_live=HOUR) for value in (actions.NOTHING, None))
         gr.Markdown(components.ABOUT)
-        about, example, example_read = components.captions_section(data)
-        settings = components.settings_section(data, about)
+        attribute = components.attribute_choice(actions.CUSTOM)
+        about, example, example_read = components.captions_section(data, attribute)
+        settings = components.settings_section(data, about, attribute)
         with gr.Row():
             measure = gr.Button("Measure", variant="primary", elem_id="measure")
             cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
@@ -100,7 +101,7 @@ def launch_options() -> dict[str, Any]:
 def _measure_in(runs: Runs) -> Any:
     def measure(
         data: Any,
-        attribute: str,
+        attributes: list[str],
         custom_attribute: str,
         task_words: str,
         custom_tasks: str,
@@ -111,7 +112,7 @@ def _measure_in(runs: Runs) -> Any:
         request: gr.Request,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
     ) -> tuple[Any, str]:
-        settings = (attribute, custom_attribute, task_words, custom_tasks, metrics, preset, trials, seed)
+        settings = (attributes, custom_attribute, task_words, custom_tasks, metrics, preset, trials, seed)
         with actions.running(runs, request, progress) as watch:
             return actions.measure(data, *settings, watch=watch), "Done."
 
