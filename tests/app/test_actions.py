@@ -7,7 +7,7 @@ from dataclasses import replace
 import gradio as gr
 import pytest
 
-from captionbias.app.actions import CUSTOM, NOTHING, _frame, columns, guessed, look, measure, plain_errors
+from captionbias.app.actions import CUSTOM, NOTHING, _frame, columns, fitted, guessed, look, measure, plain_errors
 from captionbias.app.runs import CancelledError
 from captionbias.app.upload_state import Columns, read_uploads
 from captionbias.report.views import Column, Grid
@@ -39,6 +39,22 @@ def test_another_column_of_labels_has_other_labels(write):
     corrected, kept, words = columns(corrected, "id", ["caption"], None, "skin", None, ["x", "y"])
     assert (corrected.columns.keep, kept["value"]) == (("x", "y"), ["x", "y"])
     assert "value" not in words, "what the user chose since stays"
+
+
+def test_another_attribute_takes_the_place_of_the_one_that_was_chosen_first():
+    one, two = (replace(NOTHING, columns=Columns(attribute_column=columns)) for columns in (("a",), ("a", "b")))
+    assert fitted(NOTHING, ["gender", "race"]) == fitted(one, ["gender", "race"]) == ["race"]
+    assert fitted(two, ["gender", "race", "age"]) == ["race", "age"]
+    assert fitted(two, []) == fitted(one, None) == []
+
+
+def test_programs_may_name_one_column_and_one_attribute_as_they_are(write):
+    content = {"id": range(60), "caption": ["a man"] * 60, "who": ["male", "female"] * 30}
+    data, *_ = columns(read_uploads([str(write("x.csv", content))]), "id", ["caption"], None, "who", None, [])
+    assert data.columns.attribute_column == ("who",)
+    assert look(data, "gender", *WORDS[1:]) == look(data, *WORDS)
+    data, *_ = columns(data, "id", ["caption"], None, "", None, [])
+    assert "no attribute is chosen" in look(data, *WORDS)[0]
 
 
 def test_what_is_missing_is_told(write):

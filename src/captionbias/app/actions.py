@@ -133,12 +133,12 @@ def columns(
 
 def fitted(data: Data, attributes: list[str]) -> list[str]:
     """As many attributes as there are label columns, those that were chosen last: of one column another replaces it."""
-    return attributes[-max(1, len(data.columns.attribute_column)) :]
+    return listed(attributes)[-max(1, len(data.columns.attribute_column)) :]
 
 
 def listed(chosen: list[str] | str | None) -> list[str]:
     """One or several of a choice: programs may give one as it is."""
-    return [chosen] if isinstance(chosen, str) else list(chosen or [])
+    return list(filter(None, [chosen] if isinstance(chosen, str) else chosen or []))
 
 
 def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
