@@ -125,9 +125,8 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     labels, people = ["female", "male"] * 60, [["a woman with a dog", "a lady and a dog"]] * 120
     said = {"x": ["a woman standing"] * 120}
     found = audit(said, people, labels, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
-    matched, net = found.missing
-    assert matched.startswith("dbac_a_to_t_matched of x: in no trial do captioner and human test captions name the sa")
-    assert net.startswith("dbac_a_to_t_net of x: ")
+    reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
+    assert found.missing == (f"DBAC A to T, matched and net, of x: {reason}",)
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 5
     assert rows["DBAC T to A, matched"][0] != "-"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 
 import numpy as np
 import pytest
 
+from captionbias.analysis.audit import audit
 from captionbias.analysis.intersections import intersections
 from captionbias.captions import CaptionBiasWarning, check_captions, cross
+from captionbias.io.formats import json_text
 from captionbias.metrics import ba_mals, dbac, directional_ba, gender_error, lic
+from captionbias.metrics.verdicts import verdict
+from captionbias.report import views
+from captionbias.report.html import html_report
+from captionbias.report.markdown import markdown_report
 
 few = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few words repeat
 
@@ -55,6 +62,18 @@ def planted(dial=0.6, *, to_task=0.0, names=0.5, seed=1):
         "attributes": cross(labels),
         "tasks": [[("dog", "cake")[shown]] for shown in task],
     }
+
+
+@cache
+def audited(keep=("female, dark", "female, light", "male, dark", "male, light")):
+    """An audit of the biased captioner and a faithful one, by LIC; `keep`: of these intersections."""
+    given = planted(to_task=0.8)
+    rows = [row for row, label in enumerate(given["attributes"]) if label in keep][:400]
+    given = {name: [column[row] for row in rows] for name, column in given.items()}
+    captioners = {"biased": given["predictions"], "person": [pair[0] for pair in given["references"]]}
+    people = {name: given[name] for name in ("references", "attributes", "tasks")}
+    options = {"metrics": ["lic"], "trials": 2, "bootstrap": 40, "cache": False, "quality_images": 10}
+    return given, audit(captioners, **people, **options, attribute_lexicon=BOTH)
 
 
 def interval(measured, score):
@@ -120,6 +139,58 @@ def test_each_measurement_is_the_metric_s_own(metric):
     assert found.alone["skin"].flat() == metric(
         **{**given, "attributes": skin}, attribute_lexicon="race", **options, details=True
     )
+
+
+@few
+def test_an_audit_has_each_attribute_alone_beside_their_crossing():
+    given, found = audited()
+    options = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False, "details": True}
+    expected = intersections(
+        check_captions(**given), dict(zip(BOTH, BOTH, strict=True)), "lic", **options, keep_attackers=1
+    )
+    assert list(found.alone) == BOTH
+    for name, measured in expected.alone.items():
+        assert found.alone[name]["lic"].measurements["biased"].flat() == measured.flat()
+        assert found.signatures[f"lic, {name} alone"].endswith(measured.signature)
+    assert found.measurement("lic", "biased").flat() == expected.crossed.flat()
+    notes = {f"LIC, race alone: {note}" for note in expected.alone["race"].notes}
+    assert notes <= set(found.notes("biased"))
+    rows = [row for row in views.alone(found).rows if row[:2] == ["biased", "LIC x 100"]]
+    assert [row[2] for row in rows] == ["gender", "race", "gender x race"] == list(expected.measurements)
+    for row, measured in zip(rows, expected.measurements.values(), strict=True):
+        assert row[3:] == [*measured.estimates["lic"][:3], verdict(measured.estimates, "lic")]
+    assert views.cells(found).rows == [[*cell, count] for cell, count in expected.cells.items()]
+    written = json.loads(json_text(found.as_dict()))
+    assert list(written["alone"]) == BOTH
+    assert written["alone"]["race"]["lic"]["results"]["person"]["signature"] == expected.alone["race"].signature
+    for text in (markdown_report(found), html_report(found)):
+        assert "gender x race" in text
+
+
+@few
+def test_an_attribute_that_cannot_be_measured_alone_is_missing_with_its_reason():
+    """All are women: skin alone is left, and the crossing."""
+    _, found = audited(keep=("female, dark", "female, light"))
+    assert found.alone["gender"] == {}
+    assert list(found.alone["race"]) == ["lic"]
+    (reason,) = found.missing
+    assert reason.startswith("LIC, gender alone: attributes has only one value 'female'")
+    assert [row[2] for row in views.alone(found).rows] == ["race", "gender x race"] * 2
+
+
+def test_an_attribute_alone_has_nothing_beside_it_and_names_tell_attributes_apart(tmp_path):
+    given = {name: column[:200] for name, column in planted().items() if name in ("predictions", "attributes")}
+    texts = {"x": given["predictions"]}
+    gender = [label.split(", ")[0] for label in given["attributes"]]
+    with pytest.warns(CaptionBiasWarning):
+        found = audit(texts, attributes=gender, metrics=["lic"], trials=1, bootstrap=0, cache=False)
+    assert (found.alone, views.alone(found).rows, views.cells(found).rows) == ({}, [], [])
+    files = [tmp_path / folder / "words.json" for folder in "ab"]
+    for path, words in zip(files, ({"a": ["a"]}, {"b": ["b"]}), strict=True):
+        path.parent.mkdir()
+        path.write_text(json.dumps(words))
+    with pytest.raises(ValueError, match="attribute_lexicon: two lexicons are called 'words': rename one"):
+        audit(texts, attributes=given["attributes"], attribute_lexicon=files)
 
 
 @few

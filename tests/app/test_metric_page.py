@@ -41,7 +41,7 @@ def read(client: Client, predictions: Path, references: Path | None = None) -> l
     """What the page takes each column for."""
     people = handle_file(references) if references else None
     answer = client.predict([handle_file(predictions)], people, None, None, api_name="/read")
-    return [part["value"] for part in answer[-6:]]
+    return [part["value"] for part in answer[-7:-1]]
 
 
 def test_captions_become_scores_with_intervals_and_what_is_wrong_is_told(client: Client, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_captions_become_scores_with_intervals_and_what_is_wrong_is_told(client:
     people = {"image_id": ids, "references": references, "gender": ["a", "b"] * 120, "person": planted.attributes}
     first = {name: column[:200] for name, column in people.items()}
     guessed = read(client, nic, write_csv(tmp_path / "people.csv", first))
-    assert guessed[:4] == ["image_id", ["caption"], "references", "gender"]
+    assert guessed[:4] == ["image_id", ["caption"], "references", ["gender"]]
     client.predict(*guessed[:3], "person", None, [], api_name="/columns")
     notes, scores, signature, everything = client.predict("gender", api_name="/measure")
     expected = metrics.lic(
@@ -90,7 +90,7 @@ def test_every_page_measures_as_the_library_does_and_keeps_nothing(
     assert metric is metrics.find_metric(name)
     few = plant(120, a_to_t=0.5)
     rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
-    columns = Columns("", ("caption",), "references", "gender", "tasks")
+    columns = Columns("", ("caption",), "references", ("gender",), "tasks")
     data = Data({"nic": table_from_memory(rows), "sat": table_from_memory(rows)}, columns=columns)
     quick = {"trials": 2} if METRICS[name].trained else {}
     seen: list[float] = []
@@ -113,6 +113,6 @@ def test_every_page_measures_as_the_library_does_and_keeps_nothing(
 def test_more_captions_than_a_page_can_measure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metric_page, "MAX_CAPTIONS", 7)
     rows = {"caption": ["a man"] * 8, "gender": ["male", "female"] * 4}
-    data = Data({"nic": table_from_memory(rows)}, columns=Columns("", ("caption",), "", "gender"))
+    data = Data({"nic": table_from_memory(rows)}, columns=Columns("", ("caption",), "", ("gender",)))
     with pytest.raises(ValueError, match="8 captions in all, and this page takes 7 at most: give fewer"):
         metric_page.measure_each(data, metrics.gender_error, {}, lambda *_: None)

@@ -90,7 +90,7 @@ def test_the_documented_lines_run_as_they_are(served, files, monkeypatch, capsys
 def test_every_endpoint_answers_for_data_of_ones_own(client, files):
     guessed = read(client, [files["nic"], files["sat"]], files["people"])
     assert [part["value"] for part in guessed[1:]] == [
-        *("image_id", ["caption"], "references", "gender", "tasks", ["female", "male"]),
+        *("image_id", ["caption"], "references", ["gender"], "tasks", ["female", "male"], ["gender"]),
     ]
     told, masked, tasks = look(client)
     assert told == "**240 images**, captioners: nic, sat."
@@ -123,11 +123,46 @@ def test_columns_are_corrected_and_labels_left_out(client, write):
     columns = {"id": range(120), "caption": ["a dog is seen"] * 120, "said": planted.predictions}
     guessed = read(client, [write("one.csv", {**columns, "gender": labels})])
     assert guessed[2]["value"] == ["caption"]
-    client.predict("id", ["said"], None, "gender", None, ["female", "male"], api_name="/columns")
+    client.predict("id", ["said"], None, ["gender"], None, ["female", "male"], api_name="/columns")
     told, masked, _ = look(client)
     assert told.startswith("**108 images**")
     assert {part["class_or_confidence"] for part in masked} == {None, "female", "male"}
     assert measure(client)["images"] == 108
+
+
+def test_labels_of_several_columns_are_crossed_and_measured_alone_as_well(client, write):
+    """The cells are counted before, those too small left out, and what is downloaded measures the same again."""
+    planted = plant(240, captions=2)
+    skin = ["unsure" if row < 6 else ("light", "dark", "dark")[row % 3] for row in range(240)]
+    told = [
+        f"{'white' if tone == 'light' else 'black'} {text}"
+        for tone, text in zip(skin, planted.predictions, strict=True)
+    ]
+    rows = {"id": range(240), "caption": told, "references": map(json.dumps, planted.references)}
+    read(client, [write("one.csv", {**rows, "person": planted.attributes, "skin": skin})])
+    chosen = ("id", ["caption"], "references", ["person", "skin"], None, [])
+    kept, words = (part["value"] for part in client.predict(*chosen, api_name="/columns"))
+    assert sorted(kept) == ["female, dark", "female, light", "male, dark", "male, light"]
+    assert words == ["gender", "race"]
+    told, masked, _ = client.predict(words, "", "coco_objects", "", api_name="/preview")
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines() if line.startswith("|")
+    ]
+    assert cells[0] == ["person", "skin", "images"]
+    assert [cell[:2] for cell in cells[2:]] == [label.split(", ") for label in sorted(kept)]
+    assert "too few to split" in told
+    assert {part["class_or_confidence"] for part in masked} == {None, "female", "male", "light", "dark"}
+    assert client.predict(words, "", "coco_objects", "", ["lic"], "fast", 2, 0, api_name="/measure") == "Done."
+    found = client.predict(api_name="/results")
+    alone = {row[2]: row[3] for row in found["alone"]["data"] if row[1] == "LIC x 100"}
+    assert list(alone) == ["gender", "race", "gender x race"]
+    (crossed,) = (value for _, score, value, *_ in found["scores"]["data"] if score == "LIC x 100")
+    assert alone["gender x race"] == crossed
+    paths = {Path(path).name: Path(path) for path in client.predict(api_name="/files")}
+    everything = json.loads(paths["everything.json"].read_text())
+    assert [[*label.split(", "), str(count)] for label, count in everything["attribute_counts"].items()] == cells[2:]
+    assert {"alone.csv", "intersections.csv"} < set(paths)
+    assert "--attribute gender --attribute race" in paths["report.md"].read_text()
 
 
 def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, files):
@@ -137,7 +172,7 @@ def test_results_before_a_run_and_unknown_captioners_are_told_plainly(client, fi
         client.predict(api_name="/files")
     with pytest.raises(AppError, match="upload a file, or take the example data"):
         measure(client)
-    assert client.predict(api_name="/cancel") == "Nothing was running yet."
+    assert client.predict(api_name="/cancel") == "There is no run to cancel."
     read(client, [files["nic"]], files["people"])
     measure(client)
     with pytest.raises(AppError, match="captioner 'sat' was not measured: choose one of nic"):
@@ -184,7 +219,7 @@ def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
     first, second = connect(), connect()
     read(first, [files["nic"]], files["people"])
     run = begin(first)
-    assert second.predict(api_name="/cancel") == "Nothing was running yet."
+    assert second.predict(api_name="/cancel") == "There is no run to cancel."
     assert first.predict(api_name="/cancel") == "Cancelled."
     with pytest.raises(AppError, match="cancelled"):
         run.result(timeout=PATIENCE)

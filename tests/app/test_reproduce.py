@@ -19,6 +19,7 @@ from captionbias.app.upload_state import Columns, Data, captioners_of, read_uplo
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli import app
 from captionbias.io.formats import json_text
+from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -32,9 +33,11 @@ LABELS = ["female", "male", "it's"] * 40
 TEXTS = ["a man waits", "a dog"] * 60
 
 
-def measured(data: Data, attribute_words: str = "", task_words: str = "", metrics: Any = ("lic",)) -> Any:
+def measured(
+    data: Data, attribute_words: str = "", task_words: str = "", metrics: Any = ("lic",), more: Any = ()
+) -> Any:
     attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
-    words = (attribute, attribute_words, tasks, task_words)
+    words = ([attribute, *more], attribute_words, tasks, task_words)
     return actions.measure(data, *words, list(metrics), "fast", 2, 3, watch=lambda step, done: None)
 
 
@@ -64,23 +67,51 @@ def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkey
             assert found[part] == of_page[part], part
 
 
+@pytest.mark.parametrize("attribute_words", ["", ATTRIBUTE_WORDS])
+def test_crossed_attributes_are_measured_alike_alone_and_crossed(write, tmp_path, monkeypatch, attribute_words):
+    """With labels that are left out, and with custom words in the place of one attribute's."""
+    planted = plant(360, captions=1, a_to_t=0.5)
+    skin = ["light", "dark", "dark"] * 120
+    columns = {
+        "id": range(360),
+        "caption": [
+            f"{'white' if tone == 'light' else 'black'} {text}"
+            for tone, text in zip(skin, planted.predictions, strict=True)
+        ],
+        "person": planted.attributes,
+        "skin": ["unsure" if row < 8 else tone for row, tone in enumerate(skin)],
+    }
+    data, *_ = actions.guessed(read_uploads([str(write("one.csv", columns))]))
+    data, kept, words = actions.columns(data, "id", ["caption"], None, ["person", "skin"], None, [])
+    assert words["value"] == ["gender", "race"]
+    assert sorted(kept["value"]) == ["female, dark", "female, light", "male, dark", "male, light"]
+    run = measured(data, attribute_words, more=["race"])
+    assert "--attribute-column person --attribute-column skin" in run.command
+    assert f"--attribute {'attribute-words.json' if attribute_words else 'gender'} --attribute race" in run.command
+    of_page = json.loads(json_text(run.audit.as_dict()))
+    assert list(of_page["alone"]) == ["attribute-words" if attribute_words else "gender", "race"]
+    for found in measured_again(run, tmp_path, monkeypatch):
+        for part in ("signatures", "comparisons", "alone", "images", "attribute_counts"):
+            assert found[part] == of_page[part], part
+
+
 @pytest.mark.parametrize(
     ("tables", "columns"),
     [
         (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
             {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": LABELS, "tasks": TEXTS, "h": TEXTS}},
-            Columns("nr", ("said",), "h", "a label", "", ("female", "it's")),
+            Columns("nr", ("said",), "h", ("a label",), "", ("female", "it's")),
         ),
         (  # several captioners in one file, without ids
             {"one.csv": {"a": TEXTS, "'b'": TEXTS[::-1], "gender": LABELS}},
-            Columns("", ("a", "'b'"), "", "gender", "", ("female", "male")),
+            Columns("", ("a", "'b'"), "", ("gender",), "", ("female", "male")),
         ),
         (  # ids of another name in another file
             {
                 "nic.csv": {"id": range(120), "caption": TEXTS},
                 "people.csv": {"id": range(1, 121), "nr": range(120), "gender": LABELS},
             },
-            Columns("id", ("caption",), "", "gender", "", ("female", "male")),
+            Columns("id", ("caption",), "", ("gender",), "", ("female", "male")),
         ),
     ],
 )

@@ -37,6 +37,19 @@ def test_a_session_cancels_its_own_run_and_no_other():
     assert not runs.cancel("a")
 
 
+def test_a_run_that_was_cancelled_before_it_began_does_not_begin():
+    runs = Runs()
+    runs.request("a")
+    assert not runs.cancel("b")
+    assert runs.cancel("a")
+    with pytest.raises(CancelledError), runs.begun("a", ignore):
+        raise AssertionError("it began")
+    assert not runs.cancel("a")
+    runs.request("a")
+    with runs.begun("a", ignore) as watch:
+        assert not cancelled(watch)
+
+
 def test_a_later_run_of_a_session_ends_the_earlier_one_and_waits_for_that():
     runs, worked = Runs(), []
 

@@ -13,6 +13,7 @@ from captionbias.app.upload_state import (
     Data,
     captions_of,
     count_labels,
+    guess_words,
     kept_at_first,
     left_out,
     read_uploads,
@@ -38,7 +39,7 @@ def uploaded(write, columns, *files):
     ],
 )
 def test_captioners_are_called_after_files_columns_or_both(write, files, columns, names):
-    data = uploaded(write, Columns("id", tuple(columns), attribute_column="who"), *files)
+    data = uploaded(write, Columns("id", tuple(columns), attribute_column=("who",)), *files)
     found = captions_of(data)
     assert list(found) == names
     assert captions_of(data, first_only=True) == {names[0]: found[names[0]]}
@@ -54,7 +55,7 @@ def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
     paths = {name: str(write(name, columns)) for name, columns in files.items()}
     data = read_uploads([paths["p.csv"]], paths["r.csv"], paths["a.csv"])
     guess = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
-    guess["prediction_column"] = (guess["prediction_column"],)
+    guess |= {role: (guess[role],) for role in ("prediction_column", "attribute_column")}
     captions = captions_of(replace(data, columns=Columns(**guess)))["p"]
     assert captions.references[1] == ("he is 1", "he is 31")
     assert captions.attributes[:3] == ("f", "m", "f")
@@ -63,30 +64,62 @@ def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
 
 def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
     data = uploaded(write, Columns(), "x.csv")
-    assert count_labels(data, "who") == {"m": 2, "f": 1}
-    assert count_labels(data, "missing") == count_labels(data, "") == {}
+    assert count_labels(data, ["who"]) == {"m": 2, "f": 1}
+    assert count_labels(data, ["who", "id"]) == {"m, 1": 1, "f, 2": 1, "m, 3": 1}
+    assert count_labels(data, ["who", "missing"]) == count_labels(data, []) == {}
     assert kept_at_first({"many": 1000, "one": 1}) == ["many"]
 
 
 def test_labels_left_out_are_noted_and_numbers_are_labels():
     table = table_from_memory({"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2})
     data = Data({"nic": table})
-    counts = count_labels(data, "sex")
+    counts = count_labels(data, ["sex"])
     assert counts == {"0": 12, "1": 11, "2": 2}
     keep = kept_at_first(counts)
-    assert left_out(counts, keep) == "left out by their label: '2' (2 rows)"
-    chosen = Columns("", ("caption",), attribute_column="sex", keep=tuple(keep))
+    assert left_out(counts, keep) == "left out by their label: '2' (2 rows, too few to split)"
+    chosen = Columns("", ("caption",), attribute_column=("sex",), keep=tuple(keep))
     captions = captions_of(replace(data, columns=chosen))["nic"]
     assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
+
+
+def test_rows_without_one_of_the_crossed_labels_do_not_count():
+    table = table_from_memory({"sex": ["f", "m", None, "f"], "skin": ["dark", " ", "dark", " light "]})
+    assert count_labels(Data({"nic": table}), ["sex", "skin"]) == {"f, dark": 1, "f, light": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "words"),
+    [
+        ("x", ["Female", "male"], ["gender"]),
+        ("gender", ["Light", "Dark"], ["race"]),
+        ("x", ["light", "dark", "unsure"], ["race"]),
+        ("x", ["young", "old"], ["age"]),
+        ("Bb Skin", ["1", "2"], ["race"]),
+        ("sex", ["f", "m"], ["gender"]),
+        ("emotion", ["positive", "negative"], ["emotion"]),
+        ("x", ["f", "m"], ["gender"]),
+    ],
+)
+def test_words_are_guessed_by_labels_then_by_the_column_s_name(name, labels, words):
+    data = Data({"nic": table_from_memory({name: labels, "other": labels})})
+    assert guess_words(data, [name]) == words
+
+
+def test_each_of_crossed_columns_has_its_own_words():
+    data = Data(
+        {"nic": table_from_memory({"skin": ["light", "dark"], "person": ["male", "female"], "who": ["a", "b"]})}
+    )
+    assert guess_words(data, ["skin", "person"]) == ["race", "gender"]
+    assert guess_words(data, ["person", "who"]) == ["gender"]
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (Columns("id", (), attribute_column="who"), "choose the file and the column of the captioner's captions"),
+        (Columns("id", (), attribute_column=("who",)), "choose the file and the column of the captioner's captions"),
         (Columns("id", ("a",)), "no attribute is chosen: choose the column that has the label of each image"),
-        (Columns("id", tuple(map(str, range(11))), "", "who"), "11 captioners, and this page takes 10 at most"),
-        (Columns("id", ("a",), "", "who", "what"), "x.csv has no column 'what'"),
+        (Columns("id", tuple(map(str, range(11))), "", ("who",)), "11 captioners, and this page takes 10 at most"),
+        (Columns("id", ("a",), "", ("who",), "what"), "x.csv has no column 'what'"),
     ],
 )
 def test_columns_that_cannot_be_measured_are_refused(write, columns, message):
@@ -106,7 +139,7 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
         read_uploads(["x.csv"] * (MAX_CAPTIONERS + 1))
     monkeypatch.setattr(upload_state, "MAX_IMAGES", 2)
     with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
-        captions_of(uploaded(write, Columns("id", ("a",), attribute_column="who"), "x.csv"))
+        captions_of(uploaded(write, Columns("id", ("a",), attribute_column=("who",)), "x.csv"))
     monkeypatch.setattr(upload_state, "MAX_TOTAL", 100)
     with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
         read_uploads([str(first), str(write("y.csv", TABLE))])

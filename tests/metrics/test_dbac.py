@@ -449,11 +449,14 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
     for direction in DIRECTIONS:
         details = result["details"][direction]
         unseen = details["unseen"]
-        assert set(unseen) == names | {"test_captions_m", "test_captions_h"}
+        counts = {f"test_captions_{side}{form}" for side in ("m", "h") for form in ("", "_net")}
+        assert set(unseen) == names | counts | {"dbac_blind", "dbac_net"}
         for side in ("m", "h"):
-            share = 1 - details["seen"][side] / 100
-            tested = result[f"test_captions_{side}_{direction}"]
-            assert unseen[f"test_captions_{side}"] == pytest.approx(share * tested)
+            for form in ("", "_net"):
+                share = 1 - details["seen"][f"{side}{form}"] / 100
+                tested = result[f"test_captions_{side}_{direction}"]
+                assert unseen[f"test_captions_{side}{form}"] == pytest.approx(share * tested)
+        assert unseen["test_captions_m_net"] <= unseen["test_captions_m"]
         assert details["seen"]["h"] == 0 < details["seen"]["m"]
         assert unseen["omega_h_matched"] != unseen["omega_m_matched"]
         assert -1 < unseen["dbac_matched"] < 1
@@ -464,7 +467,7 @@ def test_the_same_captions_on_both_sides_are_unseen_alike(planted):
     captions["references"] = [row[:1] for row in planted["references"]]
     for direction, details in dbac(**captions, **FAST, details=True)["details"].items():
         if direction in DIRECTIONS:
-            assert details["unseen"]["dbac"] == details["unseen"]["dbac_matched"] == 0
+            assert {details["unseen"][f"dbac{form}"] for form in ("", "_matched", "_blind", "_net")} == {0}
             assert details["unseen"]["test_captions_m"] == details["unseen"]["test_captions_h"] > 0
 
 
@@ -475,9 +478,22 @@ def test_a_side_without_unseen_captions_has_no_scores_of_them():
     with pytest.warns(CaptionBiasWarning, match=message):
         result = dbac(**captions, **FAST, directions=["a_to_t"], details=True)
     unseen = result["details"]["a_to_t"]["unseen"]
-    assert set(unseen) == {"omega_m", "test_captions_m", "test_captions_h"}
+    assert set(unseen) == {"omega_m", *(f"test_captions_{side}" for side in ("m", "h", "m_net", "h_net"))}
     assert (unseen["test_captions_m"], unseen["test_captions_h"]) == (20, 0)
     json.dumps(result, allow_nan=False)
+
+
+def test_captions_that_only_a_blind_attacker_has_seen_are_left_out_of_net_alone():
+    """No two captions name the same dog, and nothing else tells them apart."""
+    dogs = [f"dog{number}" for number in range(100)]
+    given = of_50_women_and_50_men([f"P with a {dog}" for dog in dogs], [f"P with a {dog}" for dog in dogs])
+    options = {**FAST, "task_lexicon": {dog: [dog] for dog in dogs}, "directions": ["a_to_t"]}
+    with pytest.warns(CaptionBiasWarning, match="an attacker or of its blind control are also .* blind and net scores"):
+        result = dbac(**given, **options, details=True)
+    details = result["details"]["a_to_t"]
+    assert details["seen"] == {"m": 0, "h": 0, "m_net": 100, "h_net": 100}
+    assert {"dbac", "test_captions_m"} < set(details["unseen"])
+    assert not {"dbac_blind", "dbac_net"} & set(details["unseen"])
 
 
 def test_what_is_undefined_is_left_out():
@@ -637,4 +653,6 @@ def test_details_report_which_test_captions_of_each_side_are_also_in_training(tm
         train, test = (set(part.tolist()) for part in stratified_split(classes, 0.2, seed))
         shares.append(np.mean([image ^ 1 in train for image in test]))
     assert 0 < np.mean(shares) < 1
-    assert found["details"]["a_to_t"]["seen"] == {"m": pytest.approx(100 * np.mean(shares)), "h": 100.0}
+    expected = {"m": pytest.approx(100 * np.mean(shares)), "h": 100.0}
+    of_net = {f"{side}_net": share for side, share in expected.items()}  # other words than tasks tell them apart
+    assert found["details"]["a_to_t"]["seen"] == expected | of_net

@@ -63,6 +63,29 @@ def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
                 assert (control.seed, control.examples.outputs) == (trial.seed, trial.examples.outputs)
 
 
+def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attackers(planted):
+    """What a user's own lexicons may have: dolls that are called babies, and men of snow."""
+    phrases = ("and a baby doll", "near a snow man", "with a baby", "")
+    given = {
+        **planted,
+        "predictions": [f"{text[:-1]} {phrases[i % 4]}" for i, text in enumerate(planted["predictions"])],
+        "tasks": None,
+    }
+    lexicons = {
+        "attribute_lexicon": {"extends": "gender", "groups": {"female": ["baby"]}},
+        "task_lexicon": {"doll": ["baby doll"], "snow": ["snow man"], "cake": ["cake"]},
+    }
+    _, chosen = preset_settings("dbac", "fast", trials=1, **lexicons)
+    captions = check_captions(**given)
+    values, classes = number_classes(captions, [])
+    _, plans, controls, _ = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
+    for name in DIRECTIONS:
+        seen = words_of(controls[name].trials["m"][0][0].examples.tokens)
+        assert not seen & {"baby", "doll", "snow", "man"}
+        assert {"near", "with"} < seen
+    assert {"doll", "snow"} < words_of(plans["a_to_t"].trials["m"][0][0].examples.tokens)
+
+
 @pytest.mark.parametrize("quality", ["confidence", "inverse_cross_entropy"])
 def test_net_is_matched_minus_blind_in_every_trial_and_replicate(planted, quality):
     samples = dbac.measure(**planted, **FAST, quality=quality).samples
@@ -112,5 +135,5 @@ def test_presets_say_how_the_sides_are_paired(planted):
 def test_a_word_for_a_task_and_for_a_person_is_noted():
     planted = vars(plant(100))
     tasks = {"dog": ["dog"], "doll": ["doll", "girl"]}
-    with pytest.warns(CaptionBiasWarning, match="'girl' name both a task and a value of the attribute"):
+    with pytest.warns(CaptionBiasWarning, match="'girl': words for a task and for a value of the attribute"):
         dbac(**planted | {"tasks": None}, preset="fast", trials=1, bootstrap=0, task_lexicon=tasks)

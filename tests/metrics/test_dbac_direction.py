@@ -321,27 +321,42 @@ def unseen_as_given(direction, plan, quality, seen):
     return {name: of_trials.mean() for name, of_trials in values.items()}
 
 
-def test_unseen_captions_are_weighed_as_though_they_were_all(direction, plan):
+@pytest.mark.parametrize("controls", [False, True])
+def test_unseen_captions_are_weighed_as_though_they_were_all(direction, plan, controls):
+    """Of net both parts are over the captions that neither the attacker nor the blind one has seen."""
     random = np.random.default_rng(0)
-    quality, seen = (
+    quality, blind, seen, by_either = (
         {side: [draw(len(trial.test)) for trial in trials] for side, (trials,) in plan.trials.items()}
-        for draw in (lambda count: random.uniform(0.1, 1, count), lambda count: random.random(count) < 0.4)
+        for draw in (
+            *[lambda count: random.uniform(0.1, 1, count)] * 2,
+            *[lambda count: random.random(count) < 0.4] * 2,
+        )
     )
+    by_either = {
+        side: [one | other for one, other in zip(seen[side], of, strict=True)] for side, of in by_either.items()
+    }
     designs, start = [], 0
     for design in direction.designs:
         chosen = slice(start, start := start + len(design.pairing.seeds))
         tested = {
             side: [
-                scores.Tested(trial.test, answers)
-                for trial, answers in zip(trials[chosen], quality[side][chosen], strict=True)
+                scores.Tested(trial.test, *answers[: 1 + controls])
+                for trial, *answers in zip(trials[chosen], quality[side][chosen], blind[side][chosen], strict=True)
             ]
             for side, (trials,) in plan.trials.items()
         }
         designs.append(Answers(direction, design, tested, "confidence", True))
     expected = unseen_as_given(direction, plan, quality, seen)
-    for side, of_side in seen.items():
-        expected[f"test_captions_{side}"] = np.mean([(~flags).sum() for flags in of_side])
-    assert DirectionAnswers(direction, designs).unseen(seen) == pytest.approx(expected)
+    counted = {"": seen, "_net": by_either} if controls else {"": seen}
+    for form, of in counted.items():
+        for side, of_side in of.items():
+            expected[f"test_captions_{side}{form}"] = np.mean([(~flags).sum() for flags in of_side])
+    if controls:
+        sighted, blinded = (
+            unseen_as_given(direction, plan, answers, by_either)["dbac_matched"] for answers in (quality, blind)
+        )
+        expected |= {"dbac_blind": blinded, "dbac_net": sighted - blinded}
+    assert DirectionAnswers(direction, designs).unseen(*counted.values()) == pytest.approx(expected)
 
 
 def test_without_unseen_captions_there_are_no_means_of_them(direction, plan):

@@ -143,9 +143,11 @@ def test_leaks_are_shares_with_the_score_on_unseen_captions(two, alone):
             [facts["seen_m"], facts["seen_d"], lic["unseen"]["lic"]]
         )
         dbac = two.details("dbac", captioner)["a_to_t"]
-        seen, human, _, unseen = rows[captioner, "DBAC A to T, matched"]
-        expected = [dbac["seen"]["m"], dbac["seen"]["h"], dbac["unseen"]["dbac_matched"]]
-        assert [100 * seen, 100 * human, unseen] == pytest.approx(expected)
+        for form, of in (("matched", ""), ("net", "_net")):
+            seen, human, value, unseen = rows[captioner, f"DBAC A to T, {form}"]
+            expected = [dbac["seen"][f"m{of}"], dbac["seen"][f"h{of}"], dbac["unseen"][f"dbac_{form}"]]
+            assert [100 * seen, 100 * human, unseen] == pytest.approx(expected)
+            assert value == two.measurement("dbac", captioner).estimates[f"dbac_a_to_t_{form}"].value
     assert {row[3] for row in views.leaks(alone).rows} == {None}
     assert {row[1] for row in views.leaks(alone).rows} == {"LIC x 100, captioner", "omega A to T, captioner"}
 

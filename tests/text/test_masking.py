@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import TOKENIZERS, Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, tokenize
+from captionbias.text import (
+    TOKENIZERS,
+    Lexicon,
+    find_mentions,
+    load_lexicon,
+    mask_both,
+    mask_mentions,
+    named_labels,
+    tokenize,
+)
 from captionbias.text.masking import NO_LABEL
 
 
@@ -149,3 +158,45 @@ def test_mentions_are_those_of_a_slow_search(split, captions, phrases):
             flags[row, label] = True
     assert mask_mentions(tokens, mentions, "<x>").texts() == [" ".join(words) for words in hidden]
     assert np.array_equal(named_labels(tokens, mentions, 3), flags)
+
+
+def both_masked(captions, words, phrases):
+    """With the words as `<a>` and the phrases as `<t>`."""
+    tokens = tokenize(captions)
+    return mask_both(tokens, find_mentions(tokens, words), "<a>", find_mentions(tokens, phrases), "<t>").texts()
+
+
+@pytest.mark.parametrize(
+    ("caption", "hidden"),
+    [
+        ("a baby with a baby doll", "a <a> with a <t>"),
+        ("a man, a snow man and snow", "a <a> , a <t> and <t>"),
+        ("a doll like a man of iron", "a doll like a <a>"),
+        ("a hot dog man", "a <t> <a>"),
+        ("iron", "<t>"),
+    ],
+)
+def test_of_two_kinds_a_phrase_goes_whole_and_what_it_leaves_of_the_other_too(caption, hidden):
+    words = lexicon_of("baby", "man", "man of iron", "dog man")
+    phrases = lexicon_of("baby doll", "snow man", "snow", "iron", "hot dog")
+    assert both_masked([caption], words, phrases) == [hidden]
+
+
+@settings(deadline=None, max_examples=100)
+@given(captions=st.lists(WORDS, max_size=5), words=PHRASES, phrases=PHRASES)
+def test_of_two_kinds_nothing_is_left_and_nothing_else_goes(captions, words, phrases):
+    texts = [" ".join(caption) for caption in captions]
+    words, phrases = lexicon_of(*words), lexicon_of(*phrases)
+    tokens, hidden = tokenize(texts), []
+    for lexicon in (words, phrases):
+        mentions = find_mentions(tokens, lexicon)
+        spans = zip(mentions.starts, mentions.starts + mentions.lengths, strict=True)
+        hidden.append({place for start, end in spans for place in range(start, end)})
+    found = both_masked(texts, words, phrases)
+    for row, text in enumerate(found):
+        places = set(range(tokens.offsets[row], tokens.offsets[row + 1])) - hidden[0] - hidden[1]
+        left = [tokens.words[tokens.ids[place]] for place in sorted(places)]
+        assert [word for word in text.split() if word not in ("<a>", "<t>")] == left
+    if not hidden[0] & hidden[1]:
+        once = mask_mentions(tokens, find_mentions(tokens, words), "<a>")
+        assert found == mask_mentions(once, find_mentions(once, phrases), "<t>").texts()

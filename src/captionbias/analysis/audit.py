@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,12 +20,13 @@ from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.captions import Captions, check_captioners
+from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import replicate_count, whole_number
 from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, Tokens, load_lexicon
+from captionbias.text.lexicon import SEPARATOR
 
 PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
@@ -55,8 +56,10 @@ class Audit:
             alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which METEOR it is.
         missing: what could not be measured, and why.
         settings: the arguments, to reproduce it.
-        signatures: everything that changes the scores, by metric.
+        signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
         sensitivity: how much hangs on choices, if it was requested; see `captionbias.analysis.sensitivity`.
+        alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric; see
+            `captionbias.analysis.intersections`.
     """
 
     captioners: tuple[str, ...]
@@ -71,6 +74,7 @@ class Audit:
     settings: dict[str, Any]
     signatures: dict[str, str]
     sensitivity: Sensitivity | None = None
+    alone: dict[str, dict[str, Comparison]] = field(default_factory=dict)
 
     def measurement(self, metric: str, captioner: str) -> Measurement:
         """What the metric computed for the captioner, details included."""
@@ -82,20 +86,27 @@ class Audit:
 
     def notes(self, captioner: str) -> list[str]:
         """What to consider when reading the captioner's numbers."""
+        found = [("", self.comparisons), *((f", {name} alone", by_metric) for name, by_metric in self.alone.items())]
         return list(
             dict.fromkeys(
-                f"{catalogue.METRICS[metric].title}: {note}"
-                for metric, comparison in self.comparisons.items()
+                f"{catalogue.METRICS[metric].title}{of}: {note}"
+                for of, by_metric in found
+                for metric, comparison in by_metric.items()
                 for note in comparison.measurements[captioner].notes
             )
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for a file."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "comparisons"}
+
+        def written(by_metric: Mapping[str, Comparison]) -> dict[str, Any]:
+            return {metric: found.as_dict() for metric, found in by_metric.items()}
+
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.sensitivity:
             fields["sensitivity"] = self.sensitivity.as_dict()
-        return {**fields, "comparisons": {metric: found.as_dict() for metric, found in self.comparisons.items()}}
+        alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
+        return {**fields, "comparisons": written(self.comparisons), "alone": alone}
 
 
 def audit(
@@ -154,6 +165,7 @@ def audit(
     mask = load_lexicon(attribute_lexicon).mask
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     first = next(iter(checked.values()))
+    parts = _crossed_attributes(attribute_lexicon, first.attributes)
     missing: list[str] = []
     scored = first.references is not None and bool(find_spec("pycocoevalcap") and find_spec("nltk"))
     if first.references is not None and not scored:
@@ -174,6 +186,7 @@ def audit(
     trained = bool(aligned) and vectors in (None, CAPTIONS)
     judged = aligned if scored else []  # whose alignment is
     kinds = [kind for kind in (*chosen, "words", *(["quality"] if scored else [])) for _ in checked]
+    kinds += [metric for metric in chosen for _ in parts for _ in checked]
     kinds += ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
     steps = _Steps(watch, ["word vectors"] * trained + kinds)
     requested_vectors = vectors
@@ -192,6 +205,20 @@ def audit(
             checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
         )
     missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
+    alone: dict[str, dict[str, Comparison]] = {name: {} for name in parts}
+    for number, (name, part) in enumerate(parts.items()):
+        for metric in chosen:
+            accepted = _accepted(metric, options | {"preset": preset, "attribute_lexicon": part})
+            try:
+                alone[name][metric] = measure_together(
+                    _by_attribute(checked, number, len(parts)),
+                    metric,
+                    watch=partial(steps.begin, metric, by=name),
+                    bootstrap=bootstrap,
+                    **accepted,
+                )
+            except ValueError as error:
+                missing.append(f"{catalogue.METRICS[metric].title}, {name} alone: {error}")
     words = {}
     for name, captions in checked.items():
         steps.begin("words", [name])
@@ -253,8 +280,10 @@ def audit(
         alignments=alignments,
         missing=tuple(missing),
         settings=settings,
-        signatures={metric: found.signature for metric, found in comparisons.items()},
+        signatures={metric: found.signature for metric, found in comparisons.items()}
+        | {f"{metric}, {name} alone": one.signature for name, found in alone.items() for metric, one in found.items()},
         sensitivity=choices,
+        alone=alone,
     )
 
 
@@ -267,10 +296,10 @@ class _Steps:
         self.total = sum(COST.get(kind, 1) for kind in kinds)
         self.title, self.start, self.cost = "", 0, 0
 
-    def begin(self, kind: str, left: Sequence[str] = ()) -> None:
-        """The next step, of the first of the captioners that are left."""
+    def begin(self, kind: str, left: Sequence[str] = (), by: str = "") -> None:
+        """The next step, of the first of the captioners that are left, by one of crossed attributes."""
         name = catalogue.METRICS[kind].title if kind in catalogue.METRICS else kind
-        self.title = " of ".join([name, *left[:1]])
+        self.title = " of ".join([name, *left[:1]]) + (f", {by} alone" if by else "")
         self.start, self.cost = self.start + self.cost, COST.get(kind, 1)
         self.watch(self.title, self.start / self.total)
 
@@ -303,6 +332,26 @@ def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset
     return [name for name in catalogue.METRICS if name in metrics]
 
 
+def _crossed_attributes(lexicon: LexiconSource, labels: Sequence[str]) -> dict[str, LexiconSource]:
+    """The words of each of crossed attributes by its name; none of an attribute alone."""
+    if not (crossed := load_lexicon(lexicon).parts) or any(
+        label.count(SEPARATOR) + 1 != len(crossed) for label in labels
+    ):
+        return {}
+    names = [part.name for part in crossed]
+    if twice := [name for name, number in Counter(names).items() if number > 1]:
+        raise ValueError(f"attribute_lexicon: two lexicons are called {twice[0]!r}: rename one")
+    return dict(zip(names, lexicon if isinstance(lexicon, (list, tuple)) else crossed, strict=True))
+
+
+def _by_attribute(captioners: Mapping[str, Captions], number: int, crossed: int) -> dict[str, Captions]:
+    """The same captions with the labels of one of so many crossed attributes."""
+    return {
+        name: captions.with_attributes(uncross(captions.attributes, crossed)[number])
+        for name, captions in captioners.items()
+    }
+
+
 def _accepted(metric: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that a metric takes; None leaves its default."""
     taken = find_metric(metric).options()
@@ -324,15 +373,19 @@ def _trained_vectors(captioners: Mapping[str, Captions]) -> Any:
 
 
 def _undefined(comparison: Comparison) -> list[str]:
-    """The requested scores that are undefined in all trials of some captioner."""
-    reason = "in no trial is it defined"
-    matched = "in no trial do captioner and human test captions name the same, so there is nothing to match"
-    return [
-        f"{score} of {captioner}: {matched if score.endswith('_matched') else reason}"
-        for captioner, measured in comparison.measurements.items()
-        for score in comparison.scores
-        if score not in measured.estimates
-    ]
+    """The requested scores that are undefined in all trials of some captioner, matched DBAC and its net together."""
+    found = []
+    for captioner, measured in comparison.measurements.items():
+        lacking = [score for score in comparison.scores if score not in measured.estimates]
+        for score in lacking:
+            direction, _, form = score.rpartition("_")
+            if form == "matched":
+                also = " and net" if f"{direction}_net" in lacking else ""
+                reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
+                found.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
+            elif form != "net" or f"{direction}_matched" not in lacking:
+                found.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
+    return found
 
 
 def _alignment(captions: Captions, vectors: Any, seed: int) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from captionbias.captions import Captions, uncross
+from captionbias.captions import Captions, count_cells, uncross
 from captionbias.metrics import Measurement, find_metric
 from captionbias.text import LexiconSource
 
@@ -77,8 +75,6 @@ def intersections(
     if len(lexicons) < 2:
         raise ValueError(f"lexicons has {len(lexicons)} attributes: a crossing needs two or more")
     labels = uncross(captions.attributes, len(lexicons))
-    counts = Counter(zip(*labels, strict=True))
-    cells = itertools.product(*(sorted(set(of_attribute)) for of_attribute in labels))
 
     def measured(name: str, of_images: Captions, words: LexiconSource) -> Measurement:
         with warnings.catch_warnings(record=True) as heard:
@@ -92,4 +88,4 @@ def intersections(
         name: measured(name, captions.with_attributes(of_attribute), words)
         for (name, words), of_attribute in zip(lexicons.items(), labels, strict=True)
     }
-    return Intersections(crossed, alone, {cell: counts[cell] for cell in cells})
+    return Intersections(crossed, alone, count_cells(captions.attributes, len(lexicons)))

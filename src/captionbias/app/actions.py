@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
+from math import prod
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -25,14 +28,17 @@ from captionbias.app.upload_state import (
     captioners_of,
     captions_of,
     count_labels,
+    guess_words,
     kept_at_first,
     left_out,
     read_uploads,
 )
 from captionbias.attackers.ranks import RankError
+from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.attackers.workers import WorkerKilledError
-from captionbias.captions import guess_columns
+from captionbias.captions import Captions, count_cells, guess_columns, uncross
 from captionbias.captions.captioners import captioner_columns
+from captionbias.metrics.inputs import other_labels
 from captionbias.report import plots, views
 from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
@@ -42,6 +48,8 @@ NOTHING = Data({})
 NO_COLUMN = ""
 NONE = ("(none)", NO_COLUMN)
 CUSTOM = "custom words"
+SHOWN_LABELS = 5
+SEVERAL = ("prediction_column", "attribute_column")  # roles that several columns can have
 
 
 @contextmanager
@@ -86,20 +94,21 @@ def read_nothing() -> tuple[Any, ...]:
 
 
 def guessed(data: Data) -> tuple[Any, ...]:
-    """Data with the columns they seem to have."""
+    """Data with the columns they seem to have, and the words that their labels seem to need."""
     if not data:
-        return NOTHING, "", gr.update(visible=False), *[gr.skip()] * 6
+        return NOTHING, "", gr.update(visible=False), *[gr.skip()] * 7
     found = guess_columns(**data.first())
-    guess = {role: column or NO_COLUMN for role, (column, _) in found.items()}
+    guess: dict[str, Any] = {role: column or NO_COLUMN for role, (column, _) in found.items()}
+    guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
     counts = count_labels(data, guess["attribute_column"])
-    predictions = tuple(filter(None, [guess.pop("prediction_column")]))
-    columns = Columns(**guess, prediction_column=predictions, keep=tuple(kept_at_first(counts)))
+    columns = Columns(**guess, keep=tuple(kept_at_first(counts)))
     dropdowns = []
     for role, (column, choices) in found.items():
         optional = [NONE] if role in ("reference_column", "task_column") else []
-        value = list(predictions) if role == "prediction_column" else column or (NO_COLUMN if optional else None)
+        value = list(guess[role]) if role in SEVERAL else column or (NO_COLUMN if optional else None)
         dropdowns.append(gr.update(choices=[*optional, *choices], value=value))
-    return replace(data, columns=columns), "", gr.update(visible=True), *dropdowns, _kept(counts, columns.keep)
+    dropdowns += [_kept(counts, columns.keep), gr.update(value=guess_words(data, columns.attribute_column))]
+    return replace(data, columns=columns), "", gr.update(visible=True), *dropdowns
 
 
 def columns(
@@ -107,16 +116,29 @@ def columns(
     image_id: str | None,
     predictions: list[str],
     references: str | None,
-    attributes: str | None,
+    attributes: list[str] | str | None,
     tasks: str | None,
     keep: list[str],
 ) -> tuple[Any, ...]:
-    """The columns as the user corrects them; other labels when the label column changes."""
-    counts = count_labels(data, attributes or NO_COLUMN)
+    """The columns as the user corrects them; other labels and words when the label columns change."""
+    labels = listed(attributes)
+    counts = count_labels(data, labels)
     kept = [label for label in keep if label in counts] or kept_at_first(counts)
-    image_id, references, attributes, tasks = (name or NO_COLUMN for name in (image_id, references, attributes, tasks))
-    chosen = Columns(image_id, tuple(predictions), references, attributes, tasks, tuple(kept))
-    return replace(data, columns=chosen), _kept(counts, kept)
+    image_id, references, tasks = (name or NO_COLUMN for name in (image_id, references, tasks))
+    chosen = Columns(image_id, tuple(predictions), references, tuple(labels), tasks, tuple(kept))
+    as_before = chosen.attribute_column == data.columns.attribute_column
+    words = gr.skip() if as_before else gr.update(value=guess_words(data, labels))
+    return replace(data, columns=chosen), _kept(counts, kept), words
+
+
+def fitted(data: Data, attributes: list[str]) -> list[str]:
+    """As many attributes as there are label columns, those that were chosen last: of one column another replaces it."""
+    return listed(attributes)[-max(1, len(data.columns.attribute_column)) :]
+
+
+def listed(chosen: list[str] | str | None) -> list[str]:
+    """One or several of a choice: programs may give one as it is."""
+    return list(filter(None, [chosen] if isinstance(chosen, str) else chosen or []))
 
 
 def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
@@ -124,24 +146,48 @@ def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
     return gr.update(choices=[(f"{label} ({count:,})", label) for label, count in listed.items()], value=list(kept))
 
 
-def look(data: Data, attribute: str, custom_attribute: str, task_words: str, custom_tasks: str) -> tuple[Any, ...]:
+def look(
+    data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
+) -> tuple[Any, ...]:
     """The number of images, and the first of them with the words marked that will be masked."""
     hidden = gr.update(visible=False)
     if not data:
         return "", hidden, [], []
     try:
-        lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
+        lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
         with heard() as notes:
             (captions,) = captions_of(data, first_only=True).values()
+        loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
         return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
     names = ", ".join(map(escaped, captioner_columns(list(data.predictions), data.columns.prediction_column)))
     lines = [f"**{len(captions):,} images**, captioners: {names}."]
     if captions.references is None:
         lines.append("Without human captions only the bias of the captioner is measured, not whether it is amplified.")
-    lines += [f"Note: {escaped(note)}." for note in _with_left_out(notes, data)]
-    marked = [preview(captions, load_lexicon(lexicon)) for lexicon in lexicons.values()]
+    lines += _cells(captions, data.columns.attribute_column)
+    notes = [*_with_left_out(notes, data), other_labels(captions, loaded["attribute_lexicon"])]
+    lines += [f"Note: {escaped(note)}." for note in filter(None, notes)]
+    marked = [preview(captions, lexicon) for lexicon in loaded.values()]
     return "\n\n".join(lines), gr.update(visible=True), *marked
+
+
+def _cells(captions: Captions, columns: Sequence[str]) -> Iterator[str]:
+    """How many images there are at each intersection of crossed labels, and which labels have too few."""
+    values = [len(set(labels)) for labels in uncross(captions.attributes, len(columns))] if len(columns) > 1 else []
+    if prod(values) > MAX_LABELS:
+        yield f"There are {prod(values):,} intersections: leave labels out, or choose other columns."
+    elif values:
+        lines = [[*map(escaped, columns), "images"], [*[":---"] * len(columns), "---:"]]
+        cells = count_cells(captions.attributes, len(columns))
+        lines += [[*map(escaped, labels), f"{count:,}"] for labels, count in cells.items()]
+        yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    counts = sorted(Counter(captions.attributes).items())
+    if few := [f"{label!r} ({count})" for label, count in counts if count < SMALLEST_CLASS]:
+        listed = escaped(", ".join(few[:SHOWN_LABELS])) + (", ..." if len(few) > SHOWN_LABELS else "")
+        yield (
+            f"**Not ready yet:** labels with too few images to split: {listed}. An attacker needs {SMALLEST_CLASS} of "
+            "each: leave these labels out, or add images."
+        )
 
 
 def _with_left_out(notes: Sequence[str], data: Data) -> list[str]:
@@ -149,17 +195,36 @@ def _with_left_out(notes: Sequence[str], data: Data) -> list[str]:
     return list(filter(None, [*notes, left_out(counts, data.columns.keep)]))
 
 
-def _lexicons(attribute: str, custom_attribute: str, task_words: str, custom_tasks: str) -> dict[str, str | Lexicon]:
+def words_of(data: Data, attributes: list[str] | str | None, custom: Lexicon | None = None) -> Any:
+    """The words of each label column, as a metric's `attribute_lexicon`: one lexicon, or a list of several to cross.
+
+    Raises:
+        ValueError: there are more or fewer of them than label columns.
+    """
+    chosen, columns = listed(attributes), data.columns.attribute_column
+    if not chosen or (columns and len(chosen) != len(columns)):
+        raise ValueError(
+            f"the columns of labels are {', '.join(columns) or 'none'}, and the words are of "
+            f"{', '.join(chosen) or 'none'}: choose the attribute of each column, in the same order"
+        )
+    lexicons = [custom if attribute == CUSTOM else attribute for attribute in chosen]
+    return lexicons if len(lexicons) > 1 else lexicons[0]
+
+
+def _lexicons(
+    data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
+) -> dict[str, Any]:
     """The chosen words by setting; custom ones are called like their file, so that the signature names it."""
+    custom = custom_lexicon(custom_attribute, "attribute-words") if CUSTOM in listed(attributes) else None
     return {
-        "attribute_lexicon": custom_lexicon(custom_attribute, "attribute-words") if attribute == CUSTOM else attribute,
+        "attribute_lexicon": words_of(data, attributes, custom),
         "task_lexicon": custom_lexicon(custom_tasks, "task-words") if task_words == CUSTOM else task_words,
     }
 
 
 def measure(
     data: Data,
-    attribute: str,
+    attributes: list[str],
     custom_attribute: str,
     task_words: str,
     custom_tasks: str,
@@ -174,7 +239,7 @@ def measure(
         raise ValueError("choose at least one metric")
     if seed is None:
         raise ValueError("seed is empty: give a whole number, such as 0")
-    lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
+    lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
     watch("reading", 0.0)
     with heard() as notes:
         found = audit(
@@ -183,19 +248,17 @@ def measure(
             preset=preset,
             trials=int(trials),
             seed=int(seed),
-            attribute_lexicon=lexicons["attribute_lexicon"],
-            task_lexicon=lexicons["task_lexicon"],
+            **lexicons,
             watch=watch,
         )
     of_metrics = {note for name in found.captioners for note in found.notes(name)}
-    custom = {name: lexicon for name, lexicon in lexicons.items() if isinstance(lexicon, Lexicon)}
-    files = {name: f"{lexicon.name}.json" for name, lexicon in custom.items()}
+    every = chain.from_iterable(one if isinstance(one, list) else [one] for one in lexicons.values())
     return Run(
         found,
         tuple(note for note in _with_left_out(notes, data) if not any(other.endswith(note) for other in of_metrics)),
-        reproduce.command(data, found.settings, files),
-        reproduce.python(data, found.settings, files),
-        tuple(custom.values()),
+        reproduce.command(data, found.settings, lexicons),
+        reproduce.python(data, found.settings, lexicons),
+        tuple(lexicon for lexicon in every if isinstance(lexicon, Lexicon)),
         TemporaryDirectory(prefix="captionbias-app-"),
     )
 
@@ -212,6 +275,8 @@ def show(run: Run) -> tuple[Any, ...]:
         notes,
         plots.scores_plot(found),
         _frame(views.scores(found)),
+        _frame(views.alone(found)),
+        _frame(views.cells(found)),
         gr.update(visible=several),
         plots.differences_plot(found) if several else None,
         _frame(views.differences(found)),
@@ -284,6 +349,7 @@ def overview(run: Run | None) -> dict[str, Any]:
             "summary": results.summary(run),
             "notes": results.notes(run),
             "scores": results.frame(views.scores(found)),
+            "alone": results.frame(views.alone(found)),
             "differences": results.frame(views.differences(found)),
             "signatures": found.signatures,
         }

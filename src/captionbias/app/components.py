@@ -11,6 +11,7 @@ import gradio as gr
 from captionbias.app import actions
 from captionbias.app.actions import CUSTOM
 from captionbias.app.results import CONTRIBUTIONS
+from captionbias.app.upload_state import ATTRIBUTES
 from captionbias.metrics import catalogue
 
 QUEUE, HOUR = 32, 3600
@@ -21,7 +22,6 @@ READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading", 
 # A part of another endpoint. It has a name, or it would take the name of its function from an endpoint.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 
-ATTRIBUTES = ["gender", "race", "age", "emotion"]
 TASKS = ["coco_objects", "coco_names"]
 KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
 DIRECTIONS = [(f"{name}: {catalogue.QUESTIONS[key]}", key) for key, name in catalogue.DIRECTIONS.items()]
@@ -50,7 +50,7 @@ Every action is an endpoint with a name. A client keeps its own data and results
 | :--- | :--- |
 | `/read` | takes files: captioners' captions (a list), human captions, labels, tasks; guesses their columns |
 | `/example` | takes the example data instead |
-| `/columns` | corrects the columns, and keeps some labels only |
+| `/columns` | corrects the columns, and keeps some labels only; several columns of labels are crossed |
 | `/preview` | what will be masked |
 | `/measure` | measures |
 | `/cancel` | cancels the measurement of this client, once it has begun |
@@ -64,14 +64,26 @@ from gradio_client import Client, handle_file
 
 client = Client("{address}")
 client.predict([handle_file("nic.csv")], handle_file("people.csv"), None, None, api_name="/read")
-client.predict("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 10, 0, api_name="/measure")
+client.predict(["gender"], "", "coco_objects", "", ["dbac", "lic"], "fast", 10, 0, api_name="/measure")
 print(client.predict(api_name="/results"))
 print(client.predict(api_name="/files"))
 """
 
 
-def captions_section(data: Any) -> tuple[Any, Any, Any]:
-    """Uploads, read into the state `data`, and which of their columns is what.
+def attribute_choice(*more: str) -> Any:
+    """The choice of the words for the labels, to be rendered later: reading captions chooses some."""
+    return gr.Dropdown(
+        [*ATTRIBUTES, *more],
+        value=[ATTRIBUTES[0]],
+        multiselect=True,
+        label="Attribute",
+        info="Whose words are masked. Of several columns of labels one for each, in the same order.",
+        render=False,
+    )
+
+
+def captions_section(data: Any, attribute: Any) -> tuple[Any, Any, Any]:
+    """Uploads, read into the state `data`, which of their columns is what, and so what the `attribute` is.
 
     Returns:
         The text about what was read, the button that takes example data, and the event after which these are read.
@@ -99,25 +111,26 @@ def captions_section(data: Any) -> tuple[Any, Any, Any]:
                 _column("Human captions"),
             ]
         with gr.Row():
-            second = [_column("Label of each image"), _column("Tasks of each image")]
+            second = [_column("Label of each image", multiselect=True), _column("Tasks of each image")]
             keep = _column("Only images with these labels", multiselect=True)
     uploads, columns = [predictions, references, attributes, tasks], [*first, *second, keep]
-    guessed = [data, about, group, *columns]
+    guessed = [data, about, group, *columns, attribute]
     read = gr.on([one.change for one in uploads], actions.read, uploads, guessed, api_name="read", **READING)
     read.failure(actions.read_nothing, None, guessed, **UNNAMED)
     corrected = [one.input for one in columns]
-    gr.on(corrected, actions.columns, [data, *columns], [data, keep], api_name="columns", **READING)
+    gr.on(corrected, actions.columns, [data, *columns], [data, keep, attribute], api_name="columns", **READING)
+    attribute.input(actions.fitted, [data, attribute], attribute, queue=False, **UNNAMED)
     return about, example, example.click(actions.read_example, None, guessed, api_name="example", **READING)
 
 
-def settings_section(data: Any, about: Any) -> list[Any]:
+def settings_section(data: Any, about: Any, attribute: Any) -> list[Any]:
     """What is measured, and what will be masked in the first images; gives the arguments of `actions.measure`."""
     gr.Markdown("## 2. What to measure")
     with gr.Accordion("What these terms mean", open=False):
         gr.Markdown(TERMS)
     with gr.Row():
         with gr.Column():
-            attribute = gr.Dropdown([*ATTRIBUTES, CUSTOM], value=ATTRIBUTES[0], label="Attribute")
+            attribute.render()
             custom_attribute = _custom_words(
                 attribute,
                 "value",
@@ -148,7 +161,7 @@ def settings_section(data: Any, about: Any) -> list[Any]:
         ]
     words = [attribute, custom_attribute, task_words, custom_tasks]
     gr.on(
-        [data.change, attribute.input, task_words.input, custom_attribute.blur, custom_tasks.blur],
+        [data.change, attribute.change, task_words.input, custom_attribute.blur, custom_tasks.blur],
         actions.look,
         [data, *words],
         [about, masked, *marked],
@@ -168,7 +181,7 @@ def results_section(run: Any) -> Any:
             notes = gr.Markdown(elem_id="notes")
         with gr.Tabs():
             with gr.Tab("Scores"):
-                scores = [_plot("scores"), _frame("Scores")]
+                scores = [_plot("scores"), _frame("Scores"), _frame("Each attribute alone"), _frame("Intersections")]
             with gr.Tab("Compare", visible=False) as compare:
                 differences = [_plot("differences"), _frame("Differences")]
             with gr.Tab("Where it comes from") as origin:
@@ -231,7 +244,7 @@ def _custom_words(choice: Any, of: str, **options: Any) -> Any:
     """A text that is shown while custom words are chosen."""
     info = f"A line for each {of}, or JSON."
     text = gr.Textbox(info=info, lines=3, visible=False, elem_id=f"custom-{of}", **options)
-    choice.change(lambda chosen: gr.update(visible=chosen == CUSTOM), choice, text, **UNNAMED)
+    choice.change(lambda chosen: gr.update(visible=CUSTOM in actions.listed(chosen)), choice, text, **UNNAMED)
     return text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app import actions, components
-from captionbias.app.components import ATTRIBUTES, HOUR, QUEUE, WAITING
+from captionbias.app.components import HOUR, QUEUE, WAITING
 from captionbias.app.runs import Runs, heard, listen
 from captionbias.app.upload_state import Data, captioners_of
 from captionbias.metrics import Measurement, Metric
@@ -38,9 +38,10 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
     with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
         data = gr.State(actions.NOTHING)
         gr.Markdown(f"# {title}\n{about}\n{TABLE}")
-        components.captions_section(data)
+        attribute = components.attribute_choice()
+        components.captions_section(data, attribute)
         gr.Markdown("## 2. Scores")
-        attribute = gr.Dropdown(ATTRIBUTES, value=ATTRIBUTES[0], label="Attribute")
+        attribute.render()
         button = gr.Button("Measure", variant="primary", elem_id="measure")
         notes = gr.Markdown(elem_id="notes")
         scores = gr.Dataframe(
@@ -53,12 +54,13 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
 
         def measure(
             data: Any,
-            attribute: str,
+            attributes: list[str],
             request: gr.Request,
             progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
         ) -> tuple[Any, ...]:
             with actions.running(runs, request, progress) as watch, heard() as warned:
-                found = measure_each(data, metric, {**options, "attribute_lexicon": attribute}, watch)
+                words = actions.words_of(data, attributes)
+                found = measure_each(data, metric, {**options, "attribute_lexicon": words}, watch)
             signatures = dict.fromkeys(measured.signature for measured in found.values())
             results = {name: measured.flat() for name, measured in found.items()}
             lines = "\n".join(f"- {escaped(note)}" for note in warned)

@@ -39,8 +39,9 @@ def page(seconds: float | None = None) -> Any:
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         data, run = (gr.State(value, time_to_live=HOUR) for value in (actions.NOTHING, None))
         gr.Markdown(components.ABOUT)
-        about, example, example_read = components.captions_section(data)
-        settings = components.settings_section(data, about)
+        attribute = components.attribute_choice(actions.CUSTOM)
+        about, example, example_read = components.captions_section(data, attribute)
+        settings = components.settings_section(data, about, attribute)
         with gr.Row():
             measure = gr.Button("Measure", variant="primary", elem_id="measure")
             cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
@@ -50,7 +51,7 @@ def page(seconds: float | None = None) -> Any:
         buttons = [cancel, measure, example]
         measuring = []
         for event, name in ((measure.click, {"api_name": "measure"}), (example_read.then, UNNAMED)):
-            begun = event(_begun, None, [*buttons, found, status], **UNNAMED)
+            begun = event(_begin_in(runs), None, [*buttons, found, status], **UNNAMED)
             measured = begun.then(
                 _measure_in(runs), [data, *settings], [run, status], show_progress_on=status, **WAITING, **name
             )
@@ -60,7 +61,7 @@ def page(seconds: float | None = None) -> Any:
 
         def stop(request: gr.Request) -> tuple[Any, ...]:
             cancelled = runs.cancel(str(request.session_hash))
-            return "Cancelled." if cancelled else "Nothing was running yet.", *_idle()
+            return "Cancelled." if cancelled else "There is no run to cancel.", *_idle()
 
         def left(request: gr.Request) -> None:
             runs.cancel(str(request.session_hash))
@@ -100,7 +101,7 @@ def launch_options() -> dict[str, Any]:
 def _measure_in(runs: Runs) -> Any:
     def measure(
         data: Any,
-        attribute: str,
+        attributes: list[str],
         custom_attribute: str,
         task_words: str,
         custom_tasks: str,
@@ -111,17 +112,21 @@ def _measure_in(runs: Runs) -> Any:
         request: gr.Request,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
     ) -> tuple[Any, str]:
-        settings = (attribute, custom_attribute, task_words, custom_tasks, metrics, preset, trials, seed)
+        settings = (attributes, custom_attribute, task_words, custom_tasks, metrics, preset, trials, seed)
         with actions.running(runs, request, progress) as watch:
             return actions.measure(data, *settings, watch=watch), "Done."
 
     return measure
 
 
-def _begun() -> tuple[Any, ...]:
-    """Cancel comes, nothing else can begin a run, and what was found before goes."""
-    waits = gr.update(interactive=False)
-    return gr.update(visible=True), waits, waits, gr.update(visible=False), ""
+def _begin_in(runs: Runs) -> Any:
+    def begin(request: gr.Request) -> tuple[Any, ...]:
+        """Cancel comes, nothing else can begin a run, and what was found before goes."""
+        runs.request(str(request.session_hash))
+        waits = gr.update(interactive=False)
+        return gr.update(visible=True), waits, waits, gr.update(visible=False), ""
+
+    return begin
 
 
 def _idle() -> tuple[Any, ...]:

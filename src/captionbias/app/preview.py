@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import chain
 from typing import TypeAlias
 
 import regex
 
 from captionbias.captions import Captions
 from captionbias.text import Lexicon, find_mentions, split_words, tokenize
+from captionbias.text.lexicon import SEPARATOR
 from captionbias.text.masking import NO_LABEL
 
 IMAGES = 4
@@ -44,20 +46,27 @@ def mark_masked(caption: str, lexicon: Lexicon) -> Spans:
     """The caption as spans `(text, label)`, whose texts join to it; the label of what is not masked is None.
 
     A mention of several words is one span, blanks between its words included. A word that is masked but names no
-    value has the lexicon's mask as its label.
+    value has the lexicon's mask as its label, and one of a crossing what it names of its parts.
 
     >>> from captionbias.text import load_lexicon
     >>> mark_masked("Hot  DOGS, a dog", load_lexicon("coco_objects"))
     [('Hot  DOGS', 'hot dog'), (', a ', None), ('dog', 'dog')]
     """
-    mentions = find_mentions(tokenize([caption]), lexicon)
+    tokens = tokenize([caption])
+    names: dict[int, list[str]] = {}  # by the place of a word, what it names
+    for part in lexicon.parts or (lexicon,):
+        of_part = find_mentions(tokens, part)
+        for first, label in zip(of_part.starts, of_part.labels, strict=True):
+            if label != NO_LABEL:
+                names.setdefault(first, []).append(part.labels[label])
+    mentions = find_mentions(tokens, lexicon)
     places = _token_places(caption)
     spans: Spans = []
     done = 0
-    for first, length, label in zip(mentions.starts, mentions.lengths, mentions.labels, strict=True):
+    for first, length in zip(mentions.starts, mentions.lengths, strict=True):
         start, end = places[first][0], places[first + length - 1][1]
-        named = lexicon.mask if label == NO_LABEL else lexicon.labels[label]
-        spans += [(caption[done:start], None), (caption[max(start, done) : end], named)]
+        named = SEPARATOR.join(chain.from_iterable(names.get(place, []) for place in range(first, first + length)))
+        spans += [(caption[done:start], None), (caption[max(start, done) : end], named or lexicon.mask)]
         done = end
     return [span for span in (*spans, (caption[done:], None)) if span[0]]
 

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.app.upload_state import Data
+from captionbias.text import Lexicon
 
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 
 
-def command(data: Data, settings: dict[str, Any], custom: dict[str, str]) -> str | None:
+def command(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
     """One command line; None for data that are not files, or that are files of one name.
 
     Args:
         settings: of the audit, see `captionbias.analysis.audit.Audit`.
-        custom: the files with custom words, by setting.
+        lexicons: the words that were chosen, by setting: names, and custom words, which are in a file called like them.
     """
     predictions = {name: table.name for name, table in data.predictions.items()}
     others = _others(data)
@@ -25,14 +26,14 @@ def command(data: Data, settings: dict[str, Any], custom: dict[str, str]) -> str
         return None
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
     words = ["captionbias", "report"]
-    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, custom)}
+    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each)]
     return shlex.join(words)
 
 
-def python(data: Data, settings: dict[str, Any], custom: dict[str, str]) -> str:
+def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str:
     """The same as Python."""
     predictions = {name: table.name for name, table in data.predictions.items()}
     options = {**_others(data), **vars(data.columns), "keep": data.columns.keep or None}
@@ -43,7 +44,7 @@ def python(data: Data, settings: dict[str, Any], custom: dict[str, str]) -> str:
     return (
         "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
         f"{data.code or read}"
-        f"found = audit(\n    captioners,\n{_lines(_chosen(settings, custom))})\n"
+        f"found = audit(\n    captioners,\n{_lines(_chosen(settings, lexicons))})\n"
         'write_report(found, "report.html")\n'
     )
 
@@ -52,10 +53,17 @@ def _others(data: Data) -> dict[str, str]:
     return {argument: table.name for argument, table in data.others().items()}
 
 
-def _chosen(settings: dict[str, Any], custom: dict[str, str]) -> dict[str, Any]:
+def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any]:
     """The settings that are not defaults, with custom words as files."""
-    names = ("metrics", "preset", "trials", "seed", "attribute_lexicon", "task_lexicon")
-    return {name: value for name in names if (value := custom.get(name, settings[name])) is not None}
+    names = ("metrics", "preset", "trials", "seed")
+    chosen = {name: settings[name] for name in names if settings[name] is not None}
+    return chosen | {name: _written(lexicon) for name, lexicon in lexicons.items()}
+
+
+def _written(lexicon: Any) -> Any:
+    if isinstance(lexicon, list):
+        return list(map(_written, lexicon))
+    return f"{lexicon.name}.json" if isinstance(lexicon, Lexicon) else lexicon
 
 
 def _lines(arguments: dict[str, Any]) -> str:

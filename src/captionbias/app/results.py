@@ -115,6 +115,9 @@ def files(run: Run) -> list[str]:
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
+    if audit.alone:
+        yield "alone", views.alone(audit)
+        yield "intersections", views.cells(audit)
     if len(audit.captioners) > 1:
         yield "differences", views.differences(audit)
     if "dbac" in audit.comparisons:

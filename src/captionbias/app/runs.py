@@ -25,8 +25,14 @@ class Runs:
     def __init__(self, seconds: float | None = None) -> None:
         """`seconds`: how long a run may take; None for as long as it needs."""
         self._line: list[tuple[str, Event]] = []  # the first one works, the others wait
+        self._requested: dict[str, Event] = {}  # of sessions whose run is about to begin
         self._changed = Condition()
         self._seconds = seconds
+
+    def request(self, session: str) -> None:
+        """A run of this session is about to begin, and can be cancelled from now on."""
+        with self._changed:
+            self._requested[session] = Event()
 
     @contextmanager
     def begun(self, session: str, show: Callable[[float, str], object]) -> Iterator[Callable[[str, float], None]]:
@@ -37,9 +43,9 @@ class Runs:
 
         `show`: called with the share that is done and a text with the step and the time left.
         """
-        stop = Event()
-        run = session, stop
         with self._changed:
+            stop = self._requested.pop(session, None) or Event()
+            run = session, stop
             self.cancel(session)
             self._line.append(run)
         try:
@@ -74,9 +80,9 @@ class Runs:
             raise CancelledError
 
     def cancel(self, session: str) -> bool:
-        """Cancel the run of a session; whether there was one."""
+        """Cancel the run of a session, working, waiting or requested; whether there was one."""
         with self._changed:
-            stops = [stop for name, stop in self._line if name == session]
+            stops = [stop for name, stop in (*self._line, *self._requested.items()) if name == session]
             for stop in stops:
                 stop.set()
             self._changed.notify_all()

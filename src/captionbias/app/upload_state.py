@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,22 +11,29 @@ from captionbias.app.uploads import MAX_BYTES, MAX_IMAGES, open_upload, shown_na
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
+from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
+from captionbias.text import load_lexicon
+from captionbias.text.lexicon import SEPARATOR
 
 MAX_CAPTIONERS = 10
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
 MAX_LABELS = 50  # that can be chosen from
+ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and the labels to keep, as `read_captioners` takes them; "" and () for none."""
+    """The columns to read and the labels to keep, as `read_captioners` takes them; "" and () for none.
+
+    Several columns of labels are crossed.
+    """
 
     id_column: str = ""
     prediction_column: tuple[str, ...] = ()
     reference_column: str = ""
-    attribute_column: str = ""
+    attribute_column: tuple[str, ...] = ()
     task_column: str = ""
     keep: tuple[str, ...] = ()
 
@@ -85,13 +92,13 @@ def read_uploads(
     return Data(tables, people.get("references"), people.get("attributes"), people.get("tasks"))
 
 
-def count_labels(data: Data, column: str) -> dict[str, int]:
-    """How many rows each value of an attribute column has, the most frequent first."""
+def count_labels(data: Data, columns: Sequence[str]) -> dict[str, int]:
+    """How many rows each value of an attribute column has, or of several that are crossed; the most frequent first."""
     tables = [data.attributes] if data.attributes else [data.references, *data.predictions.values()]
-    table = next((table for table in tables if table is not None and column in table.columns), None)
-    values = table.column(column) if table else []
-    labels = (str(value).strip() for value in values if not is_missing(value))
-    return dict(Counter(filter(None, labels)).most_common())
+    table = next((table for table in tables if table is not None and set(columns) <= set(table.columns)), None)
+    rows = zip(*map(table.column, columns), strict=True) if table else ()
+    labels = ([str(value).strip() for value in row] for row in rows if not any(map(is_missing, row)))
+    return dict(Counter(SEPARATOR.join(row) for row in labels if all(row)).most_common())
 
 
 def kept_at_first(counts: Mapping[str, int]) -> list[str]:
@@ -101,13 +108,40 @@ def kept_at_first(counts: Mapping[str, int]) -> list[str]:
 
 
 def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
-    """Which labels are not kept, with their rows; empty if all are.
+    """Which labels are not kept, with their rows, and whether attackers could learn them; empty if all are.
 
     >>> left_out({"female": 50, "male": 50, "other": 3}, ["female", "male"])
-    "left out by their label: 'other' (3 rows)"
+    "left out by their label: 'other' (3 rows, too few to split)"
     """
-    gone = [f"{label!r} ({count:,} rows)" for label, count in counts.items() if keep and label not in keep]
+    gone = [
+        f"{label!r} ({count:,} rows{', too few to split' if count < SMALLEST_CLASS else ''})"
+        for label, count in counts.items()
+        if keep and label not in keep
+    ]
     return f"left out by their label: {', '.join(gone)}" if gone else ""
+
+
+def guess_words(data: Data, columns: Sequence[str]) -> list[str]:
+    """The attributes whose words each of the label columns seems to need: by most of its labels, else by its name.
+
+    A column that says neither has none; where no column says, it is the first attribute.
+
+    >>> from captionbias.captions.tables import table_from_memory
+    >>> table = {"person": ["Female", "Male"], "bb_skin": ["x", "y"], "who": ["a", "b"]}
+    >>> data = Data({"nic": table_from_memory(table)})
+    >>> guess_words(data, ["person"]), guess_words(data, ["bb_skin", "person", "who"]), guess_words(data, ["who"])
+    (['gender'], ['race', 'gender'], ['gender'])
+    """
+    found = filter(None, (_words_of(column, count_labels(data, [column])) for column in columns))
+    return list(dict.fromkeys(found)) or [ATTRIBUTES[0]]
+
+
+def _words_of(column: str, labels: Collection[str]) -> str | None:
+    spelled = set(map(str.casefold, labels))
+    for attribute in ATTRIBUTES:
+        if len(spelled.intersection(map(str.casefold, load_lexicon(attribute).labels))) > len(spelled) / 2:
+            return attribute
+    return next((name for name in ATTRIBUTES if plain_name(column) in (name, *SYNONYMS.get(name, ()))), None)
 
 
 def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:

@@ -13,7 +13,7 @@ from captionbias.captions.check import (
     check_sides,
 )
 from captionbias.captions.columns import guess_columns
-from captionbias.captions.crossing import cross, uncross
+from captionbias.captions.crossing import count_cells, cross, uncross
 from captionbias.captions.labels import Labels, check_labels, join_labels
 from captionbias.captions.reader import captions_from_table, read_captioners, read_captions, read_labels
 
@@ -29,6 +29,7 @@ __all__ = [
     "check_captions",
     "check_labels",
     "check_sides",
+    "count_cells",
     "cross",
     "guess_columns",
     "join_labels",

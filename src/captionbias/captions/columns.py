@@ -214,14 +214,14 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
 
 
 def _named(tables: Iterable[Table], names: Iterable[str]) -> list[Column]:
-    return [column for name in names for column in _not_named(tables, ()) if _plain(column.name) == name]
+    return [column for name in names for column in _not_named(tables, ()) if plain_name(column.name) == name]
 
 
 def _not_named(tables: Iterable[Table], names: Collection[str]) -> list[Column]:
-    return [Column(table, name) for table in tables for name in table.columns if _plain(name) not in names]
+    return [Column(table, name) for table in tables for name in table.columns if plain_name(name) not in names]
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """human_captions for "Human Captions"."""
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 

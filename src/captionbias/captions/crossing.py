@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -60,6 +62,20 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
                 "them with captionbias.captions.cross, or name their columns to read_captions"
             )
     return list(zip(*apart, strict=True))
+
+
+def count_cells(labels: Sequence[str], attributes: int) -> dict[tuple[str, ...], int]:
+    """How many of `n` images each intersection has, by its label of each of the crossed attributes; 0 where none is.
+
+    Raises:
+        ValueError: a label that is no crossing of so many.
+
+    >>> count_cells(["female, dark", "male, light", "male, light"], 2)
+    {('female', 'dark'): 1, ('female', 'light'): 0, ('male', 'dark'): 0, ('male', 'light'): 2}
+    """
+    of_attributes = uncross(labels, attributes)
+    counts = Counter(zip(*of_attributes, strict=True))
+    return {cell: counts[cell] for cell in itertools.product(*(sorted(set(one)) for one in of_attributes))}
 
 
 class Crossed(NamedTuple):

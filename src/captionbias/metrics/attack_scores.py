@@ -107,12 +107,18 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
     return seen
 
 
-def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
-    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score."""
+def note_without_unseen(side: str, lacking: Flags, notes: list[str], net: bool = False) -> None:
+    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score.
+
+    `net`: nothing that is unseen by the blind attacker too.
+    """
     if lacking.any():
         rest = "have no value" if lacking.all() else "are those of the other trials"
+        whose, of = (
+            ("an attacker or of its blind control", "blind and net scores") if net else ("an attacker", "scores")
+        )
         note(
             notes,
-            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions of an attacker are also in its "
-            f"training split; the details' scores of unseen captions {rest}",
+            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions of {whose} are also in its training "
+            f"split; the details' {of} of unseen captions {rest}",
         )

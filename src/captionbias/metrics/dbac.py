@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Integers
+from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import Progress, run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
@@ -22,7 +23,7 @@ from captionbias.metrics.inputs import (
     check_crossing_named,
     check_named,
     note_nothing_masked,
-    note_other_crossing,
+    note_other_labels,
     number_classes,
     read_vocabulary,
     shown_by_pairing,
@@ -40,7 +41,7 @@ from captionbias.metrics.protocol import (
     whole_number,
 )
 from captionbias.scores import QUALITIES
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
     from torch import nn
@@ -137,9 +138,11 @@ def dbac(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial.
-            For each direction its `seen` says what percent of each side's test captions are also in the training split,
-            and its `unseen` holds the scores and the omegas over the others, and how many those are: with the same
-            attackers, and weighed by how often these captions name what they name. A trial without any does not count.
+            For each direction its `seen` says what percent of each side's test captions are also in the training split
+            (`m_net`, `h_net`: in its own or the blind attacker's), and its `unseen` holds the scores and the omegas
+            over the others, and how many those are: with the same attackers, and weighed by how often these captions
+            name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
+            the difference of the matched and the blind score. A trial without any does not count.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
@@ -222,7 +225,7 @@ def dbac(
             tables[name] = {
                 "trials": trial_rows(range(seed, seed + settings["trials"]), weighed.estimates()),
                 "alignment": reports[name],
-                **_seen(weighed, plans[name], notes),
+                **_seen(weighed, plans[name], controls_of.get(name), notes),
             }
             rows[name] = sources.rows() if sources else []
     return Measurement(
@@ -274,9 +277,10 @@ def plan_dbac(
     """Mask, align, pair, split: of each direction its question, what attackers are trained on, what the blind ones are
     (without controls none), and alignment's report."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    note_other_crossing(captions, lexicons["attribute"], notes)
-    if both := sorted(lexicons["attribute"].words & lexicons["task"].words):
-        note(notes, f"{', '.join(map(repr, both))} name both a task and a value of the attribute; remove them from one")
+    note_other_labels(captions, lexicons["attribute"], notes)
+    if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
+        named_twice = ", ".join(map(repr, shared))
+        note(notes, f"{named_twice}: words for a task and for a value of the attribute; remove them from one lexicon")
     words = captions.words(settings["tokenizer"])
     mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
     named = {
@@ -301,10 +305,9 @@ def plan_dbac(
     masks: dict[str, tuple[str, ...]] = {name: (lexicons[MASKED[name]].mask,) for name in questions}
     masked = {name: words.mask(mentions[MASKED[name]], *masks[name]) for name in questions}
     if settings["controls"] and words.model_rows and len(words.human_image):
-        without = words.mask(mentions["attribute"], lexicons["attribute"].mask)
-        tasks_left = find_mentions(without.tokens, lexicons["task"], settings["tokenizer"])
-        masked[BLIND] = without.mask(tasks_left, lexicons["task"].mask)
         masks[BLIND] = (lexicons["attribute"].mask, lexicons["task"].mask)
+        both = (mentions["attribute"], masks[BLIND][0], mentions["task"], masks[BLIND][1])
+        masked[BLIND] = replace(words, tokens=mask_both(words.tokens, *both))
     vocabulary = settings.get("vocabulary")
     vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
     texts, reports = {}, {}
@@ -329,15 +332,35 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _seen(weighed: DirectionAnswers, plan: AttackPlan, notes: list[str]) -> dict[str, Any]:
-    """What percent of each side's test captions are also in the training split, and the scores of the others."""
-    flags = seen_in_training(list(plan))
-    seen = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
-    for side, of_side in seen.items():
-        note_without_unseen(f"{plan.name} {NAMES[side]}", np.array([of_trial.all() for of_trial in of_side]), notes)
+def _seen(weighed: DirectionAnswers, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
+    """What percent of each side's test captions are also in the training split, and the scores of the others.
+
+    With a control also what percent its attacker or the blind one has seen.
+    """
+
+    def seen_by(attackers: AttackPlan) -> dict[str, list[Flags]]:
+        flags = seen_in_training(list(attackers))
+        return {side: [flags[trial] for trial in trials] for side, (trials,) in attackers.trials.items()}
+
+    found = {"": seen_by(plan)}
+    if control:
+        by_blind = seen_by(control)
+        found["_net"] = {side: list(map(np.logical_or, of, by_blind[side])) for side, of in found[""].items()}
+    lacking = {
+        form: {side: np.array([flags.all() for flags in of_side]) for side, of_side in of.items()}
+        for form, of in found.items()
+    }
+    for form, of in lacking.items():
+        for side, of_side in of.items():
+            if not form or (of_side & ~lacking[""][side]).any():
+                note_without_unseen(f"{plan.name} {NAMES[side]}", of_side, notes, net=bool(form))
     return {
-        "seen": {side: 100 * float(np.concatenate(of_side).mean()) for side, of_side in seen.items()},
-        "unseen": weighed.unseen(seen),
+        "seen": {
+            f"{side}{form}": 100 * float(np.concatenate(of_side).mean())
+            for form, of in found.items()
+            for side, of_side in of.items()
+        },
+        "unseen": weighed.unseen(*found.values()),
     }
 
 

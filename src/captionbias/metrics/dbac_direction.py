@@ -37,6 +37,7 @@ from captionbias.text import Tokens
 SIDES = ("m", "h")
 FORMS = ("", "_matched")
 INVERSE = "inverse_cross_entropy"
+BLIND_SCORES = ("dbac_blind", "dbac_net")  # of a direction, without its name
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,7 @@ class Answers:
             captions[side] = Side(of_side.image[every], of_side.named[every])
             places = np.split(np.arange(len(every)), np.cumsum([len(part) for part in rows])[:-1])
             tested[side] = [
-                Tested(place, trial.quality[flags])
+                Tested(place, trial.quality[flags], None if trial.blind is None else trial.blind[flags])
                 for place, trial, flags in zip(places, self.tested[side], kept[side], strict=True)
             ]
         return replace(self, design=replace(self.design, captions=captions), tested=tested)
@@ -366,22 +367,41 @@ class DirectionAnswers:
             if "prior" not in key
         }
 
-    def unseen(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, float]:
+    def unseen(
+        self, seen: Mapping[str, Sequence[Flags]], seen_by_either: Mapping[str, Sequence[Flags]] | None = None
+    ) -> dict[str, float]:
         """The scores and both sides' omegas over test captions that are not `seen`, and how many those are.
+
+        Net, and blind with it, are over those that the blind attacker has not seen either (`seen_by_either` are the
+        others), counted by `test_captions_s_net`: captions that differ in masked words alone are one to it, so it has
+        seen more, and net compares two attackers that have both to generalise, on the same captions. So net is not the
+        difference of this matched and this blind score.
 
         A trial in which a quantity is undefined does not count; what is undefined in all is left out.
         """
-        kept = {side: [~flags for flags in of_side] for side, of_side in seen.items()}
-        left = {
-            f"test_captions_{side}": float(np.mean([flags.sum() for flags in of_side]))
-            for side, of_side in kept.items()
-        }
+        found = {key: of for key, of in self._without(seen).items() if key not in BLIND_SCORES}
+        counts = _left(seen, "")
+        if seen_by_either:
+            found |= {key: of for key, of in self._without(seen_by_either).items() if key in BLIND_SCORES}
+            counts |= _left(seen_by_either, "_net")
+        return known_means(found) | counts
+
+    def _without(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, Floats]:
+        """The estimates of the test captions that are not `seen`, `(trials,)`."""
         found: dict[str, list[Floats]] = {}
         start = 0
         for answers in self.designs:
             chosen = slice(start, start := start + answers.trials)
-            rest = answers.only({side: of_side[chosen] for side, of_side in kept.items()})
+            rest = answers.only({side: [~flags for flags in of_side[chosen]] for side, of_side in seen.items()})
             if rest.tested:
                 for key, values in DirectionAnswers(self.direction, [rest]).estimates().items():
                     found.setdefault(key, []).append(values)
-        return known_means({key: np.concatenate(values) for key, values in found.items()}) | left
+        return {key: np.concatenate(values) for key, values in found.items()}
+
+
+def _left(seen: Mapping[str, Sequence[Flags]], form: str) -> dict[str, float]:
+    """How many test captions are not `seen`, means over trials, by side."""
+    return {
+        f"test_captions_{side}{form}": float(np.mean([(~flags).sum() for flags in of_side]))
+        for side, of_side in seen.items()
+    }

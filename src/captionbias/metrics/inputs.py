@@ -21,6 +21,7 @@ from captionbias.text import Lexicon, Mentions, Tokens
 from captionbias.text.lexicon import SEPARATOR
 
 FEW_IMAGES = 100
+SHOWN_LABELS = 5
 WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
 
 
@@ -49,16 +50,46 @@ def note_nothing_masked(mentions: Mentions, lexicon: Lexicon, notes: list[str]) 
         note(notes, f"lexicon {lexicon.name!r}: none of its words occurs in any caption, so nothing is masked")
 
 
-def note_other_crossing(captions: Captions, lexicon: Lexicon, notes: list[str]) -> None:
-    """Labels of crossed attributes whose words are not all masked."""
+def note_other_labels(captions: Captions, lexicon: Lexicon, notes: list[str]) -> None:
+    """Labels that may not be those whose words are masked."""
+    if message := other_labels(captions, lexicon):
+        note(notes, message)
+
+
+def other_labels(captions: Captions, lexicon: Lexicon) -> str:
+    """What to note of labels that the lexicon does not have; empty if it has all of them. "Female" is `female`.
+
+    >>> from captionbias.captions import check_captions
+    >>> from captionbias.text import load_lexicon
+    >>> captions = check_captions(predictions=["a man", "a dog"], attributes=["dark", "Light"])
+    >>> other_labels(captions, load_lexicon("race")), other_labels(captions, load_lexicon("gender"))[:45]
+    ('', "attributes: 'Light', 'dark' are not labels of")
+    """
     crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
     if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
-        note(
-            notes,
+        return (
             f"attributes: labels such as {captions.attributes[0]!r} are of {max(crossed)} crossed attributes, and "
             f"attribute_lexicon {lexicon.name!r} has the words of {len(lexicon.parts) or 1}; give a lexicon for each, "
-            "as in attribute_lexicon=['gender', 'race']",
+            "as in attribute_lexicon=['gender', 'race']"
         )
+    known = set(map(str.casefold, lexicon.labels))
+    others = sorted(label for label in set(captions.attributes) if label.casefold() not in known)
+    if not others:
+        return ""
+    listed = f"{_some(others)} {'is not a label' if len(others) == 1 else 'are not labels'}"
+    listed = f"attributes: {listed} of attribute_lexicon {lexicon.name!r} ({_some(lexicon.labels)})"
+    if len(others) < len(set(captions.attributes)):
+        return (
+            f"{listed}: no words for that are masked or found; give them, or leave these images out (keep, or --keep)"
+        )
+    return (
+        f"{listed}: if they are of another attribute, its words are neither masked nor found; give its words as "
+        "attribute_lexicon (--attribute), or give the labels these names"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN_LABELS])) + (", ..." if len(names) > SHOWN_LABELS else "")
 
 
 def check_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:

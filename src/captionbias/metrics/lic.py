@@ -20,7 +20,7 @@ from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
     note_nothing_masked,
-    note_other_crossing,
+    note_other_labels,
     number_classes,
     read_vocabulary,
 )
@@ -252,7 +252,7 @@ def plan_lic(
     words = captions.words(settings["tokenizer"])
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     note_nothing_masked(mentions, lexicon, notes)
-    note_other_crossing(captions, lexicon, notes)
+    note_other_labels(captions, lexicon, notes)
     masked = words.mask(mentions, lexicon.mask)
     vocabulary = settings.get("vocabulary")
     vectors = alignment_vectors(words, [masked], settings, vocabulary)

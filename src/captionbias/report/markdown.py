@@ -44,6 +44,8 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from (f"- {escaped(said.text)}" for said in verdicts(audit))
     yield ""
     yield from _table(views.scores(audit, judged=True))
+    yield from _folded(views.alone(audit))
+    yield from _folded(views.cells(audit))
     yield from _folded(views.differences(audit))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
         for direction in DIRECTIONS:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from captionbias.analysis.intersections import CROSSING
 from captionbias.analysis.resampling import FORMS, pair_name
+from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import SMALL_DBAC, verdict
@@ -120,6 +123,38 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
             "whose attribute words are masked."
         )
     return " ".join(parts)
+
+
+def cells(audit: Audit) -> Grid:
+    """How many images each intersection of crossed attributes has."""
+    labels = list(Counter(audit.attribute_counts).elements())
+    counts = count_cells(labels, len(audit.alone)) if audit.alone else {}
+    columns = (*_columns(*audit.alone), Column("images", ",d"))
+    return Grid("Images at each intersection", columns, [[*cell, count] for cell, count in counts.items()])
+
+
+def alone(audit: Audit) -> Grid:
+    """The main scores by each of crossed attributes alone, beside those of their crossing."""
+    by_attribute = {**audit.alone, CROSSING.join(audit.alone): audit.comparisons} if audit.alone else {}
+    rows: list[list[Cell]] = []
+    for captioner in audit.captioners:
+        for metric, comparison in audit.comparisons.items():
+            for key in comparison.scores:
+                for name, by_metric in by_attribute.items():
+                    if metric in by_metric and key in by_metric[metric].measurements[captioner].estimates:
+                        measured = by_metric[metric].measurements[captioner]
+                        said = verdict(measured.estimates, key) if catalogue.SCORES[key].judged else None
+                        rows.append([captioner, catalogue.label(key), name, *measured.estimates[key][:3], said])
+    return Grid(
+        "Each attribute alone, and crossed",
+        _columns("captioner", "score", "attribute")
+        + _columns("value", "low", "high", form=".3f")
+        + _columns("verdict"),
+        rows,
+        "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
+        "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
+        "there are; its difference from people is not.",
+    )
 
 
 def differences(audit: Audit) -> Grid:
@@ -250,8 +285,8 @@ def leaks(audit: Audit) -> Grid:
         "Captions that were seen in training",
         (*_columns("captioner", "score"), *shares, *_columns("value", "on unseen captions", form=".3f")),
         rows,
-        "Captioners repeat themselves: the share of test captions that are word for word in the training "
-        "split of the attacker, and the score without them.",
+        "Captioners repeat themselves: the share of test captions that are word for word in the training split of the "
+        "attacker (of net, or of its blind control), and the score without them.",
     )
 
 
@@ -265,11 +300,11 @@ def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
         measured = audit.measurement("dbac", captioner)
         for direction in measured.plans:
             details = audit.details("dbac", captioner)[direction]
-            whole, part = f"dbac_{direction}_matched", "dbac_matched"
-            if whole not in measured.estimates:
-                whole, part = f"omega_m_{direction}", "omega_m"
-            seen = [details["seen"].get(side) for side in "mh"]
-            yield _leak(measured, whole, seen, details["unseen"].get(part))
+            forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
+            for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:
+                seen = [details["seen"].get(f"{side}{form.removeprefix('_matched')}") for side in "mh"]
+                unseen = details["unseen"].get(f"{score}{form}")
+                yield _leak(measured, f"{score}_{direction}{form}", seen, unseen)
 
 
 def _leak(measured: Measurement, key: str, seen: Sequence[float | None], unseen: float | None) -> list[Cell]:

@@ -35,9 +35,8 @@ class Lexicon:
 
     @property
     def words(self) -> frozenset[str]:
-        """All words that are masked, those of the parts of a crossing too."""
-        own = itertools.chain(self.masked_only, *self.groups.values(), *(part.words for part in self.parts))
-        return frozenset(own)
+        """The words that name a label, those of the parts of a crossing too."""
+        return frozenset(itertools.chain(*self.groups.values(), *(part.words for part in self.parts)))
 
     def named_parts(self) -> list[tuple[bool, ...]]:
         """Of each label of a crossing, in order, whether it names a value of each part.

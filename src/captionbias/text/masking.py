@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -117,11 +117,51 @@ def mask_mentions(tokens: Tokens, mentions: Mentions, mask: str) -> Tokens:
     words = tokens.words if mask in tokens.words else (*tokens.words, mask)
     ids = tokens.ids.copy()
     ids[mentions.starts] = words.index(mask)
-    further = [
-        mentions.starts[mentions.lengths > place] + place for place in range(1, int(mentions.lengths.max(initial=1)))
-    ]
-    dropped = np.sort(np.concatenate([*further, np.zeros(0, np.int64)]))
+    dropped = _further_places(mentions)
     return Tokens(np.delete(ids, dropped), tokens.offsets - np.searchsorted(dropped, tokens.offsets), words)
+
+
+def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phrase_mask: str) -> Tokens:
+    """Captions in which two kinds of mentions of these tokens are masked, so that nothing of either is left.
+
+    Where they overlap, phrases of several words are masked whole, then `words`, or what is left of them, then phrases
+    of one word.
+
+    >>> from captionbias.text import load_lexicon, tokenize
+    >>> tokens = tokenize(["a baby with a baby doll"])
+    >>> babies, toys = (find_mentions(tokens, load_lexicon({"x": [word]})) for word in ("baby", "baby doll"))
+    >>> mask_both(tokens, babies, "<age>", toys, "<task>").texts()
+    ['a <age> with a <task>']
+    """
+    several = phrases.lengths > 1
+    words = _outside(words, _places(_only(phrases, several)))
+    phrases = _only(phrases, several | ~np.isin(phrases.starts, _places(words)))
+    moved = replace(phrases, starts=phrases.starts - np.searchsorted(_further_places(words), phrases.starts))
+    return mask_mentions(mask_mentions(tokens, words, mask), moved, phrase_mask)
+
+
+def _places(mentions: Mentions) -> Integers:
+    """The tokens of all mentions."""
+    first = np.cumsum(mentions.lengths) - mentions.lengths
+    return np.repeat(mentions.starts - first, mentions.lengths) + np.arange(int(mentions.lengths.sum()))
+
+
+def _further_places(mentions: Mentions) -> Integers:
+    """Those that go when each mention becomes one token: all but its first."""
+    return _places(replace(mentions, starts=mentions.starts + 1, lengths=mentions.lengths - 1))
+
+
+def _only(mentions: Mentions, kept: Flags) -> Mentions:
+    return Mentions(mentions.starts[kept], mentions.lengths[kept], mentions.labels[kept])
+
+
+def _outside(mentions: Mentions, taken: Integers) -> Mentions:
+    """What is left of the mentions without the tokens that are taken."""
+    number, place = np.repeat(np.arange(len(mentions.starts)), mentions.lengths), _places(mentions)
+    left = ~np.isin(place, taken)
+    number, place = number[left], place[left]
+    first = np.flatnonzero((np.diff(place, prepend=-2) > 1) | (np.diff(number, prepend=-1) > 0))
+    return Mentions(place[first], np.diff(first, append=len(place)), mentions.labels[number[first]])
 
 
 def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
