@@ -44,13 +44,18 @@ def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
 
 def load_scores(store: Store, key: str) -> TrialScores | None:
     """The scores kept under `key`; None, perhaps with a warning, when there are none."""
-    return store.load("trial", key, lambda arrays: TrialScores(arrays["log_probability"], arrays["correct"]))
+    return store.load(
+        "trial",
+        key,
+        lambda arrays: TrialScores(arrays["log_probability"], arrays["correct"], raw=arrays.get("raw")),
+    )
 
 
 def save_scores(store: Store, key: str, scores: TrialScores) -> None:
     """Keep a trial's scores, unless its training came to nothing (NaN)."""
     if not np.isnan(scores.log_probability).any():
-        store.save("trial", key, {"log_probability": scores.log_probability, "correct": scores.correct})
+        arrays = {"log_probability": scores.log_probability, "correct": scores.correct, "raw": scores.raw}
+        store.save("trial", key, {name: array for name, array in arrays.items() if array is not None})
 
 
 def _examples_digest(examples: Examples) -> str:

@@ -115,7 +115,7 @@ def all_cores() -> Iterator[None]:
 
 
 @contextmanager
-def reading(model: Model) -> Iterator[None]:
+def reading(model: Model, argument: str = "encoder") -> Iterator[None]:
     """Without bars and reports on standard error, which are put back afterwards; what goes wrong names the model."""
     import transformers
 
@@ -127,7 +127,7 @@ def reading(model: Model) -> Iterator[None]:
         yield
     except Exception as error:  # damaged and foreign files make their readers raise almost anything
         raise ValueError(
-            f"encoder {model.name!r} cannot be read from {model.folder} ({first_line(error)}): save it there again "
+            f"{argument} {model.name!r} cannot be read from {model.folder} ({first_line(error)}): save it there again "
             "with save_pretrained"
         ) from error
     finally:

@@ -18,7 +18,7 @@ KNOWN = {
     "bert-base-uncased": "google-bert/bert-base-uncased",
 }
 # Weights that are pickles are not read.
-FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.safetensors"]
 CONFIGURATION = "config.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")  # one of them; without any every word is unknown
 PICKLES = "pytorch_model*.bin"
