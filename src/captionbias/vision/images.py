@@ -1,0 +1,405 @@
+"""Images from folders, files, datasets and memory, seen alike: ids, and RGB pictures that are decoded when needed."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from captionbias.arrays import Array
+from captionbias.captions.tables import Table, no_column, table_from_file
+from captionbias.captions.values import image_keys, is_column
+from captionbias.vision import needs_images
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
+# Formats of photographs. Pillow knows more, and starts other programs for some.
+FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
+TABLES = {".csv", ".tsv", ".json", ".jsonl", ".parquet"}
+IMAGE_COLUMNS = ("image", "image_path", "file_name", "filename", "path", "filepath", "file")
+ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
+_COCO_NAME = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})")
+_WAY_OUT = "replace it, or leave it out"
+
+
+@dataclass(frozen=True, eq=False)
+class Images(Sequence["Image"]):
+    """Images by position, each decoded when it is asked for and not kept.
+
+    Attributes:
+        ids: one for each image, all different.
+        sources: what `open_image` takes, one for each image.
+
+    >>> images = Images(("a", "b"), [np.zeros((2, 3), np.uint8), np.ones((4, 5, 3))])
+    >>> images[1].size, len(images[:2]), images.select([1]).ids
+    ((5, 4), 2, ('b',))
+    """
+
+    ids: tuple[str, ...]
+    sources: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Image: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Image]: ...
+    def __getitem__(self, index: int | slice) -> Image | list[Image]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        return open_image(self.sources[index], f"image {self.ids[index]}")
+
+    def select(self, indices: Iterable[int]) -> Images:
+        """The images at these positions, in this order."""
+        positions = [int(index) for index in indices]
+        return Images(tuple(self.ids[position] for position in positions), Selected(self.sources, positions))
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Sequence[Any]):
+    """Some entries of a sequence, each taken from it when it is asked for."""
+
+    entries: Sequence[Any]
+    positions: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.entries[self.positions[index]]
+
+
+# One image
+
+
+def open_image(source: Any, name: str = "image") -> Image:
+    """An image as RGB, upright: turned as its EXIF orientation says.
+
+    Grey, 16-bit grey, palette and CMYK images are converted; what is transparent becomes white.
+
+    Args:
+        source: a path, a PIL image, the bytes of a file, `{"bytes": ..., "path": ...}` as datasets has it, or pixels
+            `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or numbers with a fraction in [0, 1].
+        name: what messages call it.
+
+    Raises:
+        ValueError: there is no such file, it is no image, is cut off, or has more than `MAX_PIXELS` pixels, or a
+            package is missing. The message has `name` and the way out.
+
+    >>> open_image(np.full((2, 3), 0.5)).getpixel((0, 0))
+    (128, 128, 128)
+    """
+    image = _opened(source, name)
+    orientation = _orientation(image)
+    try:
+        return _turned(_rgb(image), orientation)
+    except Exception as error:  # decoders raise many kinds
+        raise _unreadable(source, name, error) from error
+
+
+def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
+    """The height and width of an image as stored, and its EXIF orientation, 1 to 8; nothing is decoded.
+
+    Raises:
+        ValueError: as `open_image`, but not for an image that is cut off.
+
+    >>> stored_size(np.zeros((2, 3)))
+    (2, 3, 1)
+    """
+    image = _opened(source, name)
+    return image.height, image.width, _orientation(image)
+
+
+def turned(pixels: Array, orientation: int) -> Array:
+    """Pixels `(H, W, ...)` as stored, made upright by an EXIF orientation.
+
+    >>> turned(np.array([[1, 2], [3, 4]]), 6).tolist()
+    [[3, 1], [4, 2]]
+    """
+    if orientation >= 5:
+        pixels = np.swapaxes(pixels, 0, 1)
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return pixels[:, ::-1] if orientation in (2, 3, 6, 7) else pixels
+
+
+def _turned(image: Image, orientation: int) -> Image:
+    from PIL.Image import Transpose
+
+    ways = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    return image.transpose(ways[orientation]) if orientation in ways else image
+
+
+def _opened(source: Any, name: str) -> Image:
+    """The image, its pixels not decoded yet."""
+    with needs_images():
+        from PIL import Image, UnidentifiedImageError
+
+    where = _where(source, name)
+    if isinstance(source, dict):
+        source = source.get("bytes") or source.get("path")
+    try:
+        if isinstance(source, Image.Image):
+            image = source
+        elif isinstance(source, (str, Path, bytes)):
+            Image.init()  # or formats that were not used yet are unknown
+            file = io.BytesIO(source) if isinstance(source, bytes) else Path(source).expanduser()
+            image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
+        elif hasattr(source, "__array__"):
+            image = Image.fromarray(_bytes_of_pixels(np.asarray(source), name))
+        else:
+            raise ValueError(f"{name} is of type {type(source).__name__}: give a path, a PIL image, bytes or pixels")
+    except FileNotFoundError as error:
+        raise ValueError(f"{where} does not exist: check the path") from error
+    except UnidentifiedImageError as error:
+        raise ValueError(
+            f"{where} is not an image in one of the formats {', '.join(sorted(FORMATS))}: {_WAY_OUT}"
+        ) from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ValueError(f"{where} has more than {MAX_PIXELS:,} pixels: make it smaller, or leave it out") from error
+    except (OSError, SyntaxError) as error:
+        raise _unreadable(source, name, error) from error
+    if image.width * image.height > MAX_PIXELS:
+        raise ValueError(
+            f"{where} has {image.width:,} x {image.height:,} pixels, more than {MAX_PIXELS:,}: make it smaller, or "
+            "leave it out"
+        )
+    return image
+
+
+def _where(source: Any, name: str) -> str:
+    path = source.get("path") if isinstance(source, dict) else source
+    return f"{name} ({path})" if isinstance(path, (str, Path)) else name
+
+
+def _unreadable(source: Any, name: str, error: Exception) -> ValueError:
+    return ValueError(f"{_where(source, name)} cannot be read as an image ({error}): {_WAY_OUT}")
+
+
+def _orientation(image: Image) -> int:
+    """1 for what has none, or none that can be read."""
+    from PIL.ExifTags import Base
+
+    try:
+        orientation = image.getexif().get(Base.Orientation, 1)
+    except Exception:  # damaged metadata is not a damaged picture
+        return 1
+    return orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1
+
+
+def _rgb(image: Image) -> Image:
+    from PIL import Image
+
+    if image.mode == "RGB" and "transparency" not in image.info:
+        image.load()
+        return image
+    if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
+        grey = np.clip(np.asarray(image).astype(np.int64), 0, 65535) / 65535
+        image = Image.fromarray(_bytes_of_pixels(grey, "image"))
+    elif image.mode == "F":
+        image = Image.fromarray(_bytes_of_pixels(np.asarray(image), "image"))
+    if image.has_transparency_data:
+        seen = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
+    return image.convert("RGB")
+
+
+def _bytes_of_pixels(pixels: Array, name: str) -> Array:
+    if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (3, 4)) or not pixels.size:
+        raise ValueError(f"{name} has the shape {pixels.shape}: give pixels (H, W), (H, W, 3) or (H, W, 4)")
+    if pixels.dtype == np.uint8:
+        return pixels
+    if not np.issubdtype(pixels.dtype, np.floating):
+        raise ValueError(f"{name} has pixels of type {pixels.dtype}: give uint8, or numbers with a fraction in [0, 1]")
+    if not (pixels.min() >= 0 and pixels.max() <= 1):
+        raise ValueError(f"{name} has pixels outside [0, 1]: divide them by their largest possible value")
+    return np.round(pixels * 255).astype(np.uint8)
+
+
+# Many images
+
+
+def read_images(source: Any, *, image_column: str | None = None, id_column: str | None = None) -> Images:
+    """Images with ids, from wherever they are. Nothing is decoded yet.
+
+    Args:
+        source: a folder (with its subfolders), an image file, a table (.csv, .tsv, .json, .jsonl, .parquet) with a
+            column of paths relative to the file or of images, a .txt file with a path a line, `owner/dataset`,
+            `owner/dataset:configuration:split`, a folder that datasets wrote, a `datasets.Dataset`, or a sequence of
+            what `open_image` takes.
+        image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
+        id_column: of a table or dataset; default: the first of `ID_COLUMNS`.
+
+    Returns:
+        The images in the order of the source; of a folder, by path. Without a column of ids, the id is the file's name
+        without its suffix, of COCO's files the number alone ("42" of COCO_val2014_000000000042.jpg), and "row 0" and so
+        on for images without a name.
+
+    Raises:
+        ValueError: there are no images, two have the same id, or the source, a column or a package is missing.
+
+    >>> read_images(["photos/COCO_val2014_000000000042.jpg", np.zeros((2, 2))]).ids
+    ('42', 'row 1')
+    """
+    if isinstance(source, Images):
+        return source
+    if hasattr(source, "cast_column") and hasattr(source, "__len__"):  # a dataset that is not streamed
+        return _from_dataset(source, "the dataset", image_column, id_column)
+    if is_column(source):
+        return _checked("images", [_name(entry, row) for row, entry in enumerate(source)], source)
+    if not isinstance(source, (str, Path)):
+        raise ValueError(
+            f"images is of type {type(source).__name__}: give a folder, a file, a dataset or a sequence of images"
+        )
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return _from_folder(path, image_column, id_column)
+    if path.suffix.lower() in TABLES:
+        return _from_table(path, image_column, id_column)
+    if path.suffix.lower() == ".txt" and path.is_file():
+        lines = filter(None, map(str.strip, path.read_text(encoding="utf-8-sig").splitlines()))
+        return _from_paths(str(path), [path.parent / line for line in lines])
+    if path.is_file():
+        return _from_paths(str(path), [path])
+    name, _, rest = str(source).partition(":")
+    if Path(name).expanduser().is_dir() or (not path.is_absolute() and name.count("/") == 1):
+        configuration, _, split = rest.partition(":")
+        return _from_dataset(_loaded(name, configuration, split), str(source), image_column, id_column)
+    raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
+
+
+def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
+    if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
+        return _from_dataset(_loaded(str(path), "", ""), str(path), image_column, id_column)
+    with needs_images():
+        from PIL import Image
+
+    suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in suffixes and file.is_file())
+    if not files and next(path.rglob("*.parquet"), None):
+        return _from_dataset(_loaded(str(path), "", ""), str(path), image_column, id_column)
+    return _from_paths(str(path), files)
+
+
+def _from_paths(where: str, paths: Sequence[Path]) -> Images:
+    return _checked(where, [_name(path, row) for row, path in enumerate(paths)], paths)
+
+
+def _from_table(path: Path, image_column: str | None, id_column: str | None) -> Images:
+    table = table_from_file(path)
+    if path.suffix.lower() == ".parquet" and _holds_images(path, image_column):  # as a dataset, they stay on disk
+        with needs_images():
+            from datasets import Dataset
+        return _from_dataset(Dataset.from_parquet(str(path)), str(path), image_column, id_column)
+    entries = table.column(_column(table, image_column, IMAGE_COLUMNS))
+    for row, entry in enumerate(entries):
+        if not isinstance(entry, str) or not entry:
+            raise ValueError(f"{path}: row {row} has no path of an image: add it or drop the row")
+    paths = [path.parent / Path(entry).expanduser() for entry in entries]
+    ids = _ids(table, id_column)
+    return _from_paths(str(path), paths) if ids is None else _checked(str(path), ids, paths)
+
+
+def _holds_images(path: Path, column: str | None) -> bool:
+    from pyarrow.parquet import read_schema
+    from pyarrow.types import is_struct
+
+    return any(is_struct(field.type) and column in (None, field.name) for field in read_schema(path))
+
+
+def _loaded(name: str, configuration: str, split: str) -> Any:
+    with needs_images():
+        from datasets import Dataset, load_dataset, load_from_disk
+
+    folder = Path(name).expanduser()
+    try:
+        if (folder / "state.json").exists() or (folder / "dataset_dict.json").exists():
+            found = load_from_disk(str(folder))
+        else:
+            found = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
+    except Exception as error:  # datasets, the Hub's client and the system raise many kinds
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(
+            f"{name} cannot be loaded as a dataset ({reason}): check its name and configuration"
+        ) from error
+    if isinstance(found, Dataset):
+        return found
+    split = split or (next(iter(found)) if len(found) == 1 else "")
+    if split not in found:
+        raise ValueError(f"{name} has the splits {', '.join(found)}: name one, as in {name}:{configuration}:NAME")
+    return found[split]
+
+
+def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column: str | None) -> Images:
+    with needs_images():
+        from datasets import Image
+
+    table = Table(where, tuple(dataset.column_names), lambda column: list(dataset.with_format(None)[column][:]))
+    of_images = [column for column, kind in dataset.features.items() if isinstance(kind, Image)]
+    column = _column(table, image_column, (*of_images, *IMAGE_COLUMNS))
+    kept = dataset.select_columns([column]).with_format(None)
+    if isinstance(dataset.features[column], Image):
+        kept = kept.cast_column(column, Image(decode=False))
+    sources = kept[column]
+    ids = _ids(table, id_column)
+    if ids is None:
+        ids = [_name(entry, row) for row, entry in enumerate(_paths(kept, column))]
+    return _checked(where, ids, sources)
+
+
+def _paths(dataset: Any, column: str) -> Iterable[Any]:
+    """The names of a dataset's files, without their bytes."""
+    for batch in dataset.with_format("arrow").iter(1000):
+        entries = batch[column].combine_chunks()
+        yield from (entries.field("path") if hasattr(entries, "field") else entries).to_pylist()
+
+
+def _column(table: Table, chosen: str | None, usual: Iterable[str]) -> str:
+    found = next((column for column in usual if column in table.columns), None) if chosen is None else chosen
+    if found not in table.columns:
+        raise no_column(chosen or IMAGE_COLUMNS[0], [table], way_out="name its column of images")
+    return found
+
+
+def _ids(table: Table, chosen: str | None) -> list[str] | None:
+    column = chosen or next((usual for usual in ID_COLUMNS if usual in table.columns), None)
+    return None if column is None else image_keys(f"'{column}' of {table.name}", table.column(column))
+
+
+def _name(entry: Any, row: int) -> str:
+    path = entry.get("path") if isinstance(entry, dict) else entry
+    if not isinstance(path, (str, Path)) or not path:
+        return f"row {row}"
+    stem = Path(path).stem
+    number = _COCO_NAME.fullmatch(stem)
+    return str(int(number[1])) if number else stem
+
+
+def _checked(where: str, ids: Sequence[str], sources: Sequence[Any]) -> Images:
+    if not ids:
+        raise ValueError(f"{where} has no images: check that it is the right one")
+    rows: dict[str, int] = {}
+    for row, image in enumerate(ids):
+        if rows.setdefault(image, row) != row:
+            first, second = (_where(sources[at], f"row {at}") for at in (rows[image], row))
+            raise ValueError(
+                f"{where}: {first} and {second} have the same id {image!r}: remove one, or give a table with a column "
+                "of ids"
+            )
+    return Images(tuple(ids), sources)
