@@ -36,7 +36,10 @@ FROM_SCRATCH = Schedule(1e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
 PATIENCE = 10  # epochs without a better one on the validation images
 VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
-SIDE, SMALL = 64, 32  # pixels on a side of what the small judge sees; of images that are no larger than the latter, that
+SIDE, SMALL = (
+    64,
+    32,
+)  # pixels on a side of what the small judge sees; of images that are no larger than the latter, that
 AT_ONCE = 16  # images in a model of transformers
 REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
 # Raised when the same trial gives other scores than before.
@@ -45,7 +48,7 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a judge is asked of each row: an image, its person masked, and a caption, the words for the attribute masked.
+    """What a judge is asked of each row: an image whose person is masked, a caption whose attribute words are masked.
 
     `images`: one a row, RGB. `prompt`: what follows the caption. `answers`: what may follow that, one a class.
     """
@@ -370,9 +373,7 @@ class Scorer:
     What follows is forced on it (teacher forcing, Eq. 2); nothing is generated.
     """
 
-    def __init__(
-        self, model: Model, prompt: str, answers: Sequence[str], precision: str, place: torch.device
-    ) -> None:
+    def __init__(self, model: Model, prompt: str, answers: Sequence[str], precision: str, place: torch.device) -> None:
         import inspect
 
         import torch
@@ -430,10 +431,12 @@ class Scorer:
 
         own = [self.tokens[number] for number in classes]
         following = self._following(self._prepared(images, texts), [tokens[:-1] for tokens in own])
-        return torch.stack([row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, own)])
+        return torch.stack(
+            [row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, own, strict=True)]
+        )
 
     def _following(self, prepared: Prepared, begun: Sequence[tuple[int, ...]]) -> Tensor:
-        """Log-probabilities of each token after the text and after each token `begun`: `(rows, 1 + longest, tokens)`."""
+        """Log-probabilities of what follows the text and each token `begun`: `(rows, 1 + longest, tokens)`."""
         import torch
 
         def padded(rows: Iterator[list[int]]) -> Tensor:
@@ -496,9 +499,7 @@ class Scorer:
         return [self.network.config.text_config.bos_token_id, *tokens[1:]] if self.kind == "blip" else tokens
 
     def _moved(self, inputs: Any) -> dict[str, Any]:
-        return {
-            name: value.to(self.device) if hasattr(value, "to") else value for name, value in dict(inputs).items()
-        }
+        return {name: value.to(self.device) if hasattr(value, "to") else value for name, value in dict(inputs).items()}
 
 
 def _said(image: Any, text: str) -> list[dict[str, Any]]:

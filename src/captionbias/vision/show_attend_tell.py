@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +103,7 @@ class Judge:
             first = self.network.say(grid, asked).log_softmax(1)
             for number, answer in enumerate(self.answers):
                 total, state = first[:, answer[0]], asked
-                for word, following in zip(answer[:-1], answer[1:], strict=True):
+                for word, following in pairwise(answer):
                     state = self.network.read(grid, state, word.expand(len(places)))
                     total = total + self.network.say(grid, state).log_softmax(1)[:, following]
                 found[places, number] = total.cpu().double().numpy()
@@ -120,9 +120,7 @@ class Judge:
         state = self.network.start(grid)
         for column, skipped in zip(captions.T, unread.T, strict=True):
             moved = self.network.read(grid, state, column)
-            state = tuple(
-                torch.where(skipped[:, None], old, new) for old, new in zip(state, moved, strict=True)
-            )
+            state = tuple(torch.where(skipped[:, None], old, new) for old, new in zip(state, moved, strict=True))
         for word in self.prompt:
             state = self.network.read(grid, state, word.expand(len(rows)))
         return grid, state
