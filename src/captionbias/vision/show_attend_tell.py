@@ -25,9 +25,9 @@ from captionbias.vision.judges import Judged, judged, train
 
 Pixels = npt.NDArray[np.uint8]
 State = tuple[Tensor, Tensor]
-CHANNELS = (32, 64, 128)  # of the convolutions, each of which halves the sides
+CHANNELS = (16, 32, 64)  # of the convolutions, each of which halves the sides
 EMBEDDING, HIDDEN, ATTENTION = 64, 128, 64
-DROPOUT = 0.5
+DROPOUT = 0.3
 TEST_BATCH = 512
 IGNORED = -100
 
@@ -150,6 +150,11 @@ class Network(nn.Module):
         self.key, self.query = nn.Linear(CHANNELS[-1], ATTENTION), nn.Linear(HIDDEN, ATTENTION, bias=False)
         self.score, self.gate = nn.Linear(ATTENTION, 1), nn.Linear(HIDDEN, CHANNELS[-1])
         self.cell = nn.LSTMCell(EMBEDDING + CHANNELS[-1], HIDDEN)
+        with torch.no_grad():  # or the caption's words would be forgotten by the end of the prompt, for thirty epochs
+            nn.init.xavier_uniform_(self.cell.weight_ih)
+            for gate in self.cell.weight_hh.chunk(4):
+                nn.init.orthogonal_(gate)
+            self.cell.bias_ih[HIDDEN : 2 * HIDDEN] += 1
         self.output = nn.Linear(HIDDEN + CHANNELS[-1], words)
         self.dropout = nn.Dropout(DROPOUT)
 
