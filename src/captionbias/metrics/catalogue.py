@@ -385,8 +385,8 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
             f"ImageCaptioner²{name} x 100, {who}",
             1,
             PERCENT,
-            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and the "
-            f"prompt. {chance}",
+            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "
+            f"the prompt. {chance}",
             row=f"  {who}",
             alone=main and suffix == "m",
             human=suffix == "d",

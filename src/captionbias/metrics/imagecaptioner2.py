@@ -80,8 +80,8 @@ def imagecaptioner2(
             `captionbias.vision.masks.read_regions` gives; None if the images are masked already.
         fill: what is painted there: `#rrggbb`, `mean` or `blur`.
         preset: `imagecaptioner2-2023` (or `papers`), or `fast`, with half the epochs and fewer trials.
-        judge: `sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers (a
-            name on the Hub or a folder), which is fine-tuned; see `captionbias.vision.judges.find_judge`.
+        judge: `sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers
+            (a name on the Hub or a folder), which is fine-tuned; see `captionbias.vision.judges.find_judge`.
         as_is: take that model as it is and train nothing, so that all images are scored: the paper's self-assessment,
             if the judge is the captioner under test.
         epochs: of the training; 40 from scratch, 5 of fine-tuning when None.
@@ -160,7 +160,7 @@ def imagecaptioner2(
             prompt=question.prompt,
             answers=",".join(question.answers),
             trials=settings["trials"],
-            split=f"balanced,{'all' if as_is else f'{settings["test_share"]:g}'}",
+            split="balanced,all" if as_is else f"balanced,{settings['test_share']:g}",
             seed=seed,
             tok=settings["tokenizer"],
             attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
