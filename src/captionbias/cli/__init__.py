@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
-from captionbias.cli import compare, consistency, report, sensitivity, weights
+from captionbias.cli import compare, consistency, mask, report, sensitivity, weights
 from captionbias.cli.app import app as serve
 from captionbias.cli.cache import cache, install_metrics
 from captionbias.cli.card import card
@@ -30,6 +30,7 @@ command(app, "consistency", consistency.OPTIONS, consistency.consistency)
 command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
 command(app, "report", report.OPTIONS, report.report)
 command(app, "weights", weights.OPTIONS, weights.weights)
+command(app, "mask", mask.OPTIONS, mask.mask)
 app.command("app")(serve)
 app.add_typer(data, name="data")
 app.add_typer(card, name="card")

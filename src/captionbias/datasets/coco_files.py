@@ -84,13 +84,13 @@ def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int
         if name is None:
             raise ValueError(f'{path.name}: annotations[{row}]: "category_id" {record["category_id"]} is not listed')
         if name == PERSON:
-            image, outline = images.get(record["image_id"]), record.get("segmentation")
-            if not image or not _is_outline(outline, image):
+            image = images.get(record["image_id"])
+            counts = image and run_lengths(record.get("segmentation"), image.height, image.width)
+            if counts is None:
                 raise ValueError(
                     f'{path.name}: annotations[{row}]: "segmentation" must be polygons, or run lengths of the size of '
                     "the image: correct it, or fetch the file again"
                 )
-            counts = _run_lengths(outline, image)
         bbox, crowd = list(map(float, record["bbox"])), bool(record["iscrowd"])
         things.append(Thing(record["image_id"], record["id"], name, bbox, float(record["area"]), crowd, counts))
     _check_ids(path, things, images)
@@ -103,19 +103,51 @@ def _check_ids(path: Path, rows: list[Any], images: Collection[int]) -> None:
     check_unique(where, "id", [row.id for row in rows])
 
 
-def _is_outline(outline: Any, image: Image) -> bool:
-    """Whether these are polygons or run lengths. pycocotools, which is C, checks nothing."""
-    if not image.height or not image.width:
-        return False
+def run_lengths(outline: Any, height: int, width: int) -> str | None:
+    """The compressed run lengths of a segment: of polygons, or of run lengths, compressed or not, of this size.
+
+    None for what is neither. pycocotools, which is C, checks nothing.
+
+    >>> run_lengths({"size": [2, 2], "counts": [1, 2, 1]}, 2, 2)
+    '121'
+    >>> run_lengths({"size": [2, 2], "counts": "12"}, 2, 2) is None
+    True
+    """
+    from pycocotools import mask
+
+    if not height or not width:
+        return None
     if isinstance(outline, dict):
-        runs, size = outline.get("counts"), [image.height, image.width]
-        return (
-            outline.get("size") == size
+        counts = outline.get("counts")
+        runs = _expanded(counts) if isinstance(counts, (str, bytes)) else counts
+        if not (
+            outline.get("size") == [height, width]
             and isinstance(runs, list)
             and all(isinstance(run, int) and run >= 0 for run in runs)
-            and sum(runs) == image.height * image.width
-        )
-    return isinstance(outline, list) and bool(outline) and all(map(_is_polygon, outline))
+            and sum(runs) == height * width
+        ):
+            return None
+        return str(mask.frPyObjects({"size": [height, width], "counts": runs}, height, width)["counts"], "ascii")
+    if isinstance(outline, list) and outline and all(map(_is_polygon, outline)):
+        return str(mask.merge(mask.frPyObjects(outline, height, width))["counts"], "ascii")
+    return None
+
+
+def _expanded(counts: str | bytes) -> list[int] | None:
+    """Compressed run lengths as numbers: five bits a character, each number as what it adds to the one before last."""
+    runs: list[int] = []
+    value = shift = 0
+    for character in counts.encode() if isinstance(counts, str) else counts:
+        bits = character - 48
+        if not 0 <= bits < 64 or shift > 60:
+            return None
+        value |= (bits & 31) << shift
+        shift += 5
+        if not bits & 32:
+            value -= (1 << shift) if bits & 16 else 0
+            runs.append(value + (runs[-2] if len(runs) > 2 else 0))
+            value = shift = 0
+    return None if shift else runs
 
 
 def _is_polygon(value: Any) -> bool:
@@ -126,13 +158,6 @@ def _is_polygon(value: Any) -> bool:
         and {*map(type, value)} <= {int, float}
         and max(map(abs, value)) < _FARTHEST
     )
-
-
-def _run_lengths(outline: Any, image: Image) -> str:
-    from pycocotools import mask
-
-    encoded = mask.frPyObjects(outline, image.height, image.width)
-    return str((mask.merge(encoded) if isinstance(encoded, list) else encoded)["counts"], "ascii")
 
 
 def read_results(path: Path, images: Collection[int]) -> dict[int, str]:

@@ -386,6 +386,15 @@ def _name(entry: Any, row: int) -> str:
     path = entry.get("path") if isinstance(entry, dict) else entry
     if not isinstance(path, (str, Path)) or not path:
         return f"row {row}"
+    return coco_name(path)
+
+
+def coco_name(path: str | Path) -> str:
+    """The id in a file's name: the name without its suffix, of COCO's files the number alone.
+
+    >>> coco_name("val2014/COCO_val2014_000000000042.jpg"), coco_name("007.png")
+    ('42', '007')
+    """
     stem = Path(path).stem
     number = _COCO_NAME.fullmatch(stem)
     return str(int(number[1])) if number else stem

@@ -116,7 +116,20 @@ def all_cores() -> Iterator[None]:
 
 @contextmanager
 def reading(model: Model, argument: str = "encoder") -> Iterator[None]:
-    """Without bars and reports on standard error, which are put back afterwards; what goes wrong names the model."""
+    """What goes wrong names the model. `silenced`."""
+    with silenced():
+        try:
+            yield
+        except Exception as error:  # damaged and foreign files make their readers raise almost anything
+            raise ValueError(
+                f"{argument} {model.name!r} cannot be read from {model.folder} ({first_line(error)}): save it there "
+                "again with save_pretrained"
+            ) from error
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Without transformers' bars and reports on standard error, which are put back afterwards."""
     import transformers
 
     logging: Any = transformers.utils.logging  # it has no types
@@ -125,11 +138,6 @@ def reading(model: Model, argument: str = "encoder") -> Iterator[None]:
     logging.set_verbosity_error()
     try:
         yield
-    except Exception as error:  # damaged and foreign files make their readers raise almost anything
-        raise ValueError(
-            f"{argument} {model.name!r} cannot be read from {model.folder} ({first_line(error)}): save it there again "
-            "with save_pretrained"
-        ) from error
     finally:
         logging.set_verbosity(verbosity)
         if bars:

@@ -1,0 +1,154 @@
+"""Masked copies of images in a folder, each whole or not there, made once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from joblib import Parallel, delayed
+
+from captionbias.arrays import Flags
+from captionbias.attackers.ranks import on_rank_0, share
+from captionbias.attackers.workers import cores
+from captionbias.io.files import replacing
+from captionbias.io.formats import write_json
+from captionbias.vision.images import Images, Selected
+from captionbias.vision.masks import check_fill, masked_image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SETTINGS = "masking.json"
+KINDS: dict[str, dict[str, Any]] = {
+    "jpg": {"format": "JPEG", "quality": 95, "subsampling": 0},
+    "png": {"format": "PNG", "compress_level": 1},
+}
+Find: TypeAlias = Callable[[list["Image"]], Sequence[Flags]]
+
+
+class Copies(NamedTuple):
+    """What `write_masked` did.
+
+    Attributes:
+        written: how many copies are new.
+        there: how many were there already.
+        left_out: why there is no copy of an image, by its id.
+    """
+
+    written: int
+    there: int
+    left_out: dict[str, str]
+
+
+def write_masked(
+    images: Images,
+    find: Find | Sequence[Flags],
+    folder: str | Path,
+    *,
+    fill: str = "mean",
+    kind: str = "jpg",
+    settings: Mapping[str, Any] | None = None,
+    strict: bool = False,
+    batch: int = 16,
+    progress: Callable[[str, float], None] | None = None,
+) -> Copies:
+    """Write a masked copy of each image to a folder, as ID.jpg or ID.png; those that are there are not made again.
+
+    Several processes of `accelerate launch` share the images out; each must make the same call.
+
+    Args:
+        images: the images.
+        find: their regions, `(H, W)` each; or a function that gives those of a batch of upright RGB images.
+        folder: made if need be. It also gets masking.json, with the settings and the images left out.
+        fill: as for `mask_image`.
+        kind: `jpg` (quality 95, colours at full resolution) or `png` (exact, five times the size).
+        settings: what else determines the copies; a folder with copies of other settings is refused.
+        strict: raise where an image would be left out.
+        batch: images in memory at a time.
+        progress: called with the step and the share done.
+
+    Raises:
+        ValueError: the folder has other files or copies made with other settings, an id cannot be the name of a file, a
+            copy cannot be written; with `strict` also the first image that cannot be masked.
+    """
+    check_fill(fill)
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r} is unknown: choose from {', '.join(KINDS)}")
+    for image in images.ids:
+        if not image or Path(image).name != image or image.startswith(".") or "\0" in image:
+            raise ValueError(f"image id {image!r} cannot be the name of a file: give images a column of other ids")
+    to = Path(folder).expanduser()
+    made_with: dict[str, Any] = {"fill": fill, "kind": kind, **(settings or {})}
+    on_rank_0(lambda: _prepare(to, made_with))
+    paths = [to / f"{image}.{kind}" for image in images.ids]
+
+    def copy(row: int, picture: Image, regions: Sequence[Flags], number: int) -> str:
+        """Why there is no copy, or ""."""
+        name = f"image {images.ids[row]}"
+        done = _or_reason(lambda: masked_image(picture, regions[number], fill, name))
+        if isinstance(done, str):
+            return done
+        with replacing(paths[row]) as part:
+            done.save(part, **KINDS[kind])
+        return ""
+
+    def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
+        """Each position with None if its copy was there, "" if it is new, or why there is none."""
+        missing = [position for position in positions if not paths[position].exists()]
+        yield from ((position, None) for position in set(positions) - set(missing))
+        with Parallel(cores(), prefer="threads") as threads:
+            for start in range(0, len(missing), batch):
+                rows = missing[start : start + batch]
+                opened = threads(delayed(_or_reason)(partial(images.__getitem__, row)) for row in rows)
+                pictures: dict[int, Any] = dict(zip(rows, opened, strict=True))
+                reasons = {row: picture for row, picture in pictures.items() if isinstance(picture, str)}
+                readable = [row for row in rows if row not in reasons]
+                if not callable(find):
+                    regions: Sequence[Flags] = Selected(find, readable)
+                else:
+                    regions = find([pictures[row] for row in readable]) if readable else []
+                tasks = (delayed(copy)(row, pictures[row], regions, number) for number, row in enumerate(readable))
+                reasons |= zip(readable, threads(tasks), strict=True)
+                for row in rows:
+                    if strict and reasons[row]:
+                        raise ValueError(reasons[row])
+                    yield row, reasons[row]
+                if progress:
+                    progress("masking", (start + len(rows)) / len(missing))
+
+    outcomes = share(images.ids, write)
+    # The reasons without the way out, which was taken.
+    left_out = {key: why.rpartition(": ")[0] for key, why in zip(images.ids, outcomes, strict=True) if why}
+    on_rank_0(lambda: write_json({"settings": made_with, "left_out": left_out}, to / SETTINGS))
+    return Copies(outcomes.count(""), outcomes.count(None), left_out)
+
+
+def _prepare(folder: Path, settings: dict[str, Any]) -> None:
+    """Make the folder, or see that copies in it were made with the same settings."""
+    known = folder / SETTINGS
+    if known.exists():
+        before = json.loads(known.read_text(encoding="utf-8"))["settings"]
+        if differ := [name for name in {**before, **settings} if before.get(name) != settings.get(name)]:
+            name = differ[0]
+            raise ValueError(
+                f"{folder} has copies that were made with {name} {before.get(name)}, not {settings.get(name)}: name "
+                "another folder, or delete this one"
+            )
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise ValueError(f"{folder} has other files: name a new folder for the masked copies")
+    except OSError as error:
+        raise ValueError(f"{folder} cannot be made ({error.strerror or error}): name another folder") from error
+    write_json({"settings": settings, "left_out": {}}, known)
+
+
+def _or_reason(function: Callable[[], Image]) -> Image | str:
+    try:
+        return function()
+    except ValueError as error:
+        return str(error)
