@@ -134,7 +134,7 @@ METRICS = {
         ),
         MetricEntry(
             "imagecaptioner2",
-            "ImageCaptioner²",
+            "ImageCaptioner2",
             "can the attribute be told from the image and its caption, once neither shows it?",
             True,
             (("fast", "fast"), ("papers", "imagecaptioner2-2023")),
@@ -366,7 +366,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
     yield Score(
         key,
         "imagecaptioner2",
-        f"ImageCaptioner²{name} x 100",
+        f"ImageCaptioner2{name} x 100",
         1,
         SIGNED_PERCENT,
         "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
@@ -382,7 +382,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         yield Score(
             f"{key}_{suffix}",
             "imagecaptioner2",
-            f"ImageCaptioner²{name} x 100, {who}",
+            f"ImageCaptioner2{name} x 100, {who}",
             1,
             PERCENT,
             f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "

@@ -42,7 +42,8 @@ def imagecaptioner2(
     tasks: Any = None,
     images: Any = None,
     masks: Any = None,
-    fill: str = "#000000",
+    form: str = "segment",
+    fill: str = "mean",
     preset: str = "imagecaptioner2-2023",
     judge: str | None = None,
     as_is: bool = False,
@@ -75,10 +76,11 @@ def imagecaptioner2(
         tasks: not used; taken so that all metrics have the same arguments.
         images: one for each caption: what `captionbias.vision.images.read_images` takes (a folder, a file, a dataset, a
             sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
-            have some (from `read_captions`); with other captions they are in the same order.
-        masks: the pixels of each image that show the person, `n` arrays `(H, W)` of flags, such as
-            `captionbias.vision.masks.read_regions` gives; None if the images are masked already.
-        fill: what is painted there: `#rrggbb`, `mean` or `blur`.
+            have these (from `read_captions`); with other captions they are in the same order.
+        masks: what of each image shows the person: a file of COCO's annotations, or arrays `(H, W)` of flags, one for
+            each of the `images`; None if these are masked already, or show nobody, as artworks may.
+        form: of annotations: `segment`, `box`, or a share of the segment such as `top:0.5`.
+        fill: what is painted there: `mean`, the mean colour of the rest, `blur`, or `#rrggbb`.
         preset: `imagecaptioner2-2023` (or `papers`), or `fast`, with half the epochs and fewer trials.
         judge: `sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers
             (a name on the Hub or a folder), which is fine-tuned; see `captionbias.vision.judges.find_judge`.
@@ -132,7 +134,7 @@ def imagecaptioner2(
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     values, classes = number_classes(captions, notes)
     note_nothing_masked(mentions, lexicon, notes)
-    seen, masking = _masked(_of_captions(images, captions), masks, fill)
+    seen, masking = _seen(images, masks, form, fill, captions)
 
     question = Question(seen, prompt_for(lexicon.name, prompt), answers_for(values, answers))
     attacker = find_judge(settings["judge"], question, as_is=as_is, epochs=settings["epochs"])
@@ -180,9 +182,10 @@ def imagecaptioner2(
     )
 
 
-def _of_captions(images: Any, captions: Captions) -> Images:
-    """The captions' images, in their order."""
-    from captionbias.vision.images import read_images
+def _seen(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:
+    """The captions' images as the judge sees them, in the captions' order, and what the signature says of masking."""
+    from captionbias.vision.images import Selected, read_images
+    from captionbias.vision.masks import masked, read_regions
 
     if images is None:
         raise ValueError(
@@ -190,32 +193,33 @@ def _of_captions(images: Any, captions: Captions) -> Images:
             "dataset's column or a sequence of paths, PIL images or pixels"
         )
     found = read_images(images)
-    if captions.image_ids is not None and found.ids != captions.image_ids:
-        places = {name: place for place, name in enumerate(found.ids)}
-        if any(name in places for name in captions.image_ids) or isinstance(images, (str, Path)):
-            missing = [name for name in captions.image_ids if name not in places]
-            if missing:
-                raise ValueError(
-                    f"images: there is none with the id {missing[0]!r} (of {len(missing):,} such ids); the first that "
-                    f"there is has {found.ids[0]!r}. Give the images of all captions, by the same ids"
-                )
-            return found.select([places[name] for name in captions.image_ids])
-    if len(found) != len(captions):
-        raise ValueError(
-            f"images has {len(found):,} images, and there are captions of {len(captions):,}: give one each"
-        )
-    return found
-
-
-def _masked(images: Images, masks: Any, fill: str) -> tuple[Any, str]:
-    """The images as the judge sees them, and what the signature says of that."""
+    places = _places(found.ids, captions)
+    shown = found.select(places)
     if masks is None:
-        return images, "given"
-    from captionbias.vision.masks import masked_images
+        return shown, "given"
+    if isinstance(masks, (str, Path)):
+        return masked(shown, read_regions(masks, shown, form=form), fill), f"{form},{fill}"
+    if len(masks) != len(found):
+        raise ValueError(f"masks has {len(masks):,} regions, images has {len(found):,} images: give one for each")
+    return masked(shown, Selected(masks, places), fill), f"regions,{fill}"
 
-    if len(masks) != len(images):
-        raise ValueError(f"masks has {len(masks):,} regions, and there are {len(images):,} images: give one each")
-    return masked_images(images, masks, fill), f"regions,{fill}"
+
+def _places(ids: tuple[str, ...], captions: Captions) -> Sequence[int]:
+    """Where the image of each caption is: by its id, else by order."""
+    named = {name: place for place, name in enumerate(ids)}
+    if captions.image_ids is not None and any(name in named for name in captions.image_ids):
+        if missing := [name for name in captions.image_ids if name not in named]:
+            raise ValueError(
+                f"images: there is none with the id {missing[0]!r} ({len(missing):,} of the captions have none); give "
+                "the images of all captions, or leave captions without an image out"
+            )
+        return [named[name] for name in captions.image_ids]
+    if len(ids) != len(captions):
+        raise ValueError(
+            f"images has {len(ids):,} images (the first is {ids[0]!r}) and there are captions of {len(captions):,}: "
+            "give one for each, or captions with the images' ids"
+        )
+    return range(len(ids))
 
 
 def _trial(

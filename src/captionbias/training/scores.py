@@ -185,8 +185,9 @@ def _options(
     """By metric, as it takes them."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
-    if isinstance(metrics, str) or not metrics:
-        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
+    known = {name: entry for name, entry in catalogue.METRICS.items() if not entry.of_images}.keys()
+    if isinstance(metrics, str) or not metrics or not known >= catalogue.METRICS.keys() & metrics:
+        raise ValueError(f"metrics must list one or more of {', '.join(known)}, not {metrics!r}")
     wanted = {
         **others,
         "preset": preset,
