@@ -16,8 +16,8 @@ _CITATION = """
 class ImageCaptioner2(modules.CaptionMetric):
     """ImageCaptioner2 asks how much captions, together with the images they describe, give away about a protected
     attribute of the person in the image, such as gender, when the person is masked in the image and the words for the
-    attribute in the caption. A judge, itself an image captioner, goes on after the caption and a prompt, "Therefore, the
-    gender is"; its probability of the true answer, on images that it has not seen, is the score. That of the model
+    attribute in the caption. A judge, itself an image captioner, goes on after the caption and a prompt, "Therefore,
+    the gender is"; its probability of the true answer, on images that it has not seen, is the score. That of the model
     captions minus that of the human captions is the amplification: above 0, the captioner amplifies its data's bias.
 
     Args:
@@ -34,7 +34,8 @@ class ImageCaptioner2(modules.CaptionMetric):
         imagecaptioner2 (float): imagecaptioner2_m - imagecaptioner2_d, times 100; in [-100, 100]. Above 0 the captioner
             amplifies.
         imagecaptioner2_m, imagecaptioner2_d (float): the judge's mean probability of the true answer, from the model
-            captions and from the human captions, times 100; in [0, 100], lower is better. With two labels, 50 is chance.
+            captions and from the human captions, times 100; in [0, 100], lower is better. With two labels, 50 is
+            chance.
         signature (str): everything that changes the score; report it with the score.
         Each score also has a deviation, ..._std, and a 95% confidence interval, ..._ci_low and ..._ci_high.
     Examples:

@@ -57,7 +57,7 @@ def saved(folder: Path, model: torch.nn.Module, *parts: object) -> Path:
                 spread = 3 if "embed" in name else 1.5
                 weight.copy_(torch.randn(weight.shape, generator=generator) * spread / weight[0].numel() ** 0.5)
                 if len(weight) == 24:
-                    weight[3] /= 2  # or some captions would end before their first word
+                    weight[: len(SPECIAL)] /= 4  # or captions would be of special tokens, and end before a word
     model.save_pretrained(folder)
     for part in parts:
         part.save_pretrained(folder)

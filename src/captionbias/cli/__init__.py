@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from captionbias import __version__
-from captionbias.cli import compare, consistency, mask, report, sensitivity, weights
+from captionbias.cli import caption, compare, consistency, mask, report, sensitivity, weights
 from captionbias.cli.app import app as serve
 from captionbias.cli.cache import cache, install_metrics
 from captionbias.cli.card import card
@@ -25,6 +25,8 @@ app = typer.Typer(
     help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
+command(app, "caption", caption.OPTIONS, caption.caption)
+command(app, "audit", caption.AUDIT_OPTIONS, caption.audit)
 command(app, "compare", compare.OPTIONS, compare.compare)
 command(app, "consistency", consistency.OPTIONS, consistency.consistency)
 command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)

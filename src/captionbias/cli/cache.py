@@ -28,7 +28,7 @@ def install_metrics(
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove them all: the next run trains again.")] = False,
 ) -> None:
-    """Show where finished trials and embeddings of captions are kept and how many there are, or remove them.
+    """Show where finished trials, captions and their embeddings are kept and how many trials there are, or remove all.
 
     CAPTIONBIAS_CACHE names another folder than the usual one, CAPTIONBIAS_CACHE_GB another limit than 1 GB.
 

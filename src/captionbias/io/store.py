@@ -1,4 +1,4 @@
-"""The one store of what is kept on disk: finished trials, embeddings of captions, trainings in progress.
+"""The one store of what is kept on disk: finished trials, captions, embeddings of captions, trainings in progress.
 
 An entry is a file `KIND-KEY.npz` of named arrays, with its key and a checksum of each array. It appears whole or not at
 all, so a process may be killed at any moment; one that is lost or damaged later is never misread, and never unpickled.
@@ -30,9 +30,9 @@ Found = TypeVar("Found")
 
 # In the order in which they make room: embeddings are large and soon computed again. A training in progress does not
 # count towards the limit, for one alone can be larger; it goes with its trial, or after a week without a step.
-LIMITED = ("embeddings", "trial")
+LIMITED = ("embeddings", "trial", "captions")
 CHECKPOINT_SECONDS = 7 * 24 * 3600
-NAME = r"(embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
+NAME = r"(captions|embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
 FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
 PART_SECONDS = 3600  # a younger one may be growing
 GIGABYTE = 1_000_000_000

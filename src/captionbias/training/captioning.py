@@ -42,7 +42,8 @@ def caption_images(
         model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. Not one of which each
             process holds a part (FSDP, DeepSpeed ZeRO-3).
         processor: called with `images=` (a list of as many as a batch holds) and `return_tensors="pt"`, it gives what
-            `generate` takes; not called if `images` is a function.
+            `generate` takes, perhaps with a prompt as `input_ids`, which captions leave out; not called if `images` is
+            a function.
         images: what the processor takes: a list, an array, or a column of a dataset, of which no more than a batch is
             decoded at a time. Or a function that gives an iterable of batches: `pixel_values`, or a mapping that
             `generate` takes as keyword arguments.
@@ -83,7 +84,8 @@ def caption_images(
             _seed(weights.device, seed + number)
             inputs = {name: _moved(value, weights) for name, value in batch.items()}
             tokens = captioner.generate(**inputs, **arguments)
-            texts = decoder.batch_decode(getattr(tokens, "sequences", tokens), skip_special_tokens=True)
+            tokens = _without_prompt(getattr(tokens, "sequences", tokens), inputs.get("input_ids"))
+            texts = decoder.batch_decode(tokens, skip_special_tokens=True)
             done.append((number, [text.strip() for text in texts]))
     if size > 1:
         done = gather_object(done)
@@ -120,6 +122,15 @@ def _moved(value: Any, weights: torch.Tensor) -> Any:
     if not hasattr(value, "is_floating_point"):
         return value
     return value.to(weights.device, weights.dtype if value.is_floating_point() else value.dtype)
+
+
+def _without_prompt(tokens: torch.Tensor, prompt: torch.Tensor | None) -> torch.Tensor:
+    """What was generated. Decoders repeat their prompt before it, BLIP's without the prompt's last token."""
+    if prompt is not None:
+        for length in (prompt.shape[1], prompt.shape[1] - 1):
+            if tokens[:, :length].equal(prompt[:, :length]):
+                return tokens[:, length:]
+    return tokens
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -18,7 +19,7 @@ KNOWN = {
     "bert-base-uncased": "google-bert/bert-base-uncased",
 }
 # Weights that are pickles are not read.
-FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.safetensors"]
+FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 CONFIGURATION = "config.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")  # one of them; without any every word is unknown
 PICKLES = "pytorch_model*.bin"
@@ -36,10 +37,10 @@ class Model:
     identity: str
 
 
-def find_model(name: str, argument: str = "encoder") -> Model:
+def find_model(name: str, argument: str = "encoder", libraries: Sequence[str] = LIBRARIES) -> Model:
     """The pretrained model in a folder, or of that name on the Hub, fetched there if it is not on this machine yet.
 
-    `argument`: the user's argument that names it, for messages.
+    `argument`: the user's argument that names it, for messages. `libraries`: those that read and run it.
 
     Raises:
         ValueError: the folder holds no model, or there is none of that name here and none can be fetched.
@@ -53,7 +54,7 @@ def find_model(name: str, argument: str = "encoder") -> Model:
             f"save_pretrained, and give the path of that folder as {argument}="
         )
     digest = _digest(folder, _state(folder))
-    identity = " ".join([digest, *(f"{library} {version(library)}" for library in LIBRARIES)])
+    identity = " ".join([digest, *(f"{library} {version(library)}" for library in libraries)])
     return Model(f"{folder.name}-{digest[:8]}" if local else name, folder, identity)
 
 

@@ -1,0 +1,120 @@
+"""`captionbias caption` and `captionbias audit`: from a model on the Hub to captions, and to a report."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from captionbias.cli import report
+from captionbias.cli.options import CAPTIONERS, COLUMNS, INPUT, RESULT, Options, option
+from captionbias.cli.terminal import check_outputs, console, say, steps
+
+CAPTIONING = "Captioning"
+MODEL: Options = {
+    "model": (
+        Annotated[
+            str,
+            typer.Argument(
+                metavar="MODEL", help="The captioner: owner/name on the Hub, or a folder that save_pretrained wrote."
+            ),
+        ],
+        Parameter.empty,
+    ),
+}
+IMAGES: Options = {
+    "images": option(
+        str,
+        "The images: a folder, a table with a column of paths or images, a .txt file with a path a line, or "
+        "owner/dataset:configuration:split.",
+        default=Parameter.empty,
+        panel=INPUT,
+        metavar="<folder|file|dataset>",
+    ),
+    "image_column": option(str | None, "Images, or their paths, in a table or dataset.", panel=COLUMNS),
+    "image_id_column": option(
+        str | None,
+        "Ids in a table or dataset of images; else the files' names.",
+        panel=COLUMNS,
+        show_default="image_id",
+    ),
+}
+GENERATION: Options = {
+    "prompt": option(
+        str | None,
+        "What a chat model is asked; of another model, how its captions begin, which they then leave out.",
+        panel=CAPTIONING,
+        show_default="a chat model is asked for one short sentence",
+    ),
+    "batch_size": option(int, "Images a batch, on each process.", default=16, panel=CAPTIONING, min=1),
+    "max_new_tokens": option(int, "Longest caption, in tokens.", default=30, panel=CAPTIONING, min=1),
+    "num_beams": option(int, "Beams of the search; 1 is greedy.", default=1, panel=CAPTIONING, min=1),
+    "strict": option(
+        bool, "An image that cannot be read is an error, and not left out.", "--strict", default=False, panel=CAPTIONING
+    ),
+}
+OPTIONS = (
+    MODEL
+    | IMAGES
+    | GENERATION
+    | {
+        "output": option(Path, "The captions, as .parquet or .csv.", default=Path("captions.parquet"), panel=RESULT),
+        "cache": report.REPORTED["cache"],
+    }
+)
+AUDIT_OPTIONS = (
+    MODEL
+    | IMAGES
+    | GENERATION
+    | {"captions": option(Path, "The captions, as .parquet or .csv.", default=Path("captions.parquet"), panel=RESULT)}
+    | {name: kind for name, kind in report.OPTIONS.items() if name not in {*CAPTIONERS, "id_column"}}
+)
+
+
+def caption(
+    model: str, images: str, image_column: str | None, image_id_column: str | None, output: Path, **values: Any
+) -> None:
+    """Caption images with any image-to-text model of transformers: BLIP, GIT, vision encoder-decoders, chat models.
+
+    Captions are kept as they are made: a run that was killed goes on where it stopped, and no image is captioned twice.
+    The output is what captionbias measure --predictions takes. accelerate launch -m captionbias caption ... shares the
+    images out to several GPUs.
+
+    Examples:
+
+    captionbias caption Salesforce/blip-image-captioning-base --images val2014 --output blip.parquet
+
+    captionbias caption HuggingFaceTB/SmolVLM-Instruct --images val2014 --prompt "Describe this image in one sentence."
+    """
+    from captionbias.attackers.ranks import on_rank_0
+    from captionbias.vision import captioning
+    from captionbias.vision.images import read_images
+
+    check_outputs(output=output)
+    captioning.check_ending(output)
+    found = read_images(images, image_column=image_column, id_column=image_id_column)
+    with steps() as watch:
+        captions = captioning.caption(model, found, watch=watch, **values)
+    on_rank_0(partial(captioning.write_captions, captions, output))  # another process may read it next
+    if not console.quiet:
+        say(f"{len(captions):,} captions are in {output}")
+
+
+def audit(captions: Path, **values: Any) -> None:
+    """Caption images, measure the captions and report, in one command: captionbias caption, then captionbias report.
+
+    Example: captionbias audit Salesforce/blip-image-captioning-base --images val2014 --references people.parquet
+    """
+    from captionbias.report.html import check_installed
+
+    asked = {name: value for name, value in values.items() if name not in report.OPTIONS}
+    outputs = {name: values[name] for name in ("output", "markdown", "json")}
+    check_outputs(captions=captions, **outputs)
+    check_installed()
+    caption(output=captions, cache=values["cache"], **asked)
+    name = Path(values["model"]).name.replace("=", "-")
+    reported = {name: value for name, value in values.items() if name in report.OPTIONS}
+    report.report(predictions=[f"{name}={captions}"], prediction_column=None, **reported)

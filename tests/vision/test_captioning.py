@@ -1,0 +1,216 @@
+"""Captions are the model's own, whatever batch an image is in, and none is made twice."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from captionbias.captions import CaptionBiasWarning
+from captionbias.vision import captioning
+from captionbias.vision.captioning import caption
+from captionbias.vision.images import read_images
+
+MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
+SHORT = {"max_new_tokens": 8}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+class LoadedError(Exception):
+    """A model was loaded."""
+
+
+def no_model(*_):
+    raise LoadedError
+
+
+def by_hand(folder, images, prompt=None):
+    """The captions of a loop as model cards show it, an image at a time, without what comes before them."""
+    from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+
+    model = AutoModelForImageTextToText.from_pretrained(folder).eval()
+    processor, tokenizer = AutoProcessor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    for image in images:
+        if model.config.model_type == "vision-encoder-decoder":
+            inputs = AutoImageProcessor.from_pretrained(folder)(image, return_tensors="pt")
+        elif model.config.model_type == "llava":
+            inputs = processor(image, f"user <image> {prompt} assistant", return_tensors="pt")
+        else:
+            inputs = processor(image, return_tensors="pt")
+        with torch.no_grad():
+            tokens = model.generate(**inputs, max_new_tokens=8, do_sample=False)
+        before = inputs["input_ids"].shape[1] if "input_ids" in inputs else 0
+        yield tokenizer.decode(tokens[0, before:], skip_special_tokens=True).strip()
+
+
+def test_captions_are_those_of_a_plain_loop_alone_and_in_batches(model, all_pictures):
+    images = read_images(all_pictures)
+    prompt = "describe this picture" if "llava" in model.name else None
+    expected = dict(zip(images.ids, by_hand(model, images, prompt), strict=True))
+    assert len(set(expected.values())) > 6
+    for batch_size in (1, 4):
+        found = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
+        assert found == expected, batch_size
+        assert list(found) == [str(number) for number in range(12)]
+
+
+def test_images_of_one_batch_may_need_different_numbers_of_tokens(tiny_chat_model, all_pictures, monkeypatch):
+    """As where a processor cuts large images into several: the shorter inputs are padded on the left."""
+    from transformers import LlavaProcessor
+
+    plain = LlavaProcessor.__call__
+
+    def with_words_for_width(self, images, text, **options):
+        texts = [f"{'the ' * (image.width % 7)}{one}" for (image,), one in zip(images, text, strict=True)]
+        return plain(self, images=images, text=texts, **options)
+
+    monkeypatch.setattr(LlavaProcessor, "__call__", with_words_for_width)
+    images = read_images(all_pictures)
+    assert len({image.width % 7 for image in images}) > 2
+    alone, together = (
+        caption(tiny_chat_model, images, batch_size=size, prompt="describe", cache=False, **SHORT) for size in (1, 4)
+    )
+    assert alone == together
+
+
+def test_a_prompt_changes_captions_and_is_not_in_them(tiny_blip, tiny_git, tiny_chat_model, all_pictures):
+    for model in (tiny_blip, tiny_git, tiny_chat_model):
+        plain = caption(model, all_pictures, **SHORT)
+        asked = caption(model, all_pictures, prompt="red dog", **SHORT)
+        assert plain != asked, model
+        assert not any(text.startswith("red dog") for text in asked.values()), model
+
+
+def test_beams_and_length_are_obeyed(tiny_blip, all_pictures):
+    lengths = [
+        max(len(text.split()) for text in caption(tiny_blip, all_pictures, max_new_tokens=tokens).values())
+        for tokens in (3, 5)
+    ]
+    assert lengths == [3, 5]
+    beams = {size: caption(tiny_blip, all_pictures, num_beams=3, batch_size=size, cache=False) for size in (1, 4)}
+    assert beams[1] == beams[4] != caption(tiny_blip, all_pictures)
+
+
+def test_no_image_is_captioned_twice_by_the_same_model(tiny_blip, pictures, monkeypatch):
+    first = caption(tiny_blip, pictures, batch_size=5, **SHORT)
+    monkeypatch.setattr(captioning, "_load", no_model)
+    assert caption(tiny_blip, pictures, batch_size=4, **SHORT) == first
+    under_other_names = [file.read_bytes() for file in sorted(pictures.iterdir())]
+    assert list(caption(tiny_blip, under_other_names, **SHORT).values()) == list(first.values())
+    for other in ({"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}):
+        with pytest.raises(LoadedError):
+            caption(tiny_blip, pictures, **{**SHORT, **other})
+
+
+def test_changed_weights_and_changed_pictures_are_captioned_anew(tiny_blip, tiny_git, pictures, tmp_path):
+    model = shutil.copytree(tiny_blip, tmp_path / "model")
+    before = caption(model, pictures, **SHORT)
+    shutil.rmtree(model)
+    shutil.copytree(tiny_git, model)
+    assert caption(model, pictures, **SHORT) != before
+    first, second = sorted(pictures.iterdir())[:2]
+    first.write_bytes(second.read_bytes())
+    after = caption(tiny_blip, pictures, **SHORT)
+    assert after == {**before, "0": before["1"]}
+    assert before["0"] != before["1"]
+
+
+def test_pixels_in_memory_have_the_captions_of_their_files(tiny_blip, all_pictures):
+    images = read_images(all_pictures)
+    pixels = [np.asarray(image) for image in images]
+    assert list(caption(tiny_blip, pixels, **SHORT).values()) == list(caption(tiny_blip, images, **SHORT).values())
+
+
+def test_images_that_cannot_be_read_are_named_and_left_out(tiny_blip, pictures):
+    whole = caption(tiny_blip, pictures, **SHORT)
+    files = sorted(pictures.iterdir())
+    files[3].write_bytes(files[3].read_bytes()[:60])
+    files[7].write_text("not an image")
+    with pytest.warns(CaptionBiasWarning, match="2 of 12 images cannot be read and are left out: image 3 .*image 7 "):
+        found = caption(tiny_blip, pictures, **SHORT)
+    assert found == {image: text for image, text in whole.items() if image not in ("3", "7")}
+    with pytest.raises(ValueError, match=r"image 3 \(.*COCO_val2014_000000000003.png\) cannot be read"):
+        caption(tiny_blip, pictures, strict=True, **SHORT)
+    for file in files:
+        file.write_text("not an image")
+    with pytest.raises(ValueError, match="images: none of 12 can be read; the first: image 0"):
+        caption(tiny_blip, pictures, **SHORT)
+
+
+def test_empty_captions_are_left_out_with_a_note(tiny_blip, all_pictures, monkeypatch):
+    from captionbias.training import captioning as training
+
+    monkeypatch.setattr(
+        training, "caption_images", lambda model, processor, images, **_: ["  a\n dog "] + [" "] * (len(images) - 1)
+    )
+    with pytest.warns(CaptionBiasWarning, match="9 of 12 images have an empty caption and are left out: 1; 2; 3; 5"):
+        found = caption(tiny_blip, all_pictures, batch_size=4)
+    assert found == {"0": "a dog", "4": "a dog", "8": "a dog"}
+
+
+def test_the_share_done_is_reported(tiny_blip, all_pictures):
+    seen = []
+    caption(tiny_blip, all_pictures, batch_size=6, watch=lambda step, done: seen.append((step, done)), **SHORT)
+    assert [done for _, done in seen] == [0.0, 0.5]
+    assert all(step.startswith("captions by blip") for step, _ in seen)
+
+
+def test_no_more_than_two_batches_are_decoded_at_a_time(tiny_blip, monkeypatch):
+    """Whatever the number of images."""
+    opened, captioned, most = [0], [0], [0]
+    plain = captioning.open_image
+
+    def counted(source, name):
+        opened[0] += 1
+        most[0] = max(most[0], opened[0] - captioned[0])
+        return plain(source, name)
+
+    def fake(model, processor, images, **_):
+        captioned[0] += len(images)
+        return ["a dog"] * len(images)
+
+    monkeypatch.setattr(captioning, "open_image", counted)
+    monkeypatch.setattr("captionbias.training.captioning.caption_images", fake)
+    pixels = np.random.default_rng(0).integers(0, 256, (200, 4, 4), dtype=np.uint8)
+    caption(tiny_blip, [Image.fromarray(one) for one in pixels], batch_size=10)
+    assert opened == captioned == [200]
+    assert most[0] <= 20
+
+
+def test_what_is_not_a_captioner_is_refused(tiny_encoder_decoder, all_pictures, tmp_path):
+    from transformers import BertConfig, BertModel
+
+    def refused(model, **options):
+        with pytest.raises(ValueError, match=r"model|prompt|batch_size") as caught:
+            caption(model, all_pictures, **options)
+        return str(caught.value)
+
+    assert "prompt: model" in refused(tiny_encoder_decoder, prompt="a photo of")
+    assert "batch_size is 0: it must be 1 or more" in refused(tiny_encoder_decoder, batch_size=0)
+    text = shutil.copytree(tiny_encoder_decoder, tmp_path / "text")
+    BertModel(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)).save_pretrained(text)
+    assert "is of the kind 'bert', which does not caption images" in refused(text)
+    damaged = shutil.copytree(tiny_encoder_decoder, tmp_path / "damaged")
+    (damaged / "model.safetensors").write_bytes(b"no weights")
+    assert refused(damaged).startswith("model 'damaged-")
+    (damaged / "model.safetensors").rename(damaged / "pytorch_model.bin")
+    assert "lacks .safetensors weights (pickled ones are not read)" in refused(damaged)
+    assert refused("nobody/nothing-here").startswith("model 'nobody/nothing-here' is neither a folder here")
+
+
+def test_weights_that_are_not_all_there_are_refused(tiny_blip, all_pictures, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    part = shutil.copytree(tiny_blip, tmp_path / "part")
+    weights = load_file(part / "model.safetensors")
+    lost = next(name for name in weights if "text_decoder" in name and "layer.1" in name)
+    save_file({name: weight for name, weight in weights.items() if name != lost}, part / "model.safetensors")
+    with pytest.raises(ValueError, match="the weights lack text_decoder"):
+        caption(part, all_pictures)
