@@ -9,6 +9,7 @@ from PIL import Image
 
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
+from captionbias.attackers.pretrained import encoding
 from captionbias.text import tokenize
 from captionbias.vision import judges
 from captionbias.vision.images import read_images
@@ -18,6 +19,12 @@ PROMPT = "in the picture"
 ANSWERS = ("woman", "man")
 KINDS = ["tiny_blip", "tiny_git", "tiny_encoder_decoder", "tiny_chat_model"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch):
+    """The models are tiny: threads would fight over them."""
+    monkeypatch.setattr(encoding, "cores", lambda: 1)
 
 
 @pytest.fixture
@@ -85,40 +92,38 @@ def test_a_model_says_what_a_plain_loop_says(kind, folder, answers):
 
 @every_kind
 def test_fine_tuning_teaches_what_the_caption_says(kind, folder, monkeypatch):
-    """Also in parts, when there is not memory enough for a step at once."""
-    monkeypatch.setattr(judges, "FINE_TUNED", judges.Schedule(1e-2, batch=20, epochs=1))
+    """A step at once or in parts, as there is memory."""
+    monkeypatch.setattr(judges, "FINE_TUNED", judges.Schedule(3e-3, batch=14, epochs=1))
     monkeypatch.setattr(judges, "AT_ONCE", 8)
-    one = trial(48, captions=("the dog", "the pizza"), train=32)
-    judge = find_judge(folder, question(48, answers=("woman", "man with dog")), epochs=6)
-    [fitted] = judge.fit([one])
+    one = trial(40, captions=("dog on the street", "pizza on the street"), train=32)
+    asked = Question(read_images([np.full((16, 16), 99, np.uint8)] * 40), PROMPT, ("woman", "man with dog"))
+    [fitted] = find_judge(folder, asked, epochs=16).fit([one])
     assert fitted.test_scores.correct.all()
-    assert np.exp(fitted.test_scores.log_probability).mean() > 0.8
     assert np.exp(fitted.test_scores.raw).mean() > 0.5
 
 
-def test_the_small_judge_learns_from_the_caption_from_the_image_and_from_both():
-    """A word, a colour, and the two together, where either alone says nothing; answers may be several words."""
-    generator = np.random.default_rng(0)
-    images = 500
-    word, colour = generator.integers(2, size=(2, images))
-    pixels = np.clip(generator.normal(60 + 140 * colour[:, None, None, None], 10, (images, 32, 32, 3)), 0, 255)
-    tokens = tokenize([("a dog", "a cake")[number] for number in word])
-    asked = Question(read_images(list(pixels.astype(np.uint8))), PROMPT, ("woman", "man on the street"))
-    judge = find_judge("sat", asked, epochs=60)
-    confident = {}
-    for name, classes in (("caption", word), ("image", colour), ("both", word ^ colour)):
-        one = Trial(name, Examples(tokens, classes, 2), np.arange(400), np.arange(400, 500), 0)
-        [scores] = run_trials([one], judge, cache=False)
-        confident[name] = np.exp(scores.log_probability).mean()
-    assert min(confident.values()) > 0.9, confident
-
-
-def test_the_small_judge_says_nothing_where_there_is_nothing_to_say():
-    asked = question(200)
-    one = Trial(
-        "noise", Examples(tokenize(["a dog"] * 200), np.arange(200) % 2, 2), np.arange(160), np.arange(160, 200), 0
+def test_the_small_judge_reads_image_and_caption_together(monkeypatch):
+    """A colour and a word of which neither alone says anything; an answer may be several words."""
+    monkeypatch.setattr(judges, "SMALL", 16)
+    monkeypatch.setattr(judges, "FROM_SCRATCH", judges.Schedule(2e-3, batch=32, epochs=1))
+    word, colour = np.random.default_rng(0).integers(2, size=(2, 300))
+    asked = Question(
+        read_images(list(np.full((300, 16, 16), 60, np.uint8) + 140 * colour[:, None, None].astype(np.uint8))),
+        "is",
+        ("woman", "man on the street"),
     )
-    [scores] = run_trials([one], find_judge("sat", asked, epochs=5), cache=False)
+    examples = Examples(tokenize([("dog", "cake")[number] for number in word]), word ^ colour, 2)
+    one = Trial("both", examples, np.arange(240), np.arange(240, 300), 0)
+    [scores] = run_trials([one], find_judge("sat", asked, epochs=20), cache=False)
+    assert scores.correct.mean() > 0.95
+    assert np.exp(scores.raw).mean() > 0.9
+
+
+def test_the_small_judge_says_nothing_where_there_is_nothing_to_say(monkeypatch):
+    monkeypatch.setattr(judges, "SMALL", 16)
+    examples = Examples(tokenize(["dog"] * 200), np.arange(200) % 2, 2)
+    one = Trial("noise", examples, np.arange(160), np.arange(160, 200), 0)
+    [scores] = run_trials([one], find_judge("sat", question(200), epochs=4), cache=False)
     assert np.exp(scores.log_probability).mean() == pytest.approx(0.5, abs=0.05)
 
 
