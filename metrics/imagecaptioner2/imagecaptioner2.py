@@ -13,7 +13,7 @@ _CITATION = """
 """
 
 
-class ImageCaptioner2(modules.CaptionMetric):
+class Imagecaptioner2(modules.CaptionMetric):
     """ImageCaptioner2 asks how much captions, together with the images they describe, give away about a protected
     attribute of the person in the image, such as gender, when the person is masked in the image and the words for the
     attribute in the caption. A judge, itself an image captioner, goes on after the caption and a prompt, "Therefore,

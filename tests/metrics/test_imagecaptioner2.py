@@ -242,7 +242,8 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     ]
     (tmp_path / "captions.json").write_text(json.dumps(rows))
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
-    command = ["measure", "imagecaptioner2", "--predictions", tmp_path / "captions.json", "--images", folder]
+    files = ["--predictions", tmp_path / "captions.json", "--references", tmp_path / "captions.json"]
+    command = ["measure", "imagecaptioner2", *files, "--images", folder]
     judge = ["--judge", as_it_is["judge"], "--as-is", "--answer", "female=woman", "--answer", "male=man"]
     asked = ["--prompt", "in the picture", "--trials", "2", "--bootstrap", "20"]
     shown, _ = ran(*command, "--masked", *judge, *asked, "--output", tmp_path / "scores.json")

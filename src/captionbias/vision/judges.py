@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -355,7 +355,7 @@ class Judge:
             for start in range(0, len(rows), most):
                 part = rows[start : start + most]
                 loss = -scorer.truth(*self._at(texts, part), classes[part]).sum() / len(rows)
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
 
         Memory(AT_ONCE).run(parts)
 
@@ -378,18 +378,22 @@ class Scorer:
         from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 
         with reading(model, "judge"):
-            network, loaded = AutoModelForImageTextToText.from_pretrained(
+            self.network: Any
+            loaded: Any
+            self.network, loaded = cast(Any, AutoModelForImageTextToText).from_pretrained(
                 model.folder, dtype=torch.float32, output_loading_info=True
             )
             refuse_missing(loaded["missing_keys"])
-            self.kind = network.config.model_type
+            self.kind = self.network.config.model_type
             self.apart = self.kind == "vision-encoder-decoder"  # it has no processor of both
-            self.processor: Any = (AutoImageProcessor if self.apart else AutoProcessor).from_pretrained(model.folder)
+            reader: Any = AutoImageProcessor if self.apart else AutoProcessor
+            self.processor: Any = reader.from_pretrained(model.folder)
             self.tokenizer: Any = (
                 AutoTokenizer.from_pretrained(model.folder) if self.apart else self.processor.tokenizer
             )
-        self.network, self.precision, self.device = network.to(place).eval(), precision, place
-        self.cut = "logits_to_keep" in inspect.signature(network.forward).parameters
+        self.network.to(place).eval()
+        self.precision, self.device = precision, place
+        self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
         self.tokens = [self._tokens(model, prompt, answer) for answer in answers]
         for number, tokens in enumerate(self.tokens):
             if tokens in self.tokens[:number]:
@@ -458,7 +462,9 @@ class Scorer:
             logits = self.network(**inputs, **prepared.others, **cut).logits[:, -kept:]
         places = torch.tensor(starts)[:, None] - 1 - (longest - kept) + torch.arange(most)
         places = places.clamp(max=kept - 1).to(self.device)
-        return logits.float()[torch.arange(len(whole), device=self.device)[:, None], places].log_softmax(2)
+        rows = torch.arange(len(whole), device=self.device)[:, None]
+        following: Tensor = logits.float()[rows, places].log_softmax(2)
+        return following
 
     def _prepared(self, images: list[Any], texts: list[str]) -> Prepared:
         if self.apart:

@@ -120,7 +120,8 @@ class Judge:
         state = self.network.start(grid)
         for column, skipped in zip(captions.T, unread.T, strict=True):
             moved = self.network.read(grid, state, column)
-            state = tuple(torch.where(skipped[:, None], old, new) for old, new in zip(state, moved, strict=True))
+            hidden, cell = (torch.where(skipped[:, None], old, new) for old, new in zip(state, moved, strict=True))
+            state = hidden, cell
         for word in self.prompt:
             state = self.network.read(grid, state, word.expand(len(rows)))
         return grid, state
@@ -175,7 +176,8 @@ class Network(nn.Module):
 
     def attended(self, grid: Grid, state: State) -> Tensor:
         scores = self.score((grid.keys + self.query(state[0])[:, None]).tanh())
-        return (scores.softmax(1).transpose(1, 2) @ grid.cells)[:, 0]
+        context: Tensor = scores.softmax(1).transpose(1, 2) @ grid.cells
+        return context[:, 0]
 
     def say(self, grid: Grid, state: State) -> Tensor:
         """Logits of the next word."""
