@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import datasets
 import numpy as np
 import pytest
@@ -87,5 +90,10 @@ def test_errors_are_one_line(files, tmp_path):
     assert "has other files" in refused("mask", *files, "--output", tmp_path / "images")
 
 
-def test_help_has_an_example():
-    assert "captionbias mask --images val2014 --annotations" in " ".join(ran("mask", "--help")[0].split())
+def test_the_example_of_the_help_runs_as_it_stands(files, tmp_path, monkeypatch):
+    shown = " ".join(ran("mask", "--help")[0].split())
+    found = re.search(r"Example: captionbias (mask .+?-masked)", shown)
+    assert found
+    (tmp_path / "images").rename(tmp_path / "val2014")
+    monkeypatch.chdir(tmp_path)
+    assert ran(*shlex.split(found[1]))[0].startswith("2 masked copies are new in val2014-masked")

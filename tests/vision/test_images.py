@@ -98,12 +98,14 @@ def test_grey_16_bit_palette_transparent_and_cmyk_images_become_rgb(tmp_path):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_the_exif_orientation_turns_the_image_and_arrays_alike(orientation, pixels):
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
+def test_the_exif_orientation_turns_the_image_and_arrays_alike(kind, orientation, pixels):
     exif = Image.Exif()
     exif[0x0112] = orientation
-    content = encoded(Image.fromarray(pixels), exif=exif)
+    content = encoded(Image.fromarray(pixels), kind, exif=exif, **({"lossless": True} if kind == "WEBP" else {}))
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(content))))
     np.testing.assert_array_equal(open_image(content), expected)
+    np.testing.assert_array_equal(open_image(Image.open(io.BytesIO(content))), expected)
     np.testing.assert_array_equal(turned(pixels, orientation), expected)
     assert stored_size(content) == (*pixels.shape[:2], orientation)
 
@@ -257,3 +259,12 @@ def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory)
         with pytest.raises(ValueError, match=message):
             read_images(source)
     assert isinstance(read_images(folder), Images)
+
+
+def test_a_dataset_that_is_nowhere_is_named(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        ValueError, match=r"owner/name does not exist here and cannot be loaded as a dataset \(.*: check"
+    ):
+        read_images("owner/name:default:test")

@@ -115,11 +115,12 @@ def test_empty_run_lengths_and_images_without_a_person_have_an_empty_region(tmp_
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_coco_means_images_as_stored_and_regions_fit_the_upright_ones(orientation, tmp_path):
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_coco_means_images_as_stored_and_regions_fit_the_upright_ones(kind, orientation, tmp_path):
     exif = Image.Exif()
     exif[0x0112] = orientation
     file = io.BytesIO()
-    Image.fromarray(pixels()).save(file, "PNG", exif=exif)
+    Image.fromarray(pixels()).save(file, kind, exif=exif)
     images = Images(("42",), [file.getvalue()])
     stored = area(slice(3, 11), slice(2, 8))
     found = region(tmp_path, annotation(42), images=images)

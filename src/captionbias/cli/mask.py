@@ -99,8 +99,6 @@ def mask(
     with needs("images"):
         import PIL  # noqa: F401
         import pycocotools  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
         from datasets import disable_progress_bars
 
         from captionbias.vision.detectors import load_detector, regions_of

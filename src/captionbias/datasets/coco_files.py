@@ -46,13 +46,12 @@ class Thing(NamedTuple):
 
 def read_images(path: Path) -> dict[int, Image]:
     """The images that a COCO file lists, by ascending id."""
-    records = list(read_records(path, "images", {"id": int, "file_name": str}))
-    check_unique(f"{path.name}: images", "id", [record["id"] for record in records])
-    records.sort(key=lambda record: record["id"])
-    return {
-        record["id"]: Image(record["file_name"], record.get("height") or 0, record.get("width") or 0)
-        for record in records
-    }
+    images = [
+        (record["id"], Image(record["file_name"], record.get("height") or 0, record.get("width") or 0))
+        for record in read_records(path, "images", {"id": int, "file_name": str})
+    ]
+    check_unique(f"{path.name}: images", "id", [key for key, _ in images])
+    return dict(sorted(images))
 
 
 def read_captions(path: Path, images: Collection[int]) -> list[Caption]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def load_detector(
         import transformers
     from captionbias.attackers.pretrained.encoding import refuse_missing, silenced
 
-    chosen = read_form(form)
+    chosen, untyped = read_form(form), cast(Any, transformers)  # its types know tasks by literal names only
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold is {threshold}: give a score in [0, 1]")
     try:
@@ -60,9 +60,8 @@ def load_detector(
                     model, use_safetensors=True, output_loading_info=True
                 )
                 refuse_missing(loaded["missing_keys"])
-                processor = transformers.AutoImageProcessor.from_pretrained(model)
-                build: Any = transformers.pipeline  # its types know tasks by their literal names only
-                pipe = build(task, network, image_processor=processor, device=device())
+                processor = untyped.AutoImageProcessor.from_pretrained(model)
+                pipe = untyped.pipeline(task, network, image_processor=processor, device=device())
     except Exception as error:  # damaged and foreign files make their readers raise almost anything
         raise ValueError(
             f"detector {model!r} cannot be loaded ({first_line(error)}): give a folder with config.json, "

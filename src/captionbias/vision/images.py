@@ -98,9 +98,9 @@ def open_image(source: Any, name: str = "image") -> Image:
     (128, 128, 128)
     """
     image = _opened(source, name)
-    orientation = _orientation(image)
     try:
-        return _turned(_rgb(image), orientation)
+        image.load()
+        return _turned(_rgb(image), _orientation(image))  # the orientation now: Pillow has turned a TIFF, and says so
     except Exception as error:  # decoders raise many kinds
         raise _unreadable(source, name, error) from error
 
@@ -115,7 +115,13 @@ def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
     (2, 3, 1)
     """
     image = _opened(source, name)
-    return image.height, image.width, _orientation(image)
+    orientation = _orientation(image)
+    height, width = image.height, image.width
+    if image.format == "TIFF" and orientation >= 5:  # Pillow gives the size that it will have when it is turned
+        height, width = width, height
+    if image is not source:
+        image.close()
+    return height, width, orientation
 
 
 def turned(pixels: Array, orientation: int) -> Array:
@@ -207,7 +213,6 @@ def _rgb(image: Image) -> Image:
     from PIL import Image
 
     if image.mode == "RGB" and "transparency" not in image.info:
-        image.load()
         return image
     if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
         grey = np.clip(np.asarray(image).astype(np.int64), 0, 65535) / 65535
@@ -335,8 +340,9 @@ def _loaded(name: str, configuration: str, split: str) -> Any:
             found = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
     except Exception as error:  # datasets, the Hub's client and the system raise many kinds
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        absent = "" if folder.is_dir() else "does not exist here and "
         raise ValueError(
-            f"{name} cannot be loaded as a dataset ({reason}): check its name and configuration"
+            f"{name} {absent}cannot be loaded as a dataset ({reason}): check the path, or the name and configuration"
         ) from error
     if isinstance(found, Dataset):
         return found

@@ -83,7 +83,9 @@ def write_masked(
     to = Path(folder).expanduser()
     made_with: dict[str, Any] = {"fill": fill, "kind": kind, **(settings or {})}
     on_rank_0(lambda: _prepare(to, made_with))
-    paths = [to / f"{image}.{kind}" for image in images.ids]
+
+    def path(row: int) -> Path:
+        return to / f"{images.ids[row]}.{kind}"
 
     def copy(row: int, picture: Image, regions: Sequence[Flags], number: int) -> str:
         """Why there is no copy, or ""."""
@@ -91,13 +93,13 @@ def write_masked(
         done = _or_reason(lambda: masked_image(picture, regions[number], fill, name))
         if isinstance(done, str):
             return done
-        with replacing(paths[row]) as part:
+        with replacing(path(row)) as part:
             done.save(part, **KINDS[kind])
         return ""
 
     def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
         """Each position with None if its copy was there, "" if it is new, or why there is none."""
-        missing = [position for position in positions if not paths[position].exists()]
+        missing = [position for position in positions if not path(position).exists()]
         yield from ((position, None) for position in set(positions) - set(missing))
         with Parallel(cores(), prefer="threads") as threads:
             for start in range(0, len(missing), batch):

@@ -15,7 +15,7 @@ import numpy as np
 from captionbias.arrays import Array, Flags
 from captionbias.captions.values import image_keys
 from captionbias.vision import needs_images
-from captionbias.vision.images import ID_COLUMNS, Images, coco_name, open_image, stored_size, turned
+from captionbias.vision.images import ID_COLUMNS, Images, Selected, coco_name, open_image, stored_size, turned
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Regions(Sequence[Flags]):
     def select(self, indices: Iterable[int]) -> Regions:
         """Those of the images at these positions, in this order."""
         positions = [int(index) for index in indices]
-        things, sizes = ([entries[position] for position in positions] for entries in (self.things, self.sizes))
+        things, sizes = Selected(self.things, positions), Selected(self.sizes, positions)
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
     def _frame(self, index: int) -> tuple[tuple[int, int], int]:
@@ -226,7 +226,7 @@ def read_regions(
             boxed.append(images.ids[row])
         of_image = things[row]
         assert of_image is not None
-        of_image.append(Thing(box, counts and counts.encode()))
+        of_image.append(Thing(box, counts.encode() if counts else None))
     if boxed:
         warnings.warn(
             f"{path.name} has no segment for {len(boxed):,} of the things to mask, which are masked by their boxes: in "
