@@ -11,7 +11,7 @@ from huggingface_hub import DatasetCard, ModelCard, parse_eval_result_entries
 from captionbias import metrics
 from captionbias.hub.cards import BEGIN, END, update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
-from captionbias.metrics.catalogue import METRICS, TASKS
+from captionbias.metrics.catalogue import OF_CAPTIONS, TASKS
 from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
 
@@ -46,7 +46,7 @@ def both(captions):
     """Every metric, of a captioner and people."""
     chosen = {"lic": ATTACK, "dbac": ATTACK, "dpa": {"trials": 2}, "label_leakage": {"trials": 2}}
     few = {"bootstrap": 20, "details": True}
-    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in METRICS}
+    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in OF_CAPTIONS}
 
 
 @pytest.fixture(scope="module")

@@ -143,6 +143,8 @@ METRICS = {
     )
 }
 
+OF_CAPTIONS = tuple(name for name, entry in METRICS.items() if not entry.of_images)  # they need nothing else
+
 
 def _dbac(direction: str, shaping: str, hidden: str, more: str, less: str) -> Iterable[Score]:
     name = DIRECTIONS[direction]

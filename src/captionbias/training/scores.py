@@ -185,9 +185,8 @@ def _options(
     """By metric, as it takes them."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
-    known = {name: entry for name, entry in catalogue.METRICS.items() if not entry.of_images}.keys()
-    if isinstance(metrics, str) or not metrics or not known >= catalogue.METRICS.keys() & metrics:
-        raise ValueError(f"metrics must list one or more of {', '.join(known)}, not {metrics!r}")
+    if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(catalogue.OF_CAPTIONS)) & set(metrics):
+        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.OF_CAPTIONS)}, not {metrics!r}")
     wanted = {
         **others,
         "preset": preset,
