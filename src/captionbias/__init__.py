@@ -15,7 +15,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "captionbias.metrics": (
-        *("ba_mals", "dbac", "directional_ba", "dpa", "gender_error", "label_leakage", "lic", "multi_directional_ba"),
+        *("ba_mals", "dbac", "directional_ba", "dpa", "gender_error", "imagecaptioner2", "label_leakage", "lic"),
+        "multi_directional_ba",
         "Measurement",
     ),
     "captionbias.captions": (
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from captionbias.metrics.directional_ba import directional_ba as directional_ba
     from captionbias.metrics.dpa import dpa as dpa
     from captionbias.metrics.gender_error import gender_error as gender_error
+    from captionbias.metrics.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
     from captionbias.metrics.label_leakage import label_leakage as label_leakage
     from captionbias.metrics.lic import lic as lic
     from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
@@ -91,6 +93,7 @@ __all__ = [
     "directional_ba",
     "dpa",
     "gender_error",
+    "imagecaptioner2",
     "intersections",
     "label_leakage",
     "lic",

@@ -12,7 +12,7 @@ from captionbias import metrics
 from captionbias.hub.cards import BEGIN, END, update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import METRICS, TASKS
+from captionbias.metrics.catalogue import OF_CAPTIONS, TASKS
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
@@ -49,7 +49,7 @@ def both(captions):
     """Every metric, of a captioner and people."""
     chosen = {"lic": ATTACK, "dbac": ATTACK, "dpa": {"trials": 2}, "label_leakage": {"trials": 2}}
     few = {"bootstrap": 20, "details": True}
-    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in METRICS}
+    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in OF_CAPTIONS}
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from tests.patience import PATIENCE
 FOLDER = Path(__file__).parents[2] / "metrics"
 OF_LABELS = ["ba_mals", "directional_ba", "dpa", "label_leakage", "multi_directional_ba"]
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
+PICTURES = {"epochs": 1, "images": np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3), np.uint8)}
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 
@@ -58,7 +59,7 @@ def load(name: str, cache: Path, **options: Any) -> Any:
 
 def quick(name: str) -> dict[str, Any]:
     """The options of `FAST` that this metric has."""
-    return {option: value for option, value in FAST.items() if option in arguments(name)}
+    return {option: value for option, value in (FAST | PICTURES).items() if option in arguments(name)}
 
 
 def arguments(name: str) -> set[str]:

@@ -48,12 +48,14 @@ class TrialScores:
 
     `log_probability`: natural logarithm of the probability it gives to the truth (all tasks together when multi-label).
     `correct`: whether its most likely answer is the truth (every task right when multi-label).
-    `fitted`: the attacker, of trials that `run_trials` was asked to keep.
+    `raw`: of judges that say words, the logarithm of the probability among all that they could say; `log_probability`
+    is then that among the answers. `fitted`: the attacker, of trials that `run_trials` was asked to keep.
     """
 
     log_probability: Floats
     correct: Flags
     fitted: Fitted | None = None
+    raw: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

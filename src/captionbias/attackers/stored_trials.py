@@ -51,13 +51,14 @@ def load_scores(store: Store, key: str) -> TrialScores | None:
 def _scores(arrays: Mapping[str, npt.NDArray[Any]]) -> TrialScores:
     if not (arrays["log_probability"] <= 0).all():
         raise ValueError("a log-probability must be 0 or less")
-    return TrialScores(arrays["log_probability"], arrays["correct"])
+    return TrialScores(arrays["log_probability"], arrays["correct"], raw=arrays.get("raw"))
 
 
 def save_scores(store: Store, key: str, scores: TrialScores) -> None:
     """Keep a trial's scores, unless its training came to nothing (NaN)."""
     if not np.isnan(scores.log_probability).any():
-        store.save("trial", key, {"log_probability": scores.log_probability, "correct": scores.correct})
+        arrays = {"log_probability": scores.log_probability, "correct": scores.correct, "raw": scores.raw}
+        store.save("trial", key, {name: array for name, array in arrays.items() if array is not None})
 
 
 def _examples_digest(examples: Examples) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from captionbias.cli.options import FILES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
+from captionbias.cli.options import FILES, IMAGES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
 from captionbias.cli.terminal import complaints, console, note, say, write_result
 from captionbias.metrics import catalogue, find_metric
 
@@ -37,6 +37,7 @@ def _measure_one(metric: str, output: Path | None, **values: Any) -> None:
     from captionbias.captions import read_captions
     from captionbias.report.terminal import measurement_table
 
+    _check_masking(values)
     files, chosen = split_options(values)
     captions = read_captions(**files)
     if len(files["attribute"]) > 1 and metric in ("dbac", "lic"):
@@ -76,9 +77,12 @@ def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
     preset = {"published": "papers"}.get(preset, preset)
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
+    _check_masking(values)
     files, chosen = split_options(values)
     captions, found, refused = read_captions(**files), {}, {}
-    for metric in catalogue.METRICS:
+    for metric, entry in catalogue.METRICS.items():
+        if entry.of_images and "images" not in chosen:
+            continue
         try:
             found[metric] = _measured(metric, captions, {**chosen, "preset": preset})
         except ValueError as error:
@@ -91,6 +95,12 @@ def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
     for measured in found.values():
         say(f"signature {measured.signature}")
     write_result({"metrics": {metric: _content(measured) for metric, measured in found.items()}}, output)
+
+
+def _check_masking(values: dict[str, Any]) -> None:
+    """Images in which the persons can be seen would give any attribute away."""
+    if values.get("images") and bool(values["masks"]) == values["masked"]:
+        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
 
 
 def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
@@ -109,17 +119,18 @@ def _content(measured: Measurement) -> dict[str, Any]:
 
 for _entry in catalogue.METRICS.values():
     _taken = [name for name in METRIC if name in find_metric(_entry.name).options()]
+    _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | metric_options(*_taken) | OUTPUT,
+        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | OUTPUT,
         partial(_measure_one, _entry.name),
-        f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}",
+        f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )
 command(
     measure,
     "all",
-    PREDICTIONS | FILES | metric_options(*COMMON, preset="fast") | OUTPUT,
+    PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | OUTPUT,
     _measure_all,
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )

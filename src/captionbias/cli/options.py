@@ -12,7 +12,7 @@ import typer
 
 from captionbias.cli.terminal import check_outputs, plain_errors
 
-INPUT, COLUMNS, ATTACK, RESULT = "Input files", "Columns", "Attackers", "Result"
+INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 OF_PRESET = "the preset's"
 PRETRAINED = (
     "all-MiniLM-L6-v2, all-mpnet-base-v2, all-distilroberta-v1, distilbert-base-uncased, any other owner/name on the "
@@ -101,9 +101,9 @@ METRIC: Options = {
     ),
     "preset": option(
         str | None,
-        "papers: the protocol of the metric's paper (lic-2022, dbac-2026), with LSTMs; needs torch, and hours "
-        "without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its tables only. "
-        "fast: a convex attacker, no torch, seconds to minutes.",
+        "papers: the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs "
+        "torch, and hours without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its "
+        "tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2 half the epochs).",
         show_default="papers",
     ),
     "directions": option(
@@ -182,6 +182,61 @@ METRIC: Options = {
         bool, "Keep finished trials, and train none twice; see captionbias cache.", "--cache/--no-cache", default=True
     ),
 }
+# Of metrics that look at the images.
+IMAGES: Options = {
+    "images": option(
+        str | None,
+        "The images, joined with captions by their ids: a folder, a table with a column of paths, or "
+        "owner/dataset:configuration:split.",
+        panel=INPUT,
+        metavar="<folder|file|dataset>",
+    ),
+    "masks": option(Path | None, "COCO's annotations, by which the persons are masked.", "--annotations", panel=INPUT),
+    "masked": option(
+        bool,
+        "The persons are masked in the images already, or nobody is to be masked.",
+        "--masked",
+        default=False,
+        panel=INPUT,
+    ),
+    "form": option(
+        str,
+        "What of a person is masked: segment; box; or a share of the segment such as top:0.5.",
+        default="segment",
+        panel=INPUT,
+    ),
+    "fill": option(str, "mean, blur, or a colour such as '#808080'.", default="mean", panel=INPUT),
+}
+JUDGES: Options = {
+    "judge": option(
+        str | None,
+        "sat, a small one trained from scratch, or an image-to-text model that is fine-tuned: owner/name or a folder.",
+        panel=JUDGE,
+        show_default="sat",
+        metavar="<sat|model>",
+    ),
+    "as_is": option(
+        bool,
+        "Train nothing: take the model as it is, such as the captioner itself.",
+        "--as-is",
+        default=False,
+        panel=JUDGE,
+    ),
+    "epochs": option(
+        int | None, "Of the training.", panel=JUDGE, min=1, show_default="40 from scratch, 5 of fine-tuning"
+    ),
+    "prompt": option(
+        str | None, "What follows each caption.", panel=JUDGE, show_default="Therefore, the <attribute> is"
+    ),
+    "answers": option(
+        list[str] | None,
+        "What a label is called after the prompt, if not by its name; repeat it for each.",
+        "--answer",
+        panel=JUDGE,
+        metavar="<label=word>",
+    ),
+}
+METRIC |= {name: entry for name, entry in (IMAGES | JUDGES).items() if name != "masked"}
 METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
 OUTPUT: Options = {"output": option(Path | None, "Write everything to this JSON file, trials included.", panel=RESULT)}
 
@@ -236,6 +291,15 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
     lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
+    if "answers" in chosen:
+        chosen["answers"] = dict(_named(answer) for answer in chosen["answers"])
     if "directions" in chosen:
         chosen["directions"] = [direction.value for direction in chosen["directions"]]
     return files, chosen
+
+
+def _named(answer: str) -> tuple[str, str]:
+    label, given, word = answer.partition("=")
+    if not given:
+        raise ValueError(f"--answer {answer}: give a label and its answer, as in female=woman")
+    return label, word

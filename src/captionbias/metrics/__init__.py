@@ -10,6 +10,7 @@ from captionbias.metrics.dbac import dbac
 from captionbias.metrics.directional_ba import directional_ba
 from captionbias.metrics.dpa import dpa
 from captionbias.metrics.gender_error import gender_error
+from captionbias.metrics.imagecaptioner2 import imagecaptioner2
 from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.lic import lic
 from captionbias.metrics.measurement import Measurement, Metric
@@ -24,6 +25,7 @@ _METRICS: tuple[Metric[Any], ...] = (
     dpa,
     label_leakage,
     gender_error,
+    imagecaptioner2,
 )
 
 
@@ -48,6 +50,7 @@ __all__ = [
     "dpa",
     "find_metric",
     "gender_error",
+    "imagecaptioner2",
     "label_leakage",
     "lic",
     "multi_directional_ba",

@@ -68,14 +68,15 @@ class Score:
 
 @dataclass(frozen=True)
 class MetricEntry:
-    """A metric: its title, the question it asks, whether it trains attackers, and what the common presets `fast` and
-    `papers` are called in it."""
+    """A metric: its title, the question it asks, whether it trains attackers, what the common presets `fast` and
+    `papers` are called in it, and whether it looks at the images."""
 
     name: str
     title: str
     question: str
     trained: bool = False
     presets: tuple[tuple[str, str], ...] = ()
+    of_images: bool = False
 
     def preset(self, common: str) -> str | None:
         """What the preset is called in this metric; None if it has none.
@@ -131,8 +132,18 @@ METRICS = {
             "Gender ratio and error",
             "how often do captions name either gender, and the wrong one?",
         ),
+        MetricEntry(
+            "imagecaptioner2",
+            "ImageCaptioner2",
+            "can the attribute be told from the image and its caption, once neither shows it?",
+            True,
+            (("fast", "fast"), ("papers", "imagecaptioner2-2023")),
+            of_images=True,
+        ),
     )
 }
+
+OF_CAPTIONS = tuple(name for name, entry in METRICS.items() if not entry.of_images)  # they need nothing else
 
 
 def _dbac(direction: str, shaping: str, hidden: str, more: str, less: str) -> Iterable[Score]:
@@ -352,6 +363,39 @@ def _dpa(direction: str, more: str, shown: str) -> Iterable[Score]:
         )
 
 
+def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    key, main = f"imagecaptioner2{form}", not form
+    yield Score(
+        key,
+        "imagecaptioner2",
+        f"ImageCaptioner2{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
+        "(amplifies), below 0 less (mitigates).",
+        sense="amplification",
+        judged=main,
+        headline=main,
+        more="gives the person's {attribute} away, together with the image, more than people do" if main else "",
+        less="gives the person's {attribute} away, together with the image, less than people do" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            "imagecaptioner2",
+            f"ImageCaptioner2{name} x 100, {who}",
+            1,
+            PERCENT,
+            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "
+            f"the prompt. {chance}",
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
 def _others() -> Iterable[Score]:
     yield Score(
         "ba_mals",
@@ -525,6 +569,20 @@ _MEASURED = (
         "multi_mals", "undirected", "the share of a combination's likelier attribute value", (0.0, 2.0)
     ),
     *_others(),
+    *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers chance is 100 / k."),
+    *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers chance is 100 / k."),
+    *_imagecaptioner2(
+        "_lic",
+        " LIC",
+        "the judge's probability of the true answer where it is right",
+        "With k answers chance is 100 / k², and up to 100 / k for a judge that is sure of itself.",
+    ),
+    *_imagecaptioner2(
+        "_raw",
+        " raw",
+        "the judge's probability of the true answer among all words that it could say",
+        "It has no chance level: a judge that is used as it is may hardly ever say any of the answers.",
+    ),
 )
 _ALL = tuple(one for score in _MEASURED for one in (score, *(person_scores(score) if score.against_a_person else ())))
 SCORES = {score.key: score for score in _ALL}

@@ -37,7 +37,19 @@ DBAC_2026: dict[str, Any] = {
     "pairing": "held-out",
     "controls": True,
 }
+IMAGECAPTIONER2_2023: dict[str, Any] = {
+    "judge": "sat",
+    "epochs": None,
+    "trials": 5,
+    "test_share": 0.2,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "imagecaptioner2": {
+        "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
+        "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
+    },
     "lic": {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}},
     "dbac": {
         "dbac-2026": DBAC_2026,
@@ -72,7 +84,7 @@ def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join((*presets, 'papers'))}")
     result = presets[name] | {setting: value for setting, value in chosen.items() if value is not None}
     result["trials"] = whole_number("trials", result["trials"], least=1)
-    if result["alignment"] not in ("constant", "contextual"):
+    if result.get("alignment", "constant") not in ("constant", "contextual"):
         raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")
     return name, result
 

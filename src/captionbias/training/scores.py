@@ -185,8 +185,8 @@ def _options(
     """By metric, as it takes them."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
-    if isinstance(metrics, str) or not metrics:
-        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
+    if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(catalogue.OF_CAPTIONS)) & set(metrics):
+        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.OF_CAPTIONS)}, not {metrics!r}")
     wanted = {
         **others,
         "preset": preset,

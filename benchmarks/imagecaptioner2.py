@@ -1,0 +1,110 @@
+"""ImageCaptioner2 on planted pictures and captions: does it see what was planted, and nothing where nothing was?
+
+    python benchmarks/imagecaptioner2.py                     # planted biases and cues, one table: an hour on two cores
+    python benchmarks/imagecaptioner2.py --null --draws 40   # one more person, many times
+
+COCO's images are needed for the paper's Table 3, and are not here.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from captionbias.metrics import imagecaptioner2, lic
+from captionbias.synthetic import Planted, draw, plant
+
+BIASES = (-0.5, 0.0, 0.3, 0.6)
+HEADINGS = ("what is planted", "M", "D", "M - D", "95% interval", "LIC's confidence, M - D", "seconds")
+
+
+def main(
+    images: Annotated[int, typer.Option(help="a row")] = 2000,
+    trials: Annotated[int, typer.Option(help="judges a side")] = 3,
+    epochs: Annotated[int, typer.Option(help="of each judge")] = 40,
+    null: Annotated[
+        bool, typer.Option("--null", help="only draws of one more person, and how many intervals hold 0")
+    ] = False,
+    draws: Annotated[int, typer.Option(help="of --null")] = 40,
+    judge: Annotated[str, typer.Option(help="sat, or a model's folder")] = "sat",
+) -> None:
+    """Print a table in Markdown."""
+    warnings.simplefilter("ignore")
+    options = {"trials": trials, "epochs": epochs, "judge": judge, "cache": False}
+    if null:
+        one_more_person(images, draws, options)
+        return
+    print("| " + " | ".join(HEADINGS) + " |\n|" + " --- |" * len(HEADINGS))
+    for dial in BIASES:
+        planted = plant(images, a_to_t=dial, captions=2)
+        pictures, persons = draw(planted)
+        row(f"a_to_t {dial:g}", planted, {"images": pictures, "masks": persons}, options)
+    for name, planted, pictures in (
+        ("caption and picture together", *together(images)),
+        ("picture outside the person", *outside(images)),
+    ):
+        row(name, planted, {"images": pictures}, options)
+
+
+def row(name: str, planted: Planted, seen: dict[str, Any], options: dict[str, Any]) -> None:
+    started = time.monotonic()
+    found = imagecaptioner2(**vars(planted), **seen, **options)
+    seconds = time.monotonic() - started
+    text = lic(**vars(planted), preset="fast", trials=10, bootstrap=0, cache=False)["confidence"]
+    values = [found[f"imagecaptioner2{side}"] for side in ("_m", "_d", "")]
+    low, high = (found[f"imagecaptioner2_ci_{end}"] for end in ("low", "high"))
+    cells = [name, *(f"{value:.1f}" for value in values), f"{low:.1f} to {high:.1f}", f"{text:.1f}", f"{seconds:.0f}"]
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def coins(images: int) -> tuple[Any, ...]:
+    return (np.arange(images) % 2, *np.random.default_rng(0).integers(2, size=(3, images)))
+
+
+def captions(sex: Any, model: Any, human: Any) -> Planted:
+    def said(words: Any) -> list[str]:
+        return [
+            f"a {('woman', 'man')[who]} with a {('dog', 'cake')[word]}" for who, word in zip(sex, words, strict=True)
+        ]
+
+    attributes = [("female", "male")[number] for number in sex]
+    return Planted(said(model), [[one] for one in said(human)], attributes, [["dog"]] * len(sex))
+
+
+def bright(cue: Any) -> Any:
+    """Dark and light pictures with noise."""
+    noise = np.random.default_rng(1).normal(0, 10, (len(cue), 32, 32, 3))
+    return np.clip(60 + 140 * cue[:, None, None, None] + noise, 0, 255).astype(np.uint8)
+
+
+def together(images: int) -> tuple[Planted, Any]:
+    """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin."""
+    sex, human, _, cue = coins(images)
+    return captions(sex, sex ^ cue, human), bright(cue)
+
+
+def outside(images: int) -> tuple[Planted, Any]:
+    """The brightness is the label three times in four; both sides' words are coins."""
+    sex, human, model, cue = coins(images)
+    return captions(sex, model, human), bright(np.where(np.arange(images) // 2 % 2, sex, cue))
+
+
+def one_more_person(images: int, draws: int, options: dict[str, Any]) -> None:
+    values, held = [], 0
+    for seed in range(draws):
+        planted = plant(images, captions=3, seed=seed)
+        pictures, persons = draw(planted, seed=seed)
+        found = imagecaptioner2(**vars(planted), images=pictures, masks=persons, **options, seed=seed)
+        values.append(found["imagecaptioner2"])
+        held += found["imagecaptioner2_ci_low"] <= 0 <= found["imagecaptioner2_ci_high"]
+        print(f"draw {seed}: {values[-1]:.2f}", flush=True)
+    spread = np.std(values, ddof=1) / draws**0.5
+    print(f"mean {np.mean(values):.2f} (standard error {spread:.2f}); {held} of {draws} intervals hold 0")
+
+
+if __name__ == "__main__":
+    typer.run(main)
