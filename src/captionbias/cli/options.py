@@ -100,11 +100,11 @@ METRIC: Options = {
         show_default=OF_PRESET,
     ),
     "preset": option(
-        str | None,
+        str,
         "papers: the protocol of the metric's paper (lic-2022, dbac-2026), with LSTMs; needs torch, and hours "
-        "without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its tables only. "
-        "fast: a convex attacker, no torch, seconds to minutes.",
-        show_default="papers",
+        "without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare with its tables "
+        "only. fast: a convex attacker, no torch, seconds to minutes.",
+        default="papers",
     ),
     "directions": option(
         list[DirectionName] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"
