@@ -7,6 +7,7 @@ Planted captions have few different words. With the published captions, `--share
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -55,9 +56,10 @@ def measure(kind: str, given: dict[str, Any]) -> None:
 
 
 def timed(what: str, work: Callable[[], Any]) -> Any:
-    started = time.perf_counter()
+    started, before = time.perf_counter(), sum(os.times()[:4])
     result = work()
-    print(f"{what}: {time.perf_counter() - started:.2f} s", flush=True)
+    processor = sum(os.times()[:4]) - before
+    print(f"{what}: {time.perf_counter() - started:.2f} s, {processor:.2f} s of processor time", flush=True)
     return result
 
 

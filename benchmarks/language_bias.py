@@ -27,7 +27,7 @@ FAST: dict[str, Any] = {"preset": "fast", "bootstrap": 0, "cache": False}
 COUNTED: dict[str, Any] = {"bootstrap": 0}
 ATTACKED: dict[str, Any] = {"bootstrap": 0, "cache": False}
 
-console = Console(width=150)
+console = Console(width=170)
 
 
 def human_bias(images: int, seed: int, share: float) -> dict[str, float]:
@@ -56,8 +56,10 @@ def amplification(given: dict[str, Any]) -> dict[str, float]:
         "LIC": read["lic"],
         "DBAC A to T": ours["dbac_a_to_t"],
         "matched": ours["dbac_a_to_t_matched"],
+        "net": ours["dbac_a_to_t_net"],
         "DBAC T to A": ours["dbac_t_to_a"],
         "matched ": ours["dbac_t_to_a_matched"],
+        "net ": ours["dbac_t_to_a_net"],
         "dir. BA A to T": directed["directional_ba_a_to_t"],
         "T to A": directed["directional_ba_t_to_a"],
         "DPA A to T": equal["dpa_a_to_t"],

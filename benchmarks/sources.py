@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from captionbias.analysis.resampling import adding
 from captionbias.explain import predicted_effect, resampling_weights
 from captionbias.metrics import dbac
 from captionbias.synthetic import LEAN, TASKS, plant
 from captionbias.text import load_lexicon
 
 DIRECTIONS = ("a_to_t", "t_to_a")
-FORMS = ("amplification", "amplification_matched")
+FORMS = ("amplification", "amplification_matched", "amplification_net")
 VALUES = ("female", "male")
 PEOPLE = {"female": ("woman", "lady", "girl"), "male": ("man", "guy", "boy")}
 WORDS = [name for name in load_lexicon("coco_objects").labels if name.isalpha()]
@@ -80,9 +81,8 @@ def planted(seeds: Seeds = 20, images: Images = 3000) -> None:
 def reweighed(given: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[float, float]:
     """How far the pairs of the ten first rows that add are from independence at most, before and after."""
     labels = given["attributes"], given["tasks"]
-    weights = resampling_weights(*labels, rows, top=10)
-    adding = [row for row in rows if row["amplification_matched"] > 0 and None not in pair(row)]
-    tasks = {row["task"] for row in adding[:10]}
+    weights = resampling_weights(*labels, rows, top=10, unclear=True)  # without a bootstrap no pair is clear
+    tasks = {row["task"] for row in adding(rows, unclear=True)[:10]}
     effect = [row for row in predicted_effect(*labels, weights) if row["task"] in tasks]
     return max(abs(row["before"] - 1) for row in effect), max(abs(row["after"] - 1) for row in effect)
 

@@ -1,6 +1,6 @@
 """Train a captioner with Accelerate and watch its bias grow.
 
-    python examples/train_captioner.py                                          # nothing is downloaded; three minutes
+    python examples/train_captioner.py                                          # nothing is downloaded; two minutes
     accelerate launch examples/train_captioner.py                               # on whatever accelerate is set up for
     python examples/train_captioner.py --model Salesforce/blip-image-captioning-base --dataset FOLDER --images FOLDER
 

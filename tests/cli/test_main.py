@@ -120,6 +120,15 @@ def test_help_has_an_example_of_the_command(command):
     assert " ".join(example(command)).startswith(command)
 
 
+@pytest.mark.parametrize(
+    ("command", "preset"),
+    [("measure lic", "papers"), ("measure all", "fast"), ("compare", "papers"), ("report", "fast")],
+)
+def test_help_shows_the_preset_that_a_command_has_without_one(command, preset):
+    (shown,) = re.findall(r"--preset .*?default: \(?(\w+)\)?", invoke(*command.split(), "--help"), re.DOTALL)
+    assert shown == preset
+
+
 @pytest.mark.parametrize("metric", [*catalogue.OF_CAPTIONS, "all"])
 def test_the_example_of_a_metric_runs_as_it_stands(metric, parquet, monkeypatch):
     monkeypatch.chdir(parquet)

@@ -59,7 +59,8 @@ def load(name: str, cache: Path, **options: Any) -> Any:
 
 def quick(name: str) -> dict[str, Any]:
     """The options of `FAST` that this metric has."""
-    return {option: value for option, value in (FAST | PICTURES).items() if option in arguments(name)}
+    options = FAST | PICTURES if name == "imagecaptioner2" else FAST
+    return {option: value for option, value in options.items() if option in arguments(name)}
 
 
 def arguments(name: str) -> set[str]:

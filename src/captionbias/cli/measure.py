@@ -84,7 +84,8 @@ def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
         if entry.of_images and "images" not in chosen:
             continue
         try:
-            found[metric] = _measured(metric, captions, {**chosen, "preset": preset})
+            options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
+            found[metric] = _measured(metric, captions, {**options, "preset": preset})
         except ValueError as error:
             refused[metric] = str(error)
     if not found:
@@ -99,7 +100,7 @@ def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
 
 def _check_masking(values: dict[str, Any]) -> None:
     """Images in which the persons can be seen would give any attribute away."""
-    if values.get("images") and bool(values["masks"]) == values["masked"]:
+    if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
 
 

@@ -100,11 +100,11 @@ METRIC: Options = {
         show_default=OF_PRESET,
     ),
     "preset": option(
-        str | None,
+        str,
         "papers: the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs "
-        "torch, and hours without a GPU. dbac-2026-published: its tokenizer and task words too, to compare with its "
-        "tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2 half the epochs).",
-        show_default="papers",
+        "torch, and hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare "
+        "with its tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2 half the epochs).",
+        default="papers",
     ),
     "directions": option(
         list[DirectionName] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"
@@ -123,9 +123,10 @@ METRIC: Options = {
     ),
     "images": option(
         str | None,
-        "The images' pictures, for attackers that read them beside captions (VL-LIC): a folder, a table of paths, or "
-        "owner/dataset:configuration:split. Mask the people in them first. Takes the encoders bow, bert-frozen and "
-        "pretrained ones.",
+        "The images, joined with captions by their ids: a folder, a table of paths, or "
+        "owner/dataset:configuration:split. Of lic, for attackers that read them beside the captions (VL-LIC): bow, "
+        "bert-frozen and pretrained ones; mask the people in them first.",
+        panel=INPUT,
         metavar="<folder|file|dataset>",
     ),
     "image_encoder": option(
@@ -184,13 +185,7 @@ METRIC: Options = {
 }
 # Of metrics that look at the images.
 IMAGES: Options = {
-    "images": option(
-        str | None,
-        "The images, joined with captions by their ids: a folder, a table with a column of paths, or "
-        "owner/dataset:configuration:split.",
-        panel=INPUT,
-        metavar="<folder|file|dataset>",
-    ),
+    "images": METRIC["images"],
     "masks": option(Path | None, "COCO's annotations, by which the persons are masked.", "--annotations", panel=INPUT),
     "masked": option(
         bool,
