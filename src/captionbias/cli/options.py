@@ -103,7 +103,8 @@ METRIC: Options = {
         str,
         "papers: the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs "
         "torch, and hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare "
-        "with its tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2 half the epochs).",
+        "with its tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the "
+        "epochs).",
         default="papers",
     ),
     "directions": option(
