@@ -53,11 +53,11 @@ class TestTables:
     def test_every_kind_of_table_gives_the_same_captions(self, make):
         table = make(COLUMNS)
         captions = captions_from_table(table)
-        assert captions.image_ids == ("42", "7", "9223372036854775807")
-        assert captions.predictions == ("a man", "a woman", "a girl")
-        assert captions.references == (("a guy",), ("a lady", "a woman"), ("a child",))
-        assert captions.attributes == ("male", "female", "female")
-        assert captions.tasks == (("dog",), (), ("cat", "dog"))
+        assert captions.image_ids == ("7", "42", "9223372036854775807")
+        assert captions.predictions == ("a woman", "a man", "a girl")
+        assert captions.references == (("a lady", "a woman"), ("a guy",), ("a child",))
+        assert captions.attributes == ("female", "male", "female")
+        assert captions.tasks == ((), ("dog",), ("cat", "dog"))
         assert read_captions(predictions=table, references=table) == captions
 
     @pytest.mark.usefixtures("no_warnings")
@@ -219,7 +219,7 @@ def test_labels_are_read_without_captions(fault):
     tasks = {"cocoid": [1, 2, 3], "what": [["dog"], [], ["cat"]]}
     with pytest.warns(CaptionBiasWarning, match="1 of 3 images have no label"):
         images = read_labels(attributes, tasks, task_column="what", keep=["m", "f"])
-    assert (images.image_ids, images.attributes, images.tasks) == (("3", "1"), ("m", "f"), (("cat",), ("dog",)))
+    assert (images.image_ids, images.attributes, images.tasks) == (("1", "3"), ("f", "m"), (("dog",), ("cat",)))
     assert images.predictions is images.references is None
     message = "attributes has no column 'tasks': it has 'image_id', 'attribute'; name one of these with task_column"
     assert fault(read_labels, attributes) == message

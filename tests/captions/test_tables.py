@@ -12,18 +12,18 @@ FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
 
 @pytest.mark.usefixtures("no_warnings")
 @pytest.mark.parametrize(("of_predictions", "of_people"), list(zip(FORMATS, FORMATS[1:] + FORMATS[:1], strict=True)))
-def test_formats_give_the_same_captions_in_the_order_of_predictions(
+def test_formats_give_the_same_captions_in_the_order_of_their_ids(
     tmp_path, of_predictions, of_people, write, prediction_records, people_records
 ):
     captions = read_captions(
         predictions=write(tmp_path / f"predictions.{of_predictions}", prediction_records),
         references=str(write(tmp_path / f"people.{of_people}", people_records)),
     )
-    assert captions.image_ids == ("42", "7", "9223372036854775807")
-    assert captions.predictions == ("a man on a bike", 'a woman, her dog\nand a "cat"', "NA")
-    assert captions.references == (("a man rides",), ("a woman", "a lady, a dog"), ("null", "None"))
-    assert captions.attributes == ("male", "female", "NA")
-    assert captions.tasks == (("bicycle",), ("dog", "cat"), ())
+    assert captions.image_ids == ("7", "42", "9223372036854775807")
+    assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man on a bike", "NA")
+    assert captions.references == (("a woman", "a lady, a dog"), ("a man rides",), ("null", "None"))
+    assert captions.attributes == ("female", "male", "NA")
+    assert captions.tasks == (("dog", "cat"), ("bicycle",), ())
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

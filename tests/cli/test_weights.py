@@ -17,17 +17,17 @@ from captionbias.io.formats import write_json
 from captionbias.synthetic import plant
 from tests.cli.conftest import invoke, ran, refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 300 images are few
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 600 images are few
 
-IMAGES, TRAINING = 300, 1000
-QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20", "--no-cache"]
+IMAGES, TRAINING = 600, 1000
+QUICK = ["--preset", "fast", "--trials", "4", "--bootstrap", "40", "--no-cache"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Results as `captionbias measure dbac` writes them, and training images with other ids than the measured ones."""
     folder = tmp_path_factory.mktemp("files")
-    measured = plant(IMAGES, captions=2, a_to_t=0.6, t_to_a=0.6)
+    measured = plant(IMAGES, captions=2, a_to_t=0.6, t_to_a=0.9)
     table = {"image_id": list(range(IMAGES)), "caption": measured.predictions, "references": measured.references}
     table |= {"gender": measured.attributes, "tasks": measured.tasks}
     pq.write_table(pa.table(table), folder / "measured.parquet")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import chain
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ from captionbias.captions import Captions
 from captionbias.text import Lexicon, find_mentions, split_words, tokenize
 from captionbias.text.lexicon import SEPARATOR
 from captionbias.text.masking import NO_LABEL
+from captionbias.text.tokens import folded
 
 IMAGES = 4
 
@@ -76,16 +76,12 @@ def _token_places(caption: str) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []  # of each character that tokenizers split: what they fold has another length
     for found in regex.finditer(r"\X", caption):  # accents join within what a reader sees as one character
         start, end = found.span()
-        length = len(_folded(found[0]))
+        length = len(folded(found[0]))
         places += [(at, at + 1) for at in range(start, end)] if length == end - start else [(start, end)] * length
-    folded, end = _folded(caption), 0
+    whole, end = folded(caption), 0
     tokens = []
     for token in split_words(caption):
-        start = folded.index(token, end)
+        start = whole.index(token, end)
         end = start + len(token)
         tokens.append((places[start][0], places[end - 1][1]))
     return tokens
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).lower()

@@ -74,7 +74,10 @@ def joined(
         _in_both(found["references"], references, found["predictions"], predictions, lack, notes)
     if attributes.table not in {column.table for column in (predictions, references) if column}:
         _in_both(found["attributes"], attributes, every_image, base, "with a label have no caption", notes)
-    images = _labelled(images, found["attributes"], attributes, keep, notes)
+    # In one order, whatever that of the rows: it decides which images a seed puts to test.
+    images = sorted(
+        _labelled(images, found["attributes"], attributes, keep, notes), key=lambda image: (len(image), image)
+    )
     return {**{name: [values[image] for image in images] for name, values in found.items()}, "image_ids": images}
 
 

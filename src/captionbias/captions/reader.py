@@ -65,8 +65,8 @@ def read_captions(
             ("dark") and of the crossing ("female, dark"), where any is named.
 
     Returns:
-        The images that every table has and that have a human caption (if there are any), in the order of
-        `predictions`, else of `references`.
+        The images that every table has and that have a human caption (if there are any), in the order of their ids, so
+        that a shuffled file gives the same scores.
 
     Raises:
         ValueError: a file cannot be read, a column is missing, an image has two predictions or two labels, no image
@@ -80,8 +80,8 @@ def read_captions(
         >>> captions = read_captions(
         ...     predictions={"image_id": [7, 9], "caption": ["a man", "a girl"]}, references=people, attribute="sex"
         ... )
-        >>> captions.attributes
-        ('male', 'female')
+        >>> captions.image_ids, captions.attributes
+        (('7', '9'), ('male', 'female'))
     """
     if table is not None and (predictions is not None or references is not None):
         raise ValueError("table may hold everything: give either it or predictions and references")

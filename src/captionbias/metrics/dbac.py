@@ -30,7 +30,7 @@ from captionbias.metrics.inputs import (
     shown_tasks,
 )
 from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
-from captionbias.metrics.notes import note
+from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.protocol import (
     alignment_name,
@@ -196,6 +196,7 @@ def dbac(
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
+    note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = number_classes(captions, notes)
 
     settings["vocabulary"] = read_vocabulary(vocabulary)

@@ -32,7 +32,7 @@ from captionbias.metrics.measurement import (
     known_means,
     mean_over_trials,
 )
-from captionbias.metrics.notes import note
+from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pictures import beside_pictures
 from captionbias.metrics.protocol import (
     alignment_name,
@@ -176,6 +176,7 @@ def lic(
     elif image_encoder is not None:
         raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
     notes: list[str] = []
+    note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = number_classes(captions, notes)
 
     settings["vocabulary"] = read_vocabulary(vocabulary)

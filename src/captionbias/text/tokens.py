@@ -31,7 +31,7 @@ def split_words(caption: str) -> list[str]:
     """
     if caption.isascii():
         return _ASCII_WORDS.findall(caption.lower())
-    words: list[str] = _WORDS.findall(_folded(caption))
+    words: list[str] = _WORDS.findall(folded(caption))
     return words
 
 
@@ -41,10 +41,10 @@ def split_whitespace(caption: str) -> list[str]:
     >>> split_whitespace("On her cell phone.")
     ['on', 'her', 'cell', 'phone.']
     """
-    return _folded(caption).split()
+    return folded(caption).split()
 
 
-def _folded(caption: str) -> str:
+def folded(caption: str) -> str:
     """Lower case, with one spelling of each letter: none full-width, and nothing invisible within a word."""
     visible: str = _INVISIBLE.sub("", unicodedata.normalize("NFKC", caption))
     return visible.lower()
