@@ -57,6 +57,7 @@ class Repo:
     sdk: str | None
     commits: list[Commit]
     pulls: list[Commit] = field(default_factory=list)
+    gated: str | bool = False
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -151,7 +152,9 @@ def _json(content: Any, status: int = 200) -> Answer:
 def info(hub: Hub, request: Request, kind: str, repo: str, revision: str | None = None) -> Answer:
     found = hub.find(request, kind, repo)
     commit = found.at(revision or "main")
-    return _json({"id": repo, "sha": commit.oid, "private": found.private, "sdk": found.sdk, "tags": []})
+    return _json(
+        {"id": repo, "sha": commit.oid, "private": found.private, "gated": found.gated, "sdk": found.sdk, "tags": []}
+    )
 
 
 def tree(hub: Hub, request: Request, kind: str, repo: str, revision: str, folder: str | None = None) -> Answer:
@@ -188,6 +191,12 @@ def create(hub: Hub, request: Request) -> Answer:
     started = {"README.md": b"---\ntitle: a template\n---\n"} if kind == "spaces" else {}
     hub.add(kind, repo, started, private=sent.get("visibility") == "private").sdk = sent.get("sdk")
     return _json({"url": f"{hub.url}/{kind}/{repo}"})
+
+
+def settings(hub: Hub, request: Request, kind: str, repo: str) -> Answer:
+    hub.check_write(request, repo)
+    hub.find(request, kind, repo).gated = json.loads(request.body)["gated"]
+    return _json({})
 
 
 def validate(hub: Hub, request: Request) -> Answer:
@@ -277,6 +286,7 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", rf"/api/{REPO}/tree/(?P<revision>[^/]+)(/(?P<folder>.+))?", tree),
     ("GET HEAD", rf"/{WEB_REPO}/resolve/(?P<revision>[^/]+)/(?P<path>.+)", resolve),
     ("POST", r"/api/repos/create", create),
+    ("PUT", rf"/api/{REPO}/settings", settings),
     ("POST", r"/api/validate-yaml", validate),
     ("POST", rf"/api/{REPO}/preupload/(?P<revision>[^/]+)", preupload),
     ("POST", rf"/{WEB_REPO}\.git/info/lfs/objects/batch", batch),

@@ -92,6 +92,8 @@ command(
     partial(_run, "publish_dataset"),
     """Make a folder of Parquet files with a card a dataset; Parquet files of earlier builds go in the same commit.
 
-    Example: captionbias publish dataset built/captions --to someone/captions --dry-run
+    Rows that may not be redistributed (the card has extra_gated_prompt) go to a private repository only, behind a gate.
+
+    Example: captionbias publish dataset controlled-verbs --to someone/controlled-verbs --dry-run
     """,
 )

@@ -75,6 +75,7 @@ class _Source:
     kind: Literal["space", "dataset"]
     files: dict[str, Path]
     globs: tuple[str, ...] = ()
+    gated: bool = False  # its card asks readers to agree to terms first
 
 
 def publish_metric(names: Sequence[str] | None, owner: str, **options: Unpack[Options]) -> list[Published]:
@@ -126,16 +127,20 @@ def publish_dataset(folder: str | os.PathLike[str], repo: str, **options: Unpack
     The same commit deletes Parquet files on the Hub that are not in the folder, if the card there or the new one names
     them in `data_files`: they are rows of an earlier build. All else that only the Hub has stays.
 
+    A card with `extra_gated_prompt` says that the rows may not be redistributed: the repository must be private, and
+    gets a gate. Its owner lets in by hand whom to show it, even if it is made public later.
+
     Raises:
-        ValueError: as `publish_space`, of links and secrets; also when the `data_files` of the card's `configs` name no
-            Parquet file or leave one out, or a Parquet file is damaged or has no rows.
+        ValueError: as `publish_space`, of links and secrets; also when such a card's repository is not to be private,
+            the `data_files` of the card's `configs` name no Parquet file or leave one out, or a Parquet file is damaged
+            or has no rows.
     """
     (published,) = _publish([_dataset(Path(folder), repo)], **options)
     return published
 
 
 def _publish(
-    sources: Iterable[_Source],
+    sources: Sequence[_Source],
     *,
     dry_run: bool = False,
     create_pr: bool = False,
@@ -152,6 +157,12 @@ def _publish(
     # The HTTP library quotes a header that it cannot send, and thus the token, in its error.
     if token is not None and not re.fullmatch(r"[!-~]+", token):
         raise ValueError("token has spaces or characters that no token has: copy it again, or run hf auth login again")
+    for source in sources:
+        if source.gated and not private:
+            raise ValueError(
+                f"{source.repo}: its card has extra_gated_prompt, the terms of rows that may not be redistributed: "
+                "publish it with private=True (--private), which also puts a gate before it"
+            )
     api = HfApi(token=token or False, library_name="captionbias", library_version=__version__)
     done = []
     for source in sources:
@@ -187,7 +198,7 @@ def _dataset(folder: Path, repo: str) -> _Source:
     faults += [f"no config reads {path}" for path in tables if configs and path not in _found(globs, tables)]
     faults += [f"{path} has no rows or is damaged" for path in tables if not _rows(files[path])]
     _refuse("dataset", folder, faults)
-    return _Source(repo, "dataset", files, globs)
+    return _Source(repo, "dataset", files, globs, gated="extra_gated_prompt" in _front_matter(files["README.md"]))
 
 
 def _refuse(kind: str, folder: Path, faults: list[str]) -> None:
@@ -272,6 +283,8 @@ def _send(
         if private is not None and info.private != private:
             now = "private" if info.private else "public"
             raise ValueError(f"private is {private}, but it is {now}: change that in its settings on the Hub first")
+        if source.gated and not getattr(info, "gated", False):
+            api.update_repo_settings(repo, repo_type=kind, gated="manual")
         deleted = _earlier_tables(api, source, info.sha) if kind == "dataset" else []
         sent = api.create_commit(
             repo,
