@@ -24,6 +24,7 @@ import pytest
 
 import captionbias
 
+LARGE = (".parquet", ".whl")  # what is kept beside the git repository
 TOKEN = "hf_writes"
 REPO = r"(?P<kind>models|datasets|spaces)/(?P<repo>[^/]+/[^/]+)"
 WEB_REPO = r"(?P<kind>datasets/|spaces/|)(?P<repo>[^/]+/[^/]+)"
@@ -211,7 +212,7 @@ def preupload(hub: Hub, request: Request, kind: str, repo: str, revision: str) -
         sample = base64.b64decode(sent["sample"])
         if len(sample) != min(sent["size"], 512):
             raise RefusedError(400, f"{sent['path']}: the sample is not the file's first 512 bytes")
-        large = sent["path"].endswith(".parquet")
+        large = sent["path"].endswith(LARGE)
         there = commit.files.get(sent["path"])
         oid = None if there is None else sha256(there).hexdigest() if large else blob_oid(there)
         mode = "lfs" if large else "regular"
@@ -265,7 +266,7 @@ def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> A
             if len(hub.large.get(value["oid"], b"")) != value["size"]:
                 raise RefusedError(400, f"{path} points to a large file that was not uploaded")
             files[path] = hub.large[value["oid"]]
-        elif key == "file" and not path.endswith(".parquet"):
+        elif key == "file" and not path.endswith(LARGE):
             files[path] = base64.b64decode(value["content"], validate=True)
         else:
             raise RefusedError(400, f"{key} of {path} is nothing that a commit has")
