@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow format clean
+.PHONY: help setup demo test slow lowest wheel format clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -22,6 +22,14 @@ test: $(INSTALLED)  ## formatting, lint, types, doctests and tests
 
 slow: $(INSTALLED)  ## the tests that take long, of processes, kills and neural attackers
 	$(BIN)/pytest --numprocesses auto --dist loadfile -m slow
+
+lowest: $(INSTALLED)  ## the tests with the lowest versions that pyproject.toml allows; LOWEST=3.10 names a Python
+	$(BIN)/uv venv --quiet --clear --python $(or $(LOWEST),$(PYTHON)) build/lowest
+	$(BIN)/uv pip install --quiet --python build/lowest --resolution lowest-direct --editable '.[dev]'
+	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile
+
+wheel: $(INSTALLED)  ## build sdist and wheel, install the wheel alone and use it
+	PYTHON=$(PYTHON) .ci/wheel
 
 format: $(INSTALLED)  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .

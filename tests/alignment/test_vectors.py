@@ -295,3 +295,21 @@ def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
     np.testing.assert_allclose(matrix, expected, atol=1e-6)
     matrix, known = embed(vectors, [])
     assert (matrix.shape, known.shape) == ((0, 3), (0,))
+
+
+@pytest.mark.parametrize(
+    ("python", "way"),
+    [((3, 13), r"pip install 'captionbias\[vectors\]'"), ((3, 14), "no release for Python 3.14.*an older Python")],
+)
+def test_without_gensim_an_error_says_what_to_do(monkeypatch, tmp_path, python, way):
+    for module in ("gensim", "gensim.models", "gensim.downloader"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys, "version_info", (*python, 0, "final", 0))
+    tokens = tokenize(["a dog runs"])
+    for wanted in (
+        lambda: load_vectors("captions", tokens),
+        lambda: load_vectors(tmp_path),
+        lambda: train_vectors(tokens),
+    ):
+        with pytest.raises(ValueError, match=rf"word vectors: .*gensim.*{way}.*alignment='constant'"):
+            wanted()

@@ -1,4 +1,4 @@
-"""`captionbias data build`: what it prints, writes and refuses."""
+"""`captionbias data`: what it prints, writes and refuses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from captionbias.cli import app
+from captionbias.datasets import dataset_names
 from tests.datasets.conftest import artemis, coco, state, write
 
 
@@ -26,6 +27,24 @@ def invoke(*arguments: Any, status: int = 0) -> tuple[str, str]:
     result = CliRunner().invoke(app, ["data", "build", *map(str, arguments)], env={"COLUMNS": "200"})
     assert result.exit_code == status, result.output
     return Text.from_ansi(result.stdout).plain, Text.from_ansi(result.stderr).plain
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_the_card_of_a_dataset_is_shown(name: str) -> None:
+    result = CliRunner().invoke(app, ["data", "show", name], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    card = Path(__file__).parents[2] / "datasets_scripts" / name / "README.md"
+    shown = result.stdout
+    assert shown.startswith("# ")
+    assert f"    captionbias data build {name} --from FOLDER --to FOLDER\n" in shown
+    assert "<!--" not in shown
+    assert set(shown.splitlines()) <= set(card.read_text(encoding="utf-8").splitlines())
+
+
+def test_an_unknown_card_is_one_line_and_status_2() -> None:
+    result = CliRunner().invoke(app, ["data", "show", "imagenet"], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: there is no dataset 'imagenet': choose from artemis_emotions")
 
 
 def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ import pytest
 
 import captionbias
 
+LARGE = (".parquet", ".whl")  # what is kept beside the git repository
 TOKEN = "hf_writes"
 REPO = r"(?P<kind>models|datasets|spaces)/(?P<repo>[^/]+/[^/]+)"
 WEB_REPO = r"(?P<kind>datasets/|spaces/|)(?P<repo>[^/]+/[^/]+)"
@@ -57,6 +58,7 @@ class Repo:
     sdk: str | None
     commits: list[Commit]
     pulls: list[Commit] = field(default_factory=list)
+    gated: str | bool = False
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -151,7 +153,9 @@ def _json(content: Any, status: int = 200) -> Answer:
 def info(hub: Hub, request: Request, kind: str, repo: str, revision: str | None = None) -> Answer:
     found = hub.find(request, kind, repo)
     commit = found.at(revision or "main")
-    return _json({"id": repo, "sha": commit.oid, "private": found.private, "sdk": found.sdk, "tags": []})
+    return _json(
+        {"id": repo, "sha": commit.oid, "private": found.private, "gated": found.gated, "sdk": found.sdk, "tags": []}
+    )
 
 
 def tree(hub: Hub, request: Request, kind: str, repo: str, revision: str, folder: str | None = None) -> Answer:
@@ -190,6 +194,12 @@ def create(hub: Hub, request: Request) -> Answer:
     return _json({"url": f"{hub.url}/{kind}/{repo}"})
 
 
+def settings(hub: Hub, request: Request, kind: str, repo: str) -> Answer:
+    hub.check_write(request, repo)
+    hub.find(request, kind, repo).gated = json.loads(request.body)["gated"]
+    return _json({})
+
+
 def validate(hub: Hub, request: Request) -> Answer:
     return _json({"errors": [], "warnings": []})
 
@@ -202,7 +212,7 @@ def preupload(hub: Hub, request: Request, kind: str, repo: str, revision: str) -
         sample = base64.b64decode(sent["sample"])
         if len(sample) != min(sent["size"], 512):
             raise RefusedError(400, f"{sent['path']}: the sample is not the file's first 512 bytes")
-        large = sent["path"].endswith(".parquet")
+        large = sent["path"].endswith(LARGE)
         there = commit.files.get(sent["path"])
         oid = None if there is None else sha256(there).hexdigest() if large else blob_oid(there)
         mode = "lfs" if large else "regular"
@@ -256,7 +266,7 @@ def commit(hub: Hub, request: Request, kind: str, repo: str, revision: str) -> A
             if len(hub.large.get(value["oid"], b"")) != value["size"]:
                 raise RefusedError(400, f"{path} points to a large file that was not uploaded")
             files[path] = hub.large[value["oid"]]
-        elif key == "file" and not path.endswith(".parquet"):
+        elif key == "file" and not path.endswith(LARGE):
             files[path] = base64.b64decode(value["content"], validate=True)
         else:
             raise RefusedError(400, f"{key} of {path} is nothing that a commit has")
@@ -277,6 +287,7 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", rf"/api/{REPO}/tree/(?P<revision>[^/]+)(/(?P<folder>.+))?", tree),
     ("GET HEAD", rf"/{WEB_REPO}/resolve/(?P<revision>[^/]+)/(?P<path>.+)", resolve),
     ("POST", r"/api/repos/create", create),
+    ("PUT", rf"/api/{REPO}/settings", settings),
     ("POST", r"/api/validate-yaml", validate),
     ("POST", rf"/api/{REPO}/preupload/(?P<revision>[^/]+)", preupload),
     ("POST", rf"/{WEB_REPO}\.git/info/lfs/objects/batch", batch),

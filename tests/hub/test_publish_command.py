@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
+from rich.filesize import decimal
 from typer.testing import CliRunner
 
+from captionbias import __version__
 from captionbias.cli.publish import publish
 from captionbias.metrics.catalogue import METRICS
 from tests.hub.hub_server import RefusedError
+
+ROOT = Path(__file__).parents[2]
+# What the HTTP library says of huggingface_hub, and only where a test makes Python show it.
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")
 
 
 def invoke(*arguments, status=0):
@@ -22,12 +29,19 @@ def invoke(*arguments, status=0):
 def test_a_dry_run_lists_every_metric_s_files_and_sends_nothing(hub):
     printed = invoke("metric", "--to", "lab", "--dry-run").splitlines()
     start = printed.index("lab/lic")
-    assert [line.split()[-1] for line in printed[start : start + 6]] == [
-        *("lab/lic", "README.md", "app.py", "lic.py", "requirements.txt"),
+    assert [line.split()[-1] for line in printed[start : start + 7]] == [
+        *(
+            "lab/lic",
+            "README.md",
+            "app.py",
+            f"captionbias-{__version__}-py3-none-any.whl",
+            "lic.py",
+            "requirements.txt",
+        ),
         f"{hub.url}/spaces/lab/lic",
     ]
-    assert printed[start + 4].split() == ["31", "bytes", "requirements.txt"]
-    assert printed[start + 5].startswith("nothing was sent; this would be ")
+    assert printed[start + 2].split() == [*decimal((ROOT / "metrics/lic/app.py").stat().st_size).split(), "app.py"]
+    assert printed[start + 6].startswith("nothing was sent; this would be ")
     assert [line for line in printed if line.startswith("lab/")] == [f"lab/{name}" for name in sorted(METRICS)]
     assert hub.requests == []
 

@@ -327,3 +327,36 @@ def test_a_hub_out_of_reach_is_reported_in_one_line(hub, space, monkeypatch):
         refused(space, r"http://127.0.0.1:\d+ is out of reach .*check the network and HF_ENDPOINT")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     refused(space, "offline mode is enabled.*HF_HUB_OFFLINE")
+
+
+# Rows that may not be redistributed
+
+
+@pytest.fixture
+def terms(dataset):
+    """The dataset with a card that asks its readers to agree to something first."""
+    write(dataset, {"README.md": CARD.replace("---\n", "---\nextra_gated_prompt: For research only.\n", 1)})
+    return dataset
+
+
+@pytest.mark.parametrize("options", [{}, {"private": False}, {"dry_run": True}, {"create_pr": True}])
+def test_rows_that_may_not_be_redistributed_are_never_sent_to_a_public_repository(hub, terms, options):
+    with pytest.raises(ValueError, match=r"alice/captions: .*extra_gated_prompt.*--private"):
+        publish_dataset(terms, "alice/captions", **options)
+    assert hub.requests == []
+    hub.add("datasets", "alice/captions", {"README.md": b"public already"})
+    with pytest.raises(ValueError, match=r"private is True, but it is public"):
+        publish_dataset(terms, "alice/captions", private=True)
+    assert not hub.commits_sent()
+
+
+def test_they_are_sent_to_a_private_one_behind_a_gate(hub, terms):
+    publish_dataset(terms, "alice/captions", private=True)
+    found = hub.repos["datasets", "alice/captions"]
+    assert (found.private, found.gated) == (True, "manual")
+    assert on_hub(hub, "datasets", "alice/captions") == contents(terms)
+    paths = [request.path.rpartition("/")[2] for request in hub.writes]
+    assert paths.index("settings") < paths.index("main")  # of commit/main: rows come when the gate is there
+    found.gated = "auto"
+    publish_dataset(terms, "alice/captions", private=True)
+    assert found.gated == "auto"

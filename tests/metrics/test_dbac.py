@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -538,6 +539,18 @@ def test_the_published_preset_says_what_to_do_without_its_vectors(monkeypatch, t
     monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
     with pytest.raises(ValueError, match=r"glove-wiki-gigaword-50.*pass the path of a GloVe.*vectors='captions'"):
         dbac(**of_50_women_and_50_men(["P on a bed"], ["P in a bed"]), preset="dbac-2026-published", encoder="bow")
+
+
+def test_without_gensim_it_measures_what_needs_no_word_vectors(monkeypatch):
+    for module in ("gensim", "gensim.models"):
+        monkeypatch.setitem(sys.modules, module, None)
+    same_words = of_50_women_and_50_men(["P with a dog", "P"], ["P with a dog", "P"])
+    other_words = of_50_women_and_50_men(["P sits with a dog", "P"], ["P poses with a dog", "P"])
+    options = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
+    assert dbac(**same_words, **options)["signature"]
+    with pytest.raises(ValueError, match=r"pip install 'captionbias\[vectors\]'.*alignment='constant'"):
+        dbac(**other_words, **options)
+    assert dbac(**other_words, alignment="constant", **options)["signature"]
 
 
 @pytest.fixture

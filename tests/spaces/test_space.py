@@ -35,7 +35,7 @@ def test_the_front_matter_is_what_the_hub_takes(folder: Path) -> None:
     assert card.pinned is False
     assert all(isinstance(tag, str) for tag in card.tags)
     assert len(card.get("short_description", "")) <= 60  # the Hub refuses a longer one
-    assert re.fullmatch(r"3\.1\d", card.python_version or "3.10")
+    assert re.fullmatch(r"3\.1\d", card.python_version)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

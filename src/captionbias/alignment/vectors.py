@@ -10,7 +10,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.request import urlopen
@@ -42,6 +42,18 @@ _ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
 _SECONDS_TO_ANSWER = 10
 
 
+@contextlib.contextmanager
+def needs_gensim() -> Iterator[None]:
+    """Imports of gensim; where it is missing they become a ValueError that says what to do."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        way = "pip install 'captionbias[vectors]'"
+        if sys.version_info >= (3, 14):
+            way = "gensim has no release for Python 3.14 yet, so use an older Python"
+        raise ValueError(f"word vectors: {error}: {way}, or choose alignment='constant', which needs none") from error
+
+
 def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None, seed: int = 0) -> KeyedVectors:
     """Word vectors for the words of `tokens`.
 
@@ -60,9 +72,11 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 
     Raises:
         ValueError: no such file or name, no network for a download, a file that is damaged or of another format, a
-            pickle of anything but a `KeyedVectors`, vectors that are not finite, no vector for any word of `tokens`.
+            pickle of anything but a `KeyedVectors`, vectors that are not finite, no vector for any word of `tokens`; no
+            gensim.
     """
-    from gensim.models import KeyedVectors
+    with needs_gensim():
+        from gensim.models import KeyedVectors
 
     if isinstance(source, KeyedVectors):
         vectors = source
@@ -97,9 +111,10 @@ def train_vectors(tokens: Tokens, seed: int = 0) -> KeyedVectors:
     subtracted.
 
     Raises:
-        ValueError: no words to train on.
+        ValueError: no words to train on; no gensim.
     """
-    from gensim.models import FastText, KeyedVectors
+    with needs_gensim():
+        from gensim.models import FastText, KeyedVectors
 
     if not len(tokens.ids):
         raise ValueError("vectors='captions' needs captions with words in them, and these have none")
@@ -154,7 +169,8 @@ def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats32, Flags]
 
 def find_vectors(source: str | Path) -> Path:
     """The file that `source` names, fetched by gensim if it is a name of its downloads; ValueError if there is none."""
-    from gensim import downloader
+    with needs_gensim():
+        from gensim import downloader
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.
     path, kept = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")

@@ -9,6 +9,8 @@ import typer
 
 from captionbias.cli.terminal import complaints, needs, plain_errors, say
 
+NAMES = "coco_caption_bias, lic_captions, artemis_emotions or controlled_verbs."
+
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
 
@@ -21,7 +23,7 @@ def main() -> None:
 def build(
     name: Annotated[
         str,
-        typer.Argument(help="coco_caption_bias, lic_captions, artemis_emotions or controlled_verbs."),
+        typer.Argument(help=NAMES),
     ],
     source: Annotated[Path, typer.Option("--from", help="The folder with the original files.")],
     to: Annotated[Path, typer.Option("--to", help="The folder to write; an earlier build there is replaced.")],
@@ -32,7 +34,7 @@ def build(
 ) -> None:
     """Write a dataset as Parquet files with its card, ready for load_dataset(FOLDER) and for the Hub.
 
-    The card of each dataset, datasets_scripts/NAME/README.md, lists its original files and where they come from.
+    Its card lists the original files and where they come from: captionbias data show coco_caption_bias.
 
     Example: captionbias data build coco_caption_bias --from coco --to coco-caption-bias
     """
@@ -52,3 +54,15 @@ def build(
             left_out = reasons(built.left_out[configuration])
             say(f"{configuration}: {rows:,} rows; left out: {left_out}")
         say(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")
+
+
+@data.command()
+def show(name: Annotated[str, typer.Argument(help=NAMES)]) -> None:
+    """Print the card of a dataset: its original files, where they come from, its fields and its terms.
+
+    Example: captionbias data show controlled_verbs
+    """
+    with plain_errors():
+        from captionbias.datasets import original_card
+
+        say(original_card(name))

@@ -29,6 +29,13 @@ SENT: Options = {
     "private": flag(bool, "Create the repository private; refuse if it is public.", "--private", default=False),
     "message": flag(str | None, "The commit message.", show_default="the version of captionbias"),
 }
+WHEEL: Options = {
+    "wheel": flag(
+        Path | None,
+        "The wheel of captionbias that goes with an app which requires it.",
+        show_default="built from the clone",
+    ),
+}
 FOLDER: Options = {
     "folder": (Annotated[Path, typer.Argument(help="The folder to publish.")], Parameter.empty),
     "repo": flag(str, "The repository on the Hub.", "--to", default=Parameter.empty, metavar="<owner/name>"),
@@ -68,7 +75,7 @@ def _run(function: str, *, dry_run: bool, private: bool, **options: Any) -> None
 command(
     publish,
     "metric",
-    METRICS | SENT,
+    METRICS | WHEEL | SENT,
     partial(_run, "publish_metric"),
     """Make metrics Spaces, so that evaluate.load("<owner>/lic") works anywhere.
 
@@ -78,7 +85,7 @@ command(
 command(
     publish,
     "space",
-    FOLDER | SENT,
+    FOLDER | WHEEL | SENT,
     partial(_run, "publish_space"),
     """Make a folder with a Gradio app a Space.
 
@@ -92,6 +99,8 @@ command(
     partial(_run, "publish_dataset"),
     """Make a folder of Parquet files with a card a dataset; Parquet files of earlier builds go in the same commit.
 
-    Example: captionbias publish dataset built/captions --to someone/captions --dry-run
+    Rows that may not be redistributed (the card has extra_gated_prompt) go to a private repository only, behind a gate.
+
+    Example: captionbias publish dataset controlled-verbs --to someone/controlled-verbs --dry-run
     """,
 )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from captionbias.datasets.build import Built, build_dataset, dataset_names
+from captionbias.datasets.build import Built, build_dataset, dataset_names, original_card
 
-__all__ = ["Built", "build_dataset", "dataset_names"]
+__all__ = ["Built", "build_dataset", "dataset_names", "original_card"]

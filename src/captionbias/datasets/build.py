@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import captionbias
-from captionbias.datasets.card import benchmark_of, dataset_card, mark, reasons
+from captionbias.datasets.card import CONTENTS, benchmark_of, dataset_card, mark, reasons
 
 if TYPE_CHECKING:
     from captionbias.datasets.caption_dataset import CaptionDataset
 
+CARD = "README.md"
 _WRITTEN = re.compile(r"README\.md|eval\.yaml|\w+/\w+-\d{5}-of-\d{5}\.parquet")
 
 
@@ -43,6 +44,20 @@ def dataset_names() -> list[str]:
     ['artemis_emotions', 'coco_caption_bias', 'controlled_verbs', 'lic_captions']
     """
     return sorted(path.name for path in _scripts().iterdir() if (path / f"{path.name}.py").is_file())
+
+
+def original_card(name: str) -> str:
+    """The card of the dataset `name` before it is built: its original files, where they come from, fields and terms.
+
+    >>> original_card("controlled_verbs").splitlines()[0]
+    '# Captions whose only bias is in their verbs'
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    _check_name(name)
+    text = (_scripts() / name / CARD).read_text(encoding="utf-8").partition("\n---\n")[2]
+    return text.replace(f"## Contents\n\n{CONTENTS}\n\n", "").strip()
 
 
 def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
@@ -98,12 +113,16 @@ def _scripts() -> Path:
     return in_wheel if in_wheel.is_dir() else package.parents[1] / "datasets_scripts"
 
 
+def _check_name(name: str) -> None:
+    if name not in dataset_names():
+        raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(dataset_names())}")
+
+
 def _builder(name: str) -> type[CaptionDataset]:
     """The builder class in the script of this name."""
     from captionbias.datasets.caption_dataset import CaptionDataset
 
-    if name not in dataset_names():
-        raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(dataset_names())}")
+    _check_name(name)
     spec = importlib.util.spec_from_file_location(
         f"captionbias._datasets_scripts.{name}", _scripts() / name / f"{name}.py"
     )
@@ -132,7 +151,7 @@ def _check_replaceable(folder: Path, name: str) -> None:
         return
     if not folder.is_dir():
         raise ValueError(f"{folder} is a file: name a folder")
-    card = folder / "README.md"
+    card = folder / CARD
     ours = card.is_file() and mark(name) in card.read_text(encoding="utf-8", errors="replace")
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder).as_posix()
@@ -163,8 +182,8 @@ def _write(
         built.info.download_size = sum(path.stat().st_size for path in (new / configuration).iterdir())
         infos[configuration] = built.info
     assert opened is not None
-    template = (_scripts() / name / "README.md").read_text(encoding="utf-8")
-    (new / "README.md").write_text(dataset_card(template, name, infos, opened, new), encoding="utf-8")
+    template = (_scripts() / name / CARD).read_text(encoding="utf-8")
+    (new / CARD).write_text(dataset_card(template, name, infos, opened, new), encoding="utf-8")
     if opened.BENCHMARK:
         (new / "eval.yaml").write_text(benchmark_of(template), encoding="utf-8")
     return {key: info.splits[opened.SPLIT].num_examples for key, info in infos.items()}, opened.left_out

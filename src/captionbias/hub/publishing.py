@@ -9,9 +9,10 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,12 +27,14 @@ from yaml import YAMLError
 
 from captionbias import __version__
 from captionbias.hub.eval_results import check_repo
+from captionbias.hub.wheels import Wheel, carrying, find_wheel, requirement, unmet
 from captionbias.text.markdown import one_line
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 TOKENS_PAGE = "https://huggingface.co/settings/tokens"
+HUB_PYTHON = "3.10"  # of a Space whose card names none
 SECRET_FILES = ("token", "token.txt", "hf_token*", "stored_tokens", "*.token", "*.pem", "*.key")
 SECRET = re.compile(rb"\bhf_[A-Za-z0-9]{30,}\b")
 WAYS_OUT = {
@@ -73,25 +76,38 @@ class _Source:
 
     repo: str
     kind: Literal["space", "dataset"]
-    files: dict[str, Path]
+    files: dict[str, Path | bytes]
     globs: tuple[str, ...] = ()
+    gated: bool = False  # its card asks readers to agree to terms first
+    carries_wheel: bool = False
 
 
-def publish_metric(names: Sequence[str] | None, owner: str, **options: Unpack[Options]) -> list[Published]:
+def publish_metric(
+    names: Sequence[str] | None,
+    owner: str,
+    *,
+    wheel: str | os.PathLike[str] | None = None,
+    **options: Unpack[Options],
+) -> list[Published]:
     """Make each metric the Space OWNER/NAME, so that `evaluate.load("OWNER/NAME")` works anywhere.
+
+    This package is on no index: its wheel goes into the Space, whose requirements.txt and card then name it by its
+    address there.
 
     Args:
         names: the metrics; all of this package's when None.
         owner: the user or organisation on the Hub.
+        wheel: the wheel of this package; one that is built from the clone when None.
         **options: see `Options`.
 
     Returns:
         What was done, one entry a metric. Files that only the Hub has stay there.
 
     Raises:
-        ValueError: a name that is not a metric, a folder or repository that does not qualify, a token that may not
-            write, or a Hub out of reach. Repositories before the one that is named are then published, it and those
-            after it are not.
+        ValueError: a name that is not a metric, a folder or repository that does not qualify, a wheel that does not
+            meet what the Space requires or cannot be built, a Space that is to be private, in which the wheel could not
+            be read, a token that may not write, or a Hub out of reach. Repositories before the one that is named are
+            then published, it and those after it are not.
 
     Example:
         >>> publish_metric(["lic"], "not an owner", dry_run=True)
@@ -99,24 +115,32 @@ def publish_metric(names: Sequence[str] | None, owner: str, **options: Unpack[Op
         ...
         ValueError: repo is 'not an owner/lic': write OWNER/NAME, in letters, digits and single - _ . inside
         >>> [list(done.files) for done in publish_metric(["lic"], "someone", dry_run=True)]
-        [['README.md', 'app.py', 'lic.py', 'requirements.txt']]
+        [['README.md', 'app.py', 'captionbias-...whl', 'lic.py', 'requirements.txt']]
     """
     from captionbias.hub.modules import metric_folders
 
     folders = metric_folders(None if names is None else list(dict.fromkeys(names)))
-    return _publish([_space(folder, f"{owner}/{folder.name}") for folder in folders], **options)
+    find = cache(partial(find_wheel, wheel))
+    return _publish([_space(folder, f"{owner}/{folder.name}", find) for folder in folders], **options)
 
 
-def publish_space(folder: str | os.PathLike[str], repo: str, **options: Unpack[Options]) -> Published:
+def publish_space(
+    folder: str | os.PathLike[str],
+    repo: str,
+    *,
+    wheel: str | os.PathLike[str] | None = None,
+    **options: Unpack[Options],
+) -> Published:
     """Make a folder the Gradio Space `repo`, which is OWNER/NAME; see `Options` and `publish_metric` for the rest.
 
+    The wheel goes with it if its requirements.txt names captionbias without an address.
     Hidden files, __pycache__ and .pyc files are left out. Files that only the Hub has stay there.
 
     Raises:
         ValueError: as `publish_metric`; also when README.md does not describe a Gradio app in this folder, there is no
             requirements.txt, a link leads outside the folder, or a file holds or looks like a secret.
     """
-    (published,) = _publish([_space(Path(folder), repo)], **options)
+    (published,) = _publish([_space(Path(folder), repo, partial(find_wheel, wheel))], **options)
     return published
 
 
@@ -126,16 +150,20 @@ def publish_dataset(folder: str | os.PathLike[str], repo: str, **options: Unpack
     The same commit deletes Parquet files on the Hub that are not in the folder, if the card there or the new one names
     them in `data_files`: they are rows of an earlier build. All else that only the Hub has stays.
 
+    A card with `extra_gated_prompt` says that the rows may not be redistributed: the repository must be private, and
+    gets a gate. Its owner lets in by hand whom to show it, even if it is made public later.
+
     Raises:
-        ValueError: as `publish_space`, of links and secrets; also when the `data_files` of the card's `configs` name no
-            Parquet file or leave one out, or a Parquet file is damaged or has no rows.
+        ValueError: as `publish_space`, of links and secrets; also when such a card's repository is not to be private,
+            the `data_files` of the card's `configs` name no Parquet file or leave one out, or a Parquet file is damaged
+            or has no rows.
     """
     (published,) = _publish([_dataset(Path(folder), repo)], **options)
     return published
 
 
 def _publish(
-    sources: Iterable[_Source],
+    sources: Sequence[_Source],
     *,
     dry_run: bool = False,
     create_pr: bool = False,
@@ -152,16 +180,30 @@ def _publish(
     # The HTTP library quotes a header that it cannot send, and thus the token, in its error.
     if token is not None and not re.fullmatch(r"[!-~]+", token):
         raise ValueError("token has spaces or characters that no token has: copy it again, or run hf auth login again")
+    for source in sources:
+        if source.carries_wheel and private:
+            raise ValueError(
+                f"{source.repo}: the Hub builds a private Space without the right to read the wheel in it: make it "
+                "public, or name in requirements.txt an address of captionbias that needs no token"
+            )
+        if source.gated and not private:
+            raise ValueError(
+                f"{source.repo}: its card has extra_gated_prompt, the terms of rows that may not be redistributed: "
+                "publish it with private=True (--private), which also puts a gate before it"
+            )
     api = HfApi(token=token or False, library_name="captionbias", library_version=__version__)
     done = []
     for source in sources:
-        sizes = {path: file.stat().st_size for path, file in source.files.items()}
+        sizes = {
+            path: len(file) if isinstance(file, bytes) else file.stat().st_size for path, file in source.files.items()
+        }
         planned = Published(source.repo, f"{api.endpoint}/{source.kind}s/{source.repo}", sizes)
         done.append(planned if dry_run else _send(api, source, planned, create_pr, private, message))
     return done
 
 
-def _space(folder: Path, repo: str) -> _Source:
+def _space(folder: Path, repo: str, find: Callable[[], Wheel]) -> _Source:
+    """A Space, with the wheel that `find` finds if its requirements.txt asks for one."""
     files = _files(folder, repo)
     faults = [f"there is no {name}" for name in ("README.md", "requirements.txt") if name not in files]
     if "README.md" in files:
@@ -173,7 +215,13 @@ def _space(folder: Path, repo: str) -> _Source:
         if str(card.get("app_file")) not in files:
             faults.append(f"README.md has app_file {card.get('app_file')!r}, which is not one of the files to send")
     _refuse("Space", folder, faults)
-    return _Source(repo, "space", files)
+    required = next(filter(None, map(requirement, files["requirements.txt"].read_text("utf-8").splitlines())), None)
+    if required is None:
+        return _Source(repo, "space", {**files})
+    wheel = find()
+    _refuse("Space", folder, unmet(wheel, required, str(card.get("python_version", HUB_PYTHON))))
+    address = f"{HfApi().endpoint}/spaces/{repo}/resolve/main"
+    return _Source(repo, "space", dict(sorted(carrying(files, wheel, address).items())), carries_wheel=True)
 
 
 def _dataset(folder: Path, repo: str) -> _Source:
@@ -187,7 +235,7 @@ def _dataset(folder: Path, repo: str) -> _Source:
     faults += [f"no config reads {path}" for path in tables if configs and path not in _found(globs, tables)]
     faults += [f"{path} has no rows or is damaged" for path in tables if not _rows(files[path])]
     _refuse("dataset", folder, faults)
-    return _Source(repo, "dataset", files, globs)
+    return _Source(repo, "dataset", {**files}, globs, gated="extra_gated_prompt" in _front_matter(files["README.md"]))
 
 
 def _refuse(kind: str, folder: Path, faults: list[str]) -> None:
@@ -272,6 +320,8 @@ def _send(
         if private is not None and info.private != private:
             now = "private" if info.private else "public"
             raise ValueError(f"private is {private}, but it is {now}: change that in its settings on the Hub first")
+        if source.gated and not getattr(info, "gated", False):
+            api.update_repo_settings(repo, repo_type=kind, gated="manual")
         deleted = _earlier_tables(api, source, info.sha) if kind == "dataset" else []
         sent = api.create_commit(
             repo,
