@@ -212,8 +212,8 @@ def audit(
         options["directions"] = ["a_to_t"]
     comparisons = {}
     for metric in chosen:
-        of_metric = {"preset": preset, "keep_attackers": int(metric == "lic")} | _of_images(metric, image_options)
-        accepted = _accepted(metric, options | of_metric)
+        of_metric = options | {"preset": preset, "keep_attackers": int(metric == "lic")}
+        accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
         comparisons[metric] = measure_together(
             checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
         )
@@ -221,8 +221,8 @@ def audit(
     alone: dict[str, dict[str, Comparison]] = {name: {} for name in parts}
     for number, (name, part) in enumerate(parts.items()):
         for metric in chosen:
-            of_metric = {"preset": preset, "attribute_lexicon": part} | _of_images(metric, image_options)
-            accepted = _accepted(metric, options | of_metric)
+            of_metric = options | {"preset": preset, "attribute_lexicon": part}
+            accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
             try:
                 alone[name][metric] = measure_together(
                     _by_attribute(checked, number, len(parts)),

@@ -127,7 +127,7 @@ def with_images(
     human = {name: of_rows(getattr(first, name)) for name in ("references", "attributes", "tasks")}
     base = check_captions(predictions=of_rows(first.predictions), image_ids=ids, **human)
     of_images = {name: base.with_predictions(of_rows(captions.predictions)) for name, captions in captioners.items()}
-    return of_images, Images(tuple(ids), Selected(pictures.pixels(), [place for place, _ in kept]))
+    return of_images, Images(tuple(ids), Selected(list(pictures.pixels()), [place for place, _ in kept]))
 
 
 def table(captioners: dict[str, Captions], labels: Sequence[str]) -> str:

@@ -87,7 +87,7 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
     folder = TemporaryDirectory(prefix="captionbias-app-")
     asked = {
         "paths": [str(path.absolute()) for path in paths],
-        "annotations": annotations and str(annotations.absolute()),
+        "annotations": str(annotations.absolute()) if annotations else None,
         "folder": folder.name,
     }
     given = json.dumps(asked).encode()
@@ -98,7 +98,7 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
         tuple(answer["notes"]),
         tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
         tuple(shown_name(path.name) for path in paths),
-        annotations and shown_name(annotations.name),
+        shown_name(annotations.name) if annotations else None,
         folder,
     )
 
@@ -223,17 +223,21 @@ def _uploads(path: Path, opened: ExitStack) -> Iterator[Upload]:
         if fault := _fault(member):
             raise ValueError(f"{name} holds {shown_name(member.filename)}, which {fault}")
     _check_total(sum(member.file_size for member in members), f"the files in {name}")
-    yield from (Upload(Path(member.filename).name, partial(archive.read, member)) for member in members)
+    yield from (Upload(_parts(member)[-1], partial(archive.read, member)) for member in members)
 
 
 def _passed_over(member: ZipInfo) -> bool:
     """Folders, and what systems add to archives."""
-    hidden = Path(member.filename).name.startswith(".") or member.filename.startswith("__MACOSX/")
-    return member.is_dir() or (hidden and ".." not in Path(member.filename).parts)
+    *folders, name = _parts(member)
+    return member.is_dir() or (".." not in folders and (name.startswith(".") or "__MACOSX" in folders))
+
+
+def _parts(member: ZipInfo) -> list[str]:
+    return re.split(r"[\\/]", member.filename)
 
 
 def _fault(member: ZipInfo) -> str | None:
-    parts = re.split(r"[\\/]", member.filename)
+    parts = _parts(member)
     if ".." in parts or parts[0] == "" or re.match("[A-Za-z]:", member.filename):
         return "has a path that leads out of the archive: pack the folder again"
     if stat.S_ISLNK(member.external_attr >> 16):
