@@ -32,7 +32,16 @@ PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
 ALIGNED = 500  # human captions whose alignment is judged
 # How long the steps take, relative to each other.
-COST = {"word vectors": 3, "dbac": 12, "lic": 4, "dpa": 4, "label_leakage": 2, "quality": 2, "sensitivity": 60}
+COST = {
+    "word vectors": 3,
+    "dbac": 12,
+    "lic": 4,
+    "dpa": 4,
+    "label_leakage": 2,
+    "quality": 2,
+    "sensitivity": 60,
+    "imagecaptioner2": 60,
+}
 
 Watch = Callable[[str, float], None]
 
@@ -125,6 +134,7 @@ def audit(
     bootstrap: int = 1000,
     quality_images: int = 1000,
     sensitivity: bool = False,
+    image_options: Mapping[str, Any] | None = None,
     cache: bool | str | Path = True,
     watch: Watch | None = None,
 ) -> Audit:
@@ -145,6 +155,7 @@ def audit(
         bootstrap: replicates.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
         sensitivity: also measure DBAC with other choices, see `captionbias.sensitivity`; takes several times as long.
+        image_options: what metrics that look at images take besides, such as `images`, `masks` and `epochs`.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
         watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
             raises ends the audit.
@@ -195,12 +206,14 @@ def audit(
         vectors = _trained_vectors(checked)
     options: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "details": True, "vectors": vectors}
     options |= {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "progress": steps.within}
-    if first.tasks is None and sum(len(texts) > 1 for texts in first.references or ()) < SMALLEST_CLASS:
+    directed = any("directions" in find_metric(metric).options() for metric in chosen)
+    if directed and first.tasks is None and sum(len(texts) > 1 for texts in first.references or ()) < SMALLEST_CLASS:
         missing.append("T to A: without two human captions an image it needs the tasks that the images show")
         options["directions"] = ["a_to_t"]
     comparisons = {}
     for metric in chosen:
-        accepted = _accepted(metric, options | {"preset": preset, "keep_attackers": int(metric == "lic")})
+        of_metric = options | {"preset": preset, "keep_attackers": int(metric == "lic")}
+        accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
         comparisons[metric] = measure_together(
             checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
         )
@@ -208,7 +221,8 @@ def audit(
     alone: dict[str, dict[str, Comparison]] = {name: {} for name in parts}
     for number, (name, part) in enumerate(parts.items()):
         for metric in chosen:
-            accepted = _accepted(metric, options | {"preset": preset, "attribute_lexicon": part})
+            of_metric = options | {"preset": preset, "attribute_lexicon": part}
+            accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
             try:
                 alone[name][metric] = measure_together(
                     _by_attribute(checked, number, len(parts)),
@@ -356,6 +370,10 @@ def _accepted(metric: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that a metric takes; None leaves its default."""
     taken = find_metric(metric).options()
     return {name: value for name, value in options.items() if name in taken and value is not None}
+
+
+def _of_images(metric: str, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return options or {} if catalogue.METRICS[metric].of_images else {}
 
 
 def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:

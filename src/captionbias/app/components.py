@@ -8,8 +8,9 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions
+from captionbias.app import actions, image_actions
 from captionbias.app.actions import CUSTOM
+from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
 from captionbias.app.results import CONTRIBUTIONS
 from captionbias.app.upload_state import ATTRIBUTES
 from captionbias.metrics import catalogue
@@ -19,6 +20,7 @@ QUEUE, HOUR = 32, 3600
 WAITING: dict[str, Any] = {"concurrency_limit": QUEUE}
 # What changes during a reading is read after it: an older reading never ends last.
 READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading", "trigger_mode": "always_last"}
+IMAGES: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "images", "trigger_mode": "always_last"}
 # A part of another endpoint. It has a name, or it would take the name of its function from an endpoint.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 
@@ -43,6 +45,22 @@ as a knife. **DBAC** asks for two directions: *A to T*, does the attribute shape
 all. Each is compared with human captions of the same images. An *attacker* is a small model that guesses what the
 captions hide; a *trial* trains one.
 """
+JUDGES = all(map(find_spec, ("torch", "accelerate", "PIL", "pycocotools", "ijson")))
+IMAGES_ABOUT = f"""
+Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
+the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
+captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
+most {MAX_IMAGES:,} images and {MAX_BYTES / 1e6:,.0f} MB. A thousand images take some minutes.
+"""
+IMAGES_NEED = """
+ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
+`pip install 'captionbias[images]'`. Then this tab takes images, and `captionbias measure imagecaptioner2` measures it
+on the command line.
+"""
+IMAGES_PROGRAM = """\
+| `/images` | takes images or archives of them (a list), annotations, and whether the persons are masked already |
+| `/measure_images` | measures ImageCaptioner2 |
+"""
 PROGRAM = """
 Every action is an endpoint with a name. A client keeps its own data and results from one call to the next.
 
@@ -53,11 +71,11 @@ Every action is an endpoint with a name. A client keeps its own data and results
 | `/columns` | corrects the columns, and keeps some labels only; several columns of labels are crossed |
 | `/preview` | what will be masked |
 | `/measure` | measures |
-| `/cancel` | cancels the measurement of this client, once it has begun |
+{images}| `/cancel` | cancels the measurement of this client, once it has begun |
 | `/results` | the verdicts, notes and scores |
 | `/sources`, `/words` | of one captioner: what drives each direction; words and captions |
 | `/files` | the report, the data, the tables, and how to reproduce them |
-"""
+""".format(images=IMAGES_PROGRAM if JUDGES else "")
 ADDRESS = "http://127.0.0.1:7860"
 CODE = """\
 from gradio_client import Client, handle_file
@@ -123,8 +141,8 @@ def captions_section(data: Any, attribute: Any) -> tuple[Any, Any, Any]:
     return about, example, example.click(actions.read_example, None, guessed, api_name="example", **READING)
 
 
-def settings_section(data: Any, about: Any, attribute: Any) -> list[Any]:
-    """What is measured, and what will be masked in the first images; gives the arguments of `actions.measure`."""
+def words_section(data: Any, about: Any, attribute: Any) -> list[Any]:
+    """Whose words are masked, and what will be in the first images; gives the choices of words."""
     gr.Markdown("## 2. What to measure")
     with gr.Accordion("What these terms mean", open=False):
         gr.Markdown(TERMS)
@@ -145,17 +163,11 @@ def settings_section(data: Any, about: Any, attribute: Any) -> list[Any]:
                 label="Your task words",
                 placeholder="knife: knife, knives\nsurfboard: surfboard, surf board",
             )
-    with gr.Row():
-        metrics = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
-        preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
-    with gr.Row():
-        trials = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
-        seed = gr.Number(0, precision=0, minimum=0, label="Seed")
     with gr.Accordion("What will be masked, in the first images", visible=False) as masked, gr.Row():
         marked = [
             gr.HighlightedText(label=label, min_width=320, elem_id=name)
             for name, label in (
-                ("masked-a-to-t", "In A to T and LIC: the words for the attribute"),
+                ("masked-a-to-t", "In A to T, LIC and ImageCaptioner2: the words for the attribute"),
                 ("masked-t-to-a", "In T to A: the words for tasks"),
             )
         ]
@@ -169,7 +181,53 @@ def settings_section(data: Any, about: Any, attribute: Any) -> list[Any]:
         api_name="preview",
         **READING,
     )
-    return [*words, metrics, preset, trials, seed]
+    return words
+
+
+def settings_section() -> tuple[list[Any], Any]:
+    """What is measured of captions: the last arguments of `actions.measure`, and the button that does it."""
+    with gr.Row():
+        metrics = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
+        preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
+    with gr.Row():
+        trials = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
+        seed = gr.Number(0, precision=0, minimum=0, label="Seed")
+    return [metrics, preset, trials, seed], gr.Button("Measure", variant="primary", elem_id="measure")
+
+
+def images_section() -> tuple[list[Any], Any]:
+    """Images, read into a state, and how judges are trained on them: what `image_actions.measure` takes beside captions
+    and their words, and the button that does it."""
+    pictures = gr.State(None, time_to_live=HOUR)
+    gr.Markdown(IMAGES_ABOUT)
+    with gr.Row():
+        images = _upload(
+            [*ARCHIVES, *ENDINGS],
+            label="Images, or zip archives of them",
+            file_count="multiple",
+            height=170,
+            elem_id="images",
+        )
+        with gr.Column():
+            annotations = _upload([".json"], label="COCO annotations of the persons in them", height=100)
+            masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="masked")
+    told = gr.Markdown(elem_id="images-read")
+    previews = gr.Gallery(
+        label="As the judge sees them, but sharper", columns=4, height=260, interactive=False, elem_id="previews"
+    )
+    with gr.Row():
+        trials = gr.Slider(2, 10, value=2, step=1, label="Judges for each set of captions")
+        epochs = gr.Slider(1, 40, value=20, step=1, label="Epochs: how often a judge sees each image")
+    with gr.Row():
+        prompt = gr.Textbox(
+            label="What the judge is asked after a caption", placeholder="Therefore, the gender is", max_lines=1
+        )
+        seed = gr.Number(0, precision=0, minimum=0, label="Seed of the judges")
+    uploads, read = [images, annotations, masked], [pictures, told, previews]
+    event = gr.on([one.change for one in uploads], image_actions.read, uploads, read, api_name="images", **IMAGES)
+    event.failure(image_actions.read_nothing, None, read, **UNNAMED)
+    button = gr.Button("Measure with the images", variant="primary", elem_id="measure-images")
+    return [pictures, trials, epochs, prompt, seed], button
 
 
 def results_section(run: Any) -> Any:
@@ -248,9 +306,9 @@ def _custom_words(choice: Any, of: str, **options: Any) -> Any:
     return text
 
 
-def _upload(**options: Any) -> Any:
+def _upload(kinds: list[str] = KINDS, **options: Any) -> Any:
     """A file from the user's machine; an address in its place is never opened."""
-    upload: Any = gr.File(file_types=KINDS, **options)
+    upload: Any = gr.File(file_types=kinds, **options)
     take = upload.async_move_resource_to_block_cache
 
     async def refuse_addresses(place: str | Path | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components
+from captionbias.app import actions, components, image_actions
 from captionbias.app.components import HOUR, QUEUE, UNNAMED, WAITING
 from captionbias.app.runs import Runs, listen
 from captionbias.app.uploads import MAX_BYTES
@@ -41,27 +41,39 @@ def page(seconds: float | None = None) -> Any:
         gr.Markdown(components.ABOUT)
         attribute = components.attribute_choice(actions.CUSTOM)
         about, example, example_read = components.captions_section(data, attribute)
-        settings = components.settings_section(data, about, attribute)
-        with gr.Row():
-            measure = gr.Button("Measure", variant="primary", elem_id="measure")
-            cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+        words = components.words_section(data, about, attribute)
+        with gr.Tabs():
+            with gr.Tab("Captions: DBAC and LIC"):
+                settings, measure = components.settings_section()
+            with gr.Tab("With images: ImageCaptioner2"):
+                if components.JUDGES:
+                    of_images, measure_images = components.images_section()
+                else:
+                    gr.Markdown(components.IMAGES_NEED)
+        cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
         status = gr.Markdown(elem_id="status")
         found = components.results_section(run)
         code = components.program_section()
-        buttons = [cancel, measure, example]
+        buttons = [cancel, measure, example, *([measure_images] if components.JUDGES else [])]
         measuring = []
-        for event, name in ((measure.click, {"api_name": "measure"}), (example_read.then, UNNAMED)):
-            begun = event(_begin_in(runs), None, [*buttons, found, status], **UNNAMED)
-            measured = begun.then(
-                _measure_in(runs), [data, *settings], [run, status], show_progress_on=status, **WAITING, **name
-            )
-            measured.success(_idle, None, buttons, **UNNAMED)
-            measured.failure(_idle, None, buttons, **UNNAMED)
+
+        def measures(event: Any, action: Any, inputs: list[Any], **name: Any) -> None:
+            begun = event(_begin_in(runs, len(buttons)), None, [*buttons, found, status], **UNNAMED)
+            measured = begun.then(action, inputs, [run, status], show_progress_on=status, **WAITING, **name)
+            for ended in (measured.success, measured.failure):
+                ended(_idle_of(len(buttons)), None, buttons, **UNNAMED)
             measuring.append(measured)
+
+        measures(measure.click, _measure_in(runs), [data, *words, *settings], api_name="measure")
+        measures(example_read.then, _measure_in(runs), [data, *words, *settings], **UNNAMED)
+        if components.JUDGES:
+            pictures, *judging = of_images
+            inputs = [pictures, data, *words[:2], *judging]
+            measures(measure_images.click, _measure_images_in(runs), inputs, api_name="measure_images")
 
         def stop(request: gr.Request) -> tuple[Any, ...]:
             cancelled = runs.cancel(str(request.session_hash))
-            return "Cancelled." if cancelled else "There is no run to cancel.", *_idle()
+            return "Cancelled." if cancelled else "There is no run to cancel.", *_idle_of(len(buttons))()
 
         def left(request: gr.Request) -> None:
             runs.cancel(str(request.session_hash))
@@ -119,16 +131,39 @@ def _measure_in(runs: Runs) -> Any:
     return measure
 
 
-def _begin_in(runs: Runs) -> Any:
+def _measure_images_in(runs: Runs) -> Any:
+    def measure_images(
+        pictures: Any,
+        data: Any,
+        attributes: list[str],
+        custom_attribute: str,
+        trials: int,
+        epochs: int,
+        prompt: str,
+        seed: int,
+        request: gr.Request,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
+    ) -> tuple[Any, str]:
+        settings = (attributes, custom_attribute, trials, epochs, prompt, seed)
+        with actions.running(runs, request, progress) as watch:
+            return image_actions.measure(pictures, data, *settings, watch=watch), "Done."
+
+    return measure_images
+
+
+def _begin_in(runs: Runs, buttons: int) -> Any:
     def begin(request: gr.Request) -> tuple[Any, ...]:
         """Cancel comes, nothing else can begin a run, and what was found before goes."""
         runs.request(str(request.session_hash))
-        waits = gr.update(interactive=False)
-        return gr.update(visible=True), waits, waits, gr.update(visible=False), ""
+        waits = [gr.update(interactive=False)] * (buttons - 1)
+        return gr.update(visible=True), *waits, gr.update(visible=False), ""
 
     return begin
 
 
-def _idle() -> tuple[Any, ...]:
-    """Cancel goes, and what begins a run can be pressed again."""
-    return gr.update(visible=False), gr.update(interactive=True), gr.update(interactive=True)
+def _idle_of(buttons: int) -> Any:
+    def idle() -> tuple[Any, ...]:
+        """Cancel goes, and what begins a run can be pressed again."""
+        return gr.update(visible=False), *[gr.update(interactive=True)] * (buttons - 1)
+
+    return idle

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from captionbias.app.image_uploads import ARCHIVES, Pictures
+from captionbias.app.results import DATA
 from captionbias.app.upload_state import Data
 from captionbias.text import Lexicon
 
+IMAGES = "images"  # the folder that commands read
+READING = ("references", "id_column", "attribute_column")
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 
 
@@ -49,6 +54,43 @@ def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> st
     )
 
 
+def image_command(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
+    """One command line that measures captioners of the file `captions.json` on uploaded images.
+
+    Args:
+        arguments: of ImageCaptioner2 and of the reader of captions.
+    """
+    packed = [source for source in pictures.sources if source.lower().endswith(ARCHIVES)]
+    commands = [shlex.join(["unzip", "-j", "-d", IMAGES, source]) for source in packed]
+    for captioner in captioners:
+        words = ["captionbias", "measure", "imagecaptioner2", "--predictions", DATA, "--images", IMAGES]
+        words += ["--annotations", pictures.annotations] if pictures.annotations else ["--masked"]
+        for name, value in {"prediction_column": column_of(captioner), **arguments}.items():
+            for each in value if isinstance(value, (list, tuple)) else [value]:
+                words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each)]
+        commands.append(shlex.join(words))
+    return " && ".join(commands)
+
+
+def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
+    """The same as Python."""
+    reading = {name: value for name, value in arguments.items() if name in READING}
+    metric = {name: value for name, value in arguments.items() if name not in READING}
+    masks = {"masks": pictures.annotations} if pictures.annotations else {}
+    measured = {"images": IMAGES, **masks, **metric}
+    return (
+        "from captionbias import imagecaptioner2\nfrom captionbias.captions import read_captions\n\n"
+        f"for column in {[*map(column_of, captioners)]!r}:\n"
+        f"    captions = read_captions(\n        {DATA!r},\n        prediction_column=column,\n{_lines(reading, 8)}"
+        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measured, 8)}    ))\n"
+    )
+
+
+def column_of(captioner: str) -> str:
+    """The column of a captioner's captions in the file `captions.json`."""
+    return f"captions of {captioner}"
+
+
 def _others(data: Data) -> dict[str, str]:
     return {argument: table.name for argument, table in data.others().items()}
 
@@ -57,14 +99,15 @@ def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any
     """The settings that are not defaults, with custom words as files."""
     names = ("metrics", "preset", "trials", "seed")
     chosen = {name: settings[name] for name in names if settings[name] is not None}
-    return chosen | {name: _written(lexicon) for name, lexicon in lexicons.items()}
+    return chosen | {name: written(lexicon) for name, lexicon in lexicons.items()}
 
 
-def _written(lexicon: Any) -> Any:
+def written(lexicon: Any) -> Any:
+    """The words as settings name them, custom ones by their file."""
     if isinstance(lexicon, list):
-        return list(map(_written, lexicon))
+        return list(map(written, lexicon))
     return f"{lexicon.name}.json" if isinstance(lexicon, Lexicon) else lexicon
 
 
-def _lines(arguments: dict[str, Any]) -> str:
-    return "".join(f"    {name}={value!r},\n" for name, value in arguments.items())
+def _lines(arguments: dict[str, Any], indent: int = 4) -> str:
+    return "".join(f"{' ' * indent}{name}={value!r},\n" for name, value in arguments.items())

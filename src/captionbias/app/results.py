@@ -21,6 +21,7 @@ from captionbias.report.wording import verdicts
 from captionbias.text import Lexicon
 from captionbias.text.markdown import escaped
 
+DATA = "captions.json"
 WEAK, STRONG = 0.1, 0.5
 CONTRIBUTIONS = {"strongly for": "#d55e00", "for": "#f0b083", "against": "#85c1e2", "strongly against": "#0072b2"}
 
@@ -29,7 +30,7 @@ CONTRIBUTIONS = {"strongly for": "#d55e00", "for": "#f0b083", "against": "#85c1e
 class Run:
     """A finished run: the audit, warnings of its input, how to repeat it, custom words, and the folder with its files.
 
-    The folder is deleted with the run.
+    The folder is deleted with the run. `data`: what was measured, as JSON, if the uploaded files are not it.
     """
 
     audit: Audit
@@ -38,6 +39,7 @@ class Run:
     python: str
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
+    data: str | None = None
 
 
 def frame(grid: Grid) -> dict[str, Any]:
@@ -108,6 +110,8 @@ def files(run: Run) -> list[str]:
         texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
     for lexicon in run.custom:
         texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
+    if run.data:
+        texts[DATA] = run.data
     for name, text in texts.items():
         write_text(text, Path(run.folder.name, name))
     return [str(Path(run.folder.name, name)) for name in texts]

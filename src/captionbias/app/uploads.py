@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -42,7 +42,7 @@ _STARTS = {
 _HTML = re.compile(rb"<\s*[!?/a-z]", re.IGNORECASE)
 _SCALARS = {str, int, float, bool, type(None)}
 _ROWS_AT_A_TIME = 1000
-_REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
+REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
 # Threads and memory pools reserve address space, which is what the limit counts.
 _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
@@ -70,25 +70,38 @@ def open_upload(path: Path) -> Table:
         ('mine.csv', ('image_id', 'caption'), ['a man'])
     """
     shown = shown_name(path.name)
-    fault = _fault(path)
-    if fault:
-        raise ValueError(f"{shown} {fault}")
+    check_file(path, ENDINGS)
+    first, *lines = in_child("captionbias.app.uploads", str(path.absolute()), shown, shown=shown).splitlines()
+    texts = dict(zip(json.loads(first), lines, strict=True))
+    return Table(shown, tuple(texts), lambda column: list(json.loads(texts[column])))
+
+
+def in_child(module: str, *arguments: str, shown: str, seconds: float | None = None, given: bytes = b"") -> bytes:
+    """What a module of the app prints in a child process, under limits of memory and time.
+
+    Args:
+        shown: what messages call that which it reads.
+        seconds: it may take; `SECONDS` when None.
+        given: what it reads from its standard input.
+
+    Raises:
+        ValueError: the child refuses, with its message; it takes too long, or crashes.
+    """
+    seconds = seconds or SECONDS
     try:
         child = subprocess.run(
-            [sys.executable, "-m", "captionbias.app.uploads", str(path.absolute()), shown],
+            [sys.executable, "-m", module, *arguments],
             env={**os.environ, **_FRUGAL},
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
-            timeout=SECONDS,
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{shown} takes more than {SECONDS} seconds to read: give a smaller file") from None
+        raise ValueError(f"{shown} takes more than {seconds} seconds to read: give a smaller file") from None
     if child.returncode == 0:
-        first, *lines = child.stdout.splitlines()
-        texts = dict(zip(json.loads(first), lines, strict=True))
-        return Table(shown, tuple(texts), lambda column: list(json.loads(texts[column])))
-    if child.returncode == _REFUSED:
+        return child.stdout
+    if child.returncode == REFUSED:
         raise ValueError(child.stdout.decode())
     raise ValueError(f"{shown} cannot be read: it is damaged, or needs too much memory; write it again or split it")
 
@@ -104,13 +117,18 @@ def shown_name(name: str) -> str:
     return seen if len(seen) <= MAX_NAME else f"{seen[: MAX_NAME - 13]}...{seen[-10:]}"
 
 
-def _fault(path: Path) -> str | None:
-    """What is wrong with a file, as far as can be seen before it is parsed."""
+def check_file(path: Path, endings: Sequence[str]) -> None:
+    """Raise ValueError for what is wrong with a file as far as can be seen before it is parsed."""
+    if fault := _fault(path, endings):
+        raise ValueError(f"{shown_name(path.name)} {fault}")
+
+
+def _fault(path: Path, endings: Sequence[str]) -> str | None:
     if path.is_symlink() or not path.is_file():
         return "is not a file: upload it again"
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        return f"has the ending '{ending[:20]}': give a file that ends with one of {', '.join(ENDINGS)}"
+    if ending not in endings:
+        return f"has the ending '{ending[:20]}': give a file that ends with one of {', '.join(endings)}"
     size = path.stat().st_size
     if size > MAX_BYTES:
         return f"has {size / 1e6:,.0f} MB, and no file may have more than {MAX_BYTES / 1e6:,.0f} MB: give fewer images"
@@ -118,7 +136,7 @@ def _fault(path: Path) -> str | None:
         return "is empty: write it again, or give another"
     with path.open("rb") as file:
         start = file.read(65536)
-    return _fault_of_start(start, ending)
+    return _fault_of_start(start, ending) if ending in ENDINGS else None
 
 
 def _fault_of_start(start: bytes, ending: str) -> str | None:
@@ -142,7 +160,7 @@ def _main(path: Path, name: str) -> int:
     """Read the file and print its columns: their names, then the values of each in a line. Prints the error if any."""
     from pyarrow import ArrowException
 
-    _limit_memory()
+    limit_memory()
     try:
         columns = _read(path)
         lines = [json.dumps(values, ensure_ascii=False).encode() for values in (list(columns), *columns.values())]
@@ -158,10 +176,10 @@ def _main(path: Path, name: str) -> int:
         sys.stdout.buffer.writelines(line + b"\n" for line in lines)
         return 0
     sys.stdout.buffer.write(f"{name} {fault}".replace(str(path), name).encode())
-    return _REFUSED
+    return REFUSED
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 

@@ -117,7 +117,7 @@ def check_installed() -> None:
 def _about(audit: Audit) -> str:
     counts = ", ".join(f"{count:,} {value}" for value, count in audit.attribute_counts.items())
     attackers = {
-        "fast": "a quick, convex attacker (preset fast): for numbers to publish, measure with the papers' preset too",
+        "fast": "quick attackers (preset fast): for numbers to publish, measure with the papers' preset too",
         "papers": "the protocols of the papers",
     }
     return f"{audit.images:,} images ({counts}), measured with {attackers[audit.settings['preset']]}."

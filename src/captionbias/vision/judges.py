@@ -205,14 +205,23 @@ def _identity(question: Question, schedule: Schedule | None, digest: str, place:
 
 def small_pixels(images: Sequence[Any]) -> Array:
     """Images as the small judge sees them: `(images, side, side, 3)` of bytes."""
-    from PIL import Image
-
-    side = SMALL if all(max(image.size) <= SMALL for image in images[:1]) else SIDE
+    side = small_side(images[0]) if len(images) else SIDE
     small = np.empty((len(images), side, side, 3), np.uint8)
     for number, image in enumerate(images):
-        fits = image.size == (side, side)
-        small[number] = np.asarray(image if fits else image.resize((side, side), Image.Resampling.BOX))
+        small[number] = shrunk(image, side)
     return small
+
+
+def small_side(first: Any) -> int:
+    """Pixels on a side of what the small judge sees of images, by the first of them."""
+    return SMALL if max(first.size) <= SMALL else SIDE
+
+
+def shrunk(image: Any, side: int) -> Array:
+    """An RGB image as `(side, side, 3)` of bytes."""
+    from PIL import Image
+
+    return np.asarray(image if image.size == (side, side) else image.resize((side, side), Image.Resampling.BOX))
 
 
 def _digest(arrays: Any) -> str:

@@ -1,0 +1,147 @@
+"""Images that strangers upload are masked and shrunk as the judge does it, or refused with a reason; never here."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import struct
+import zipfile
+import zlib
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from captionbias.app import image_uploads
+from captionbias.app.image_uploads import open_pictures
+from captionbias.synthetic import draw, plant
+from captionbias.vision.judges import small_pixels
+from captionbias.vision.masks import masked
+from tests.app.conftest import annotated, packed, picture
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """What becomes of uploaded files, by what the child process does, in this one."""
+    monkeypatch.setattr(image_uploads, "limit_memory", lambda: None)
+
+    def read_here(*paths, annotations=None):
+        asked = {"paths": list(map(str, paths)), "annotations": annotations and str(annotations), "folder": tmp_path}
+        with ExitStack() as opened:
+            return image_uploads._read(asked, opened)
+
+    return read_here
+
+
+def test_images_come_as_the_judge_sees_them_and_the_server_needs_the_uploads_no_more(tmp_path):
+    """Persons are masked at full size, then shrunk; what is not an image or shows nobody is left out by its name."""
+    images, persons = draw(plant(6, captions=1), size=96)
+    names = [f"COCO_val2014_{number:012}.png" for number in range(6)]
+    files = {f"val/{name}": picture(image) for name, image in zip(names, images, strict=True)}
+    files |= {"val/readme.txt": b"x", "val/broken.jpg": b"x", "val/unknown.png": picture(images[0]), "__MACOSX/x": b""}
+    archive = packed(tmp_path / "photos.zip", files)
+    annotations = annotated(tmp_path / "instances.json", names, persons, without=[5])
+    found = open_pictures([archive], annotations)
+    archive.unlink()
+    assert (found.ids, found.side) == (("0", "1", "2", "3", "4"), 64)
+    expected = small_pixels(masked(image_uploads.Images(tuple("01234"), images[:5]), persons[:5]))
+    assert np.array_equal(found.pixels(), expected)
+    *_, left_out = found.notes
+    for reason in ("readme.txt is not an image", "(broken.jpg) is not an image", "image unknown is not in instances"):
+        assert reason in left_out
+    assert "4 files are left out" in left_out
+    assert [caption for _, caption in found.previews[:3]] == ["0, before", "0, masked", "1, before"]
+    before, after = (np.asarray(Image.open(file)) for file, _ in found.previews[:2])
+    assert np.array_equal(before, images[0])
+    assert not np.array_equal(after, images[0])
+
+
+def test_a_bomb_is_not_decoded_and_what_takes_too_long_is_stopped(tmp_path, monkeypatch):
+    image = tmp_path / "huge.png"
+    small = picture(np.zeros((1, 1), np.uint8))
+    header = b"IHDR" + struct.pack(">II", 90_000, 90_000) + small[24:29]  # 8,100 million pixels
+    image.write_bytes(small[:12] + header + struct.pack(">I", zlib.crc32(header)) + small[33:])
+    with pytest.raises(ValueError, match=r"no image is left: .*huge\.png\) has .*more than 100,000,000") as refused:
+        open_pictures([image], None)
+    assert str(tmp_path) not in str(refused.value)
+    monkeypatch.setattr(image_uploads, "SECONDS", 0.01)
+    with pytest.raises(ValueError, match=r"the upload takes more than 0\.01 seconds to read"):
+        open_pictures([image], None)
+
+
+def member(name, **attributes):
+    info = zipfile.ZipInfo(name)
+    for attribute, value in attributes.items():
+        setattr(info, attribute, value)
+    return info
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (member("../../a.png"), "a.png, which has a path that leads out of the archive"),
+        (member("/etc/a.png"), "a.png, which has a path that leads out of the archive"),
+        (member("C:\\a.png"), "a.png, which has a path that leads out of the archive"),
+        (member("..\\..\\a.png"), "a.png, which has a path that leads out of the archive"),
+        (member("a.png", external_attr=(stat.S_IFLNK | 0o777) << 16, create_system=3), "a.png, which is a link"),
+        (member("more.ZIP"), "more.ZIP, which is an archive itself: unpack it first"),
+        (member("a.png", compress_type=zipfile.ZIP_LZMA), "a.png, which is packed in an unusual way"),
+    ],
+)
+def test_an_archive_that_holds_what_it_must_not_is_refused(read, tmp_path, entry, reason):
+    with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
+        archive.writestr(entry, b"x")
+    with pytest.raises(ValueError, match=r"^photos\.zip holds ") as refused:
+        read(tmp_path / "photos.zip")
+    assert reason in str(refused.value)
+
+
+def test_limits_of_files_and_of_bytes_count_what_is_packed(read, tmp_path, monkeypatch):
+    archive = packed(tmp_path / "photos.zip", {f"{name}.png": bytes(100_000) for name in "abc"})
+    assert archive.stat().st_size < 2_000
+    for name, limit, reason in [
+        ("MAX_IMAGES", 2, "photos.zip holds 3 files, and this page takes 2 at most"),
+        ("MAX_BYTES", 200_000, "the files in photos.zip have 0 MB together"),
+        ("MAX_IMAGE", 99_999, "photos.zip holds a.png, which has 0 MB, and none may have more"),
+    ]:
+        with monkeypatch.context() as patch:
+            patch.setattr(image_uploads, name, limit)
+            with pytest.raises(ValueError, match=reason):
+                read(archive)
+    with pytest.raises(ValueError, match="there are 5,001 files, and this page takes 5,000 images"):
+        open_pictures([tmp_path / "a.png"] * 5001, None)
+
+
+def test_an_archive_that_lies_about_its_sizes_is_damaged_and_read_no_further(read, tmp_path):
+    """It says that a file has ten bytes, which unpack to ten million."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.png", bytes(10_000_000))
+    lie = content.getvalue().replace((10_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    (tmp_path / "photos.zip").write_bytes(lie)
+    with pytest.raises(ValueError, match=r"no image is left: a\.png is damaged: pack it again"):
+        read(tmp_path / "photos.zip")
+
+
+def test_files_that_cannot_be_told_apart_or_opened_are_told_by_name(read, tmp_path):
+    one = picture(draw(plant(2, captions=1))[0][0])
+    archive = packed(tmp_path / "photos.zip", {"a/7.png": one, "b/7.PNG": one})
+    with pytest.raises(ValueError, match=r"7\.png and 7\.PNG have the same id '7': remove or rename one"):
+        read(archive)
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(b"PK\x03\x04")
+    with pytest.raises(ValueError, match=r"broken\.zip is not a zip archive, or is damaged"):
+        read(broken)
+    (tmp_path / "a.svg").write_text("<svg/>")
+    with pytest.raises(ValueError, match=r"a\.svg has the ending '\.svg': give a file that ends with one of \.zip"):
+        open_pictures([tmp_path / "a.svg"], None)
+    with pytest.raises(
+        ValueError, match=r"photos\.zip has the ending '\.zip': give a file that ends with one of \.json"
+    ):
+        open_pictures([archive], archive)
+    (tmp_path / "bad.json").write_text(json.dumps({"images": []}))
+    archive = packed(tmp_path / "one.zip", {"7.png": one})
+    with pytest.raises(ValueError, match=r"bad\.json"):
+        read(archive, annotations=tmp_path / "bad.json")

@@ -1,0 +1,129 @@
+"""What the page makes of images: scores that the command on the user's machine gives too, and plain refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+from gradio_client.utils import Status
+
+from captionbias.app import components, page
+from captionbias.metrics import imagecaptioner2
+from captionbias.synthetic import draw, plant
+from tests.app.conftest import annotated, packed, picture, write_csv
+from tests.cli.conftest import ran
+from tests.patience import PATIENCE
+
+IMAGES = 60
+HOSTILE = "<img src=x onerror=alert(1)>.png"
+MEASURE = (["gender"], "", 2)  # words, and two judges
+
+pytestmark = pytest.mark.skipif(not components.JUDGES, reason="judges need captionbias[images]")
+
+
+@pytest.fixture
+def client(served: Any, tmp_path: Path) -> Client:
+    return Client(served.url, verbose=False, download_files=tmp_path, httpx_kwargs={"timeout": PATIENCE})
+
+
+@pytest.fixture(scope="module")
+def uploads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Captions with the names of images, an archive of these, and annotations; one image shows nobody."""
+    folder, planted = tmp_path_factory.mktemp("images"), plant(IMAGES, captions=2, a_to_t=0.9)
+    drawn, persons = draw(planted)
+    names = [f"COCO_val2014_{number:012}.png" for number in range(IMAGES)]
+    references = map(json.dumps, planted.references)
+    columns = {"file_name": names, "caption": planted.predictions, "references": references}
+    files = {f"val/{name}": picture(image) for name, image in zip(names, drawn, strict=True)}
+    return {
+        "captions": write_csv(folder / "nic.csv", {**columns, "gender": planted.attributes}),
+        "images": packed(folder / "photos.zip", {**files, f"val/{HOSTILE}": b"x"}),
+        "annotations": annotated(folder / "instances.json", names, persons, without=[7]),
+    }
+
+
+def read(client: Client, uploads: dict[str, Path]) -> None:
+    client.predict([handle_file(uploads["captions"])], None, None, None, api_name="/read")
+    chosen = ("file_name", ["caption"], "references", ["gender"], None, ["female", "male"])
+    client.predict(*chosen, api_name="/columns")
+
+
+def show(client: Client, images: Path, annotations: Path | None, masked: bool = False) -> Any:
+    file = handle_file(annotations) if annotations else None
+    return client.predict([handle_file(images)], file, masked, api_name="/images")
+
+
+def test_images_become_scores_and_the_documented_command_gives_the_same(client, uploads, tmp_path, monkeypatch):
+    read(client, uploads)
+    told, previews = show(client, uploads["images"], uploads["annotations"])
+    assert told.startswith("**59 images**, of which the judge sees 32 x 32 pixels.")
+    assert "image 7 has nothing to mask" in told
+    assert r"\<img src=x" in told  # as text
+    assert [preview["caption"] for preview in previews[:3]] == ["0, before", "0, masked", "1, before"]
+    assert client.predict(*MEASURE, 1, "", 0, api_name="/measure_images") == "Done."
+    found = client.predict(api_name="/results")
+    assert "1 of 60 captions have no image and are left out" in found["notes"]
+    assert re.search("nic: no clear change|nic (makes|softens) its data", found["summary"])
+    scores = {row[1]: row[2:5] for row in found["scores"]["data"]}
+    value, low, high = scores["ImageCaptioner2 x 100"]
+    assert low < value < high
+    paths = {Path(path).name: Path(path) for path in client.predict(api_name="/files")}
+    assert {"captions.json", "report.html", "everything.json"} < set(paths)
+    measured = json.loads(paths["everything.json"].read_text())["comparisons"]["imagecaptioner2"]["results"]["nic"]
+    command = re.search(r"`unzip -j -d images photos.zip && (captionbias .*)`", paths["report.md"].read_text())[1]
+    monkeypatch.chdir(paths["captions.json"].parent)
+    with zipfile.ZipFile(uploads["images"]) as archive:
+        for member in archive.infolist():
+            Path("images").mkdir(exist_ok=True)
+            Path("images", Path(member.filename).name).write_bytes(archive.read(member))
+    Path("instances.json").write_bytes(uploads["annotations"].read_bytes())
+    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
+    ran(*shlex.split(command)[1:], "--output", "again.json")
+    again = json.loads(Path("again.json").read_text())["scores"]
+    keys = [key for key in again if key.startswith("imagecaptioner2")]
+    assert {key: measured[key] for key in keys} == pytest.approx({key: again[key] for key in keys})
+    assert value == pytest.approx(again["imagecaptioner2"], abs=1e-3)
+
+
+def test_what_is_missing_is_told_plainly(client, uploads, tmp_path):
+    with pytest.raises(AppError, match="there are no images yet: upload some"):
+        client.predict(*MEASURE, 1, "", 0, api_name="/measure_images")
+    assert show(client, uploads["images"], None) == (
+        "**Not ready yet:** give annotations of the persons, or say that they are masked.",
+        [],
+    )
+    show(client, uploads["images"], None, masked=True)
+    with pytest.raises(AppError, match="there are no captions yet"):
+        client.predict(*MEASURE, 1, "", 0, api_name="/measure_images")
+    read(client, uploads)
+    other = packed(tmp_path / "other.zip", {"a.png": picture(draw(plant(2, captions=1))[0][0])})
+    show(client, other, None, masked=True)
+    with pytest.raises(AppError, match="no caption has an image: the captions are of COCO_val2014_000000000000"):
+        client.predict(*MEASURE, 1, "", 0, api_name="/measure_images")
+
+
+def test_a_run_with_images_is_cancelled(client, uploads):
+    read(client, uploads)
+    show(client, uploads["images"], None, masked=True)
+    run = client.submit(["gender"], "", 10, 40, "", 0, api_name="/measure_images")
+    end = time.monotonic() + PATIENCE
+    while run.status().code != Status.PROGRESS:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert client.predict(api_name="/cancel") == "Cancelled."
+    with pytest.raises(AppError, match="cancelled"):
+        run.result(timeout=PATIENCE)
+
+
+def test_without_the_packages_the_tab_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(components, "JUDGES", False)
+    texts = [block.value for block in page.page().blocks.values() if isinstance(getattr(block, "value", None), str)]
+    assert any("pip install 'captionbias[images]'" in text and imagecaptioner2.name in text for text in texts)
