@@ -2,6 +2,7 @@
 
     python examples/train_captioner.py                                          # nothing is downloaded; two minutes
     accelerate launch examples/train_captioner.py                               # on whatever accelerate is set up for
+    python examples/train_captioner.py --log-with tensorboard                   # or wandb, trackio, mlflow, ...
     python examples/train_captioner.py --model Salesforce/blip-image-captioning-base --dataset FOLDER --images FOLDER
 
 Without a model, a small one that knows nothing learns to caption drawings: of a person, whose colour says woman or man,
@@ -80,6 +81,15 @@ def main(
     dataset: Annotated[Path | None, typer.Option(help="of --model: a built dataset's folder")] = None,
     images: Annotated[Path | None, typer.Option(help="of --model: the folder of the image files")] = None,
     output: Annotated[Path, typer.Option(help="the table as JSON")] = Path("bias_in_training.json"),
+    log_with: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="log the scores with tensorboard, wandb, trackio or another tracker of accelerate; repeatable"
+        ),
+    ] = None,
+    log_dir: Annotated[Path, typer.Option(help="of --log-with: where trackers that write files write them")] = Path(
+        "logs"
+    ),
     save: Annotated[
         Path | None, typer.Option(help="of the small model: write it, the drawings and what people say of them here")
     ] = None,
@@ -89,6 +99,9 @@ def main(
         raise typer.BadParameter("--model, --dataset and --images go together")
     if model and save:
         raise typer.BadParameter("--save is for the small model, without --model")
+    accelerator = Accelerator(log_with=log_with, project_dir=log_dir)
+    if log_with and len(accelerator.log_with) < len(log_with):
+        raise typer.BadParameter(f"--log-with {', '.join(log_with)}: not all of them are installed")
     set_seed(seed)
     if model and dataset and images:
         train, held_out = dataset_images(dataset, images, train_images, eval_images, seed)
@@ -97,10 +110,12 @@ def main(
         train, held_out = drawings(train_images, bias, seed), drawings(eval_images, 0.0, seed + 1)
         captioner = small_captioner(train)
         torch.set_num_threads(1)  # its products are small: threads would fight over them
-    rows = fit(
-        captioner, train, held_out, steps, every, batch_size, learning_rate or (1e-5 if model else 1e-3), sample, seed
-    )
-    if Accelerator().is_main_process:
+    learning_rate = learning_rate or (1e-5 if model else 1e-3)
+    settings = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate, "seed": seed}
+    accelerator.init_trackers("captionbias", {**settings, "bias": bias, "model": model or "small"})
+    rows = fit(accelerator, captioner, train, held_out, steps, every, batch_size, learning_rate, sample, seed)
+    accelerator.end_training()
+    if accelerator.is_main_process:
         write(output, rows)
         print(f"This table, with remarks on each row, is in {output}")
         if save:
@@ -108,6 +123,7 @@ def main(
 
 
 def fit(
+    accelerator: Accelerator,
     captioner: Captioner,
     train: Images,
     held_out: Images,
@@ -118,8 +134,7 @@ def fit(
     sample: bool,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """An Accelerate loop, and what it logs: a row for each measurement."""
-    accelerator = Accelerator()
+    """An Accelerate loop, and what it logs, with the accelerator's trackers too: a row for each measurement."""
     optimizer = torch.optim.AdamW(captioner.model.parameters(), lr=learning_rate)
     loader = torch.utils.data.DataLoader(
         Pairs(train),  # type: ignore[arg-type]
@@ -144,6 +159,8 @@ def fit(
                 rows.append(
                     {"step": step, **loss, **measured(captions, held_out, vectors, seed), "caption": captions[0]}
                 )
+                scores = {name: value for name, value in rows[-1].items() if isinstance(value, float)}
+                accelerator.log(scores, step=step)
                 print("".join(cell(rows[-1].get(name)) for name in COLUMNS), f"  {captions[0]}", flush=True)
             losses.clear()
         if step < steps:

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import evaluate
 import numpy as np
 import pytest
 
 from captionbias import metrics
+from captionbias.captions import captions_from_table
+from captionbias.captions.values import as_list
 from captionbias.hub import modules
 from captionbias.metrics.catalogue import METRICS
 from tests.patience import PATIENCE
@@ -106,6 +109,83 @@ def test_a_module_returns_the_score_of_the_library(name: str, tmp_path: Path) ->
     assert not list(tmp_path.rglob("*.arrow"))
 
 
+def test_combined_modules_take_images_one_by_one_and_in_batches(tmp_path: Path) -> None:
+    """evaluate.combine calls them by other names than a module alone, and passes tasks to compute only."""
+    rows = captions()
+    tasks = [[caption.split()[-1]] for caption in rows["predictions"]]
+    together = evaluate.combine([load("directional_ba", tmp_path), load("gender_error", tmp_path)])
+    for row in range(20):
+        together.add(
+            prediction=rows["predictions"][row], reference=rows["references"][row], attributes=rows["attributes"][row]
+        )
+    together.add_batch(**{name: column[20:] for name, column in rows.items()})
+    found = together.compute()
+    for name in ("directional_ba", "gender_error"):
+        expected = getattr(metrics, name)(**rows)
+        assert found[f"{name}_signature"] == expected.pop("signature")
+        assert found | expected == found
+    alone = evaluate.combine([load("directional_ba", tmp_path)]).compute(**rows, tasks=tasks)
+    assert alone == metrics.directional_ba(**rows, tasks=tasks)
+
+
+def test_tasks_are_added_with_their_captions(tmp_path: Path) -> None:
+    """With each batch or with none, and those of the last batch go to compute."""
+    rows = captions()
+    rows["tasks"] = [[caption.split()[-1]] for caption in rows["predictions"]]
+    module = load("directional_ba", tmp_path)
+    expected = metrics.directional_ba(**rows)
+    assert expected != metrics.directional_ba(**{name: column for name, column in rows.items() if name != "tasks"})
+    first = {"prediction": rows["predictions"][0], "reference": rows["references"][0]}
+    module.add(**first, attributes=rows["attributes"][0], tasks=rows["tasks"][0])
+    module.add_batch(**{name: column[1:50] for name, column in rows.items()})
+    with pytest.raises(ValueError, match=r"this batch has predictions and references and attributes, those before"):
+        module.add_batch(**{name: column[50:] for name, column in rows.items() if name != "tasks"})
+    with pytest.raises(ValueError, match=r"tasks\[1\] is 'phone': it must be a list of strings"):
+        module.add_batch(**{name: column[50:52] for name, column in rows.items()} | {"tasks": [[], "phone"]})
+    assert module.compute(**{name: column[50:] for name, column in rows.items()}) == expected
+
+
+def test_class_labels_are_read_by_their_names(tmp_path: Path) -> None:
+    """Of a dataset's own columns, which hold numbers; also in lists, and in files read as tables."""
+    rows = captions()
+    rows["tasks"] = [[caption.split()[-1]] for caption in rows["predictions"]]
+    expected = metrics.directional_ba(**rows)
+    schema = {
+        "predictions": datasets.Value("string"),
+        "references": datasets.List(datasets.Value("string")),
+        "attributes": datasets.ClassLabel(names=["male", "female"]),
+        "tasks": datasets.List(datasets.ClassLabel(names=["umbrella", "skateboard", "phone"])),
+    }
+    table = datasets.Dataset.from_dict(rows, features=datasets.Features(schema))
+    assert table[0]["attributes"] == 1
+    columns = {name: table[name] for name in rows}
+    module = load("directional_ba", tmp_path)
+    assert module.compute(**columns) == expected
+    module.add_batch(**columns)
+    assert module.compute() == expected
+    assert (
+        metrics.directional_ba(
+            captions_from_table(table, prediction_column="predictions", attribute_column="attributes")
+        )
+        == expected
+    )
+    unlabelled = datasets.Dataset.from_dict({"gender": [0, -1]}).cast_column("gender", datasets.ClassLabel(names=["a"]))
+    assert as_list("attributes", unlabelled["gender"]) == ["a", None]
+
+
+def test_the_info_says_where_the_code_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the installed package says: here one that has an address."""
+    installed = tmp_path / "captionbias-0.0.dist-info"
+    installed.mkdir()
+    urls = "Project-URL: Repository, https://host/owner/code\nProject-URL: Homepage, https://host/"
+    written = f"Metadata-Version: 2.4\nName: captionbias\nVersion: 0.0\nLicense-Expression: Apache-2.0\n{urls}\n"
+    (installed / "METADATA").write_text(written)
+    monkeypatch.syspath_prepend(tmp_path)
+    info = load("lic", tmp_path).info
+    assert (info.homepage, info.license) == ("https://host/", "Apache-2.0")
+    assert info.codebase_urls == ["https://host/owner/code"]
+
+
 @pytest.mark.parametrize("left_out", ["predictions", "references"])
 def test_one_side_is_measured_alone_but_not_sometimes(left_out: str, tmp_path: Path) -> None:
     rows = captions()
@@ -180,7 +260,9 @@ def test_what_only_all_rows_show_is_refused_and_all_rows_are_forgotten(tmp_path:
     assert module.compute(**good, **FAST) == metrics.lic(**good, **FAST)
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("lic", {}), ("lic", {"preset": "none"}), ("gender_error", {})])
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("lic", {}), ("lic", {"preset": "none"}), ("gender_error", {}), ("directional_ba", {})]
+)
 def test_processes_share_their_images_and_the_first_one_reports(
     name: str, wrong: dict[str, str], tmp_path: Path
 ) -> None:
@@ -188,6 +270,8 @@ def test_processes_share_their_images_and_the_first_one_reports(
     rows = captions()
     if name == "gender_error":
         del rows["references"]
+    if name == "directional_ba":
+        rows["tasks"] = [[caption.split()[-1]] for caption in rows["predictions"]]
     outcomes: dict[int, Any] = {}
 
     def process(rank: int) -> None:
@@ -195,6 +279,9 @@ def test_processes_share_their_images_and_the_first_one_reports(
         module = load(name, tmp_path, num_process=2, process_id=rank, experiment_id="shared", timeout=PATIENCE)
         half = {name: column[30 * rank : 30 * (rank + 1)] for name, column in rows.items()}
         try:
+            if "tasks" in half:
+                module.add_batch(**half)
+                half = {}
             outcomes[rank] = module.compute(**half, **{**quick(name), **wrong})
         except ValueError as error:
             outcomes[rank] = error

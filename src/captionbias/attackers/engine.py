@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 from captionbias.attackers.base import Fitted, Trial, TrialScores
-from captionbias.attackers.placement import PLACEMENTS, Finished, Job, Place
+from captionbias.attackers.device import device
+from captionbias.attackers.placement import PLACEMENTS, Finished, Job
+from captionbias.attackers.progress import Progress, reported, warn_of_cpu
 from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.stored_trials import load_scores, trial_key
+from captionbias.attackers.workers import cores
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import Store, open_store
-
-# Whether to show a bar, or what to call with how many trials are finished and how many there are.
-Progress: TypeAlias = bool | Callable[[int, int], None]
 
 
 def run_trials(
@@ -43,10 +43,12 @@ def run_trials(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
         placement: `plain`, `threads`, `processes` or `stacked`; the attacker's own when None.
-        progress: show a progress bar, or a function to call in this thread with the numbers of finished and of all
-            trials: once before the first and after each, those from the cache too. What it raises ends the run and is
-            raised here; trainings that threads have begun are finished first, and what is finished is kept. Of several
-            processes rank 0 alone calls it, for its own share.
+        progress: True for a progress bar; None for one, or for log lines without a terminal or notebook, if it takes
+            longer than a few seconds; both with a warning if neural attackers take long on a CPU. False for nothing.
+            Or a function to call in this thread with the numbers of finished and of all trials: once before the first
+            and after each, those from the cache too. What it raises ends the run and is raised here; trainings that
+            threads have begun are finished first, and what is finished is kept. Of several processes rank 0 alone
+            shows or calls it, for its own share.
 
     Raises:
         ValueError: the processes were given different trials.
@@ -57,15 +59,18 @@ def run_trials(
         for number, trial in enumerate(trials)
     ]
     kept = [job for job in jobs if job.keep]
-    store, place = open_store(cache), PLACEMENTS[placement or attacker.placement]
+    store = open_store(cache)
     rank, _ = rank_and_size() if distributed else (0, 1)
     fitted: dict[int, Fitted | None] = {}
+
+    if rank != 0:
+        progress = False
 
     def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
         own = [*kept, *(jobs[position] for position in positions if not jobs[position].keep)]
         with (
-            _reported(rank == 0 and progress, attacker.name) as report,
-            closing(_finished(own, attacker, store, place)) as finished,
+            reported(progress, attacker.name) as report,
+            closing(_finished(own, attacker, store, placement or attacker.placement, progress)) as finished,
         ):
             report(0, len(own))
             for number, (job, scores) in enumerate(finished, start=1):
@@ -78,7 +83,9 @@ def run_trials(
     return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
 
 
-def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, place: Place) -> Finished:
+def _finished(
+    jobs: Sequence[Job], attacker: Attacker, store: Store | None, placement: str, progress: Progress
+) -> Finished:
     """Those in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
@@ -99,30 +106,12 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, plac
     from threadpoolctl import threadpool_limits
 
     # The products are small: threads would fight over them, and add up in another order on another machine.
-    with threadpool_limits(1), closing(place(missing, attacker, store)) as trained:
-        yield from trained
+    with threadpool_limits(1), closing(PLACEMENTS[placement](missing, attacker, store)) as trained:
+        began = time.monotonic()
+        for number, one in enumerate(trained):
+            if number == 0 and progress in (True, None) and attacker.precision and device().type == "cpu":
+                at_once = {"plain": 1, "stacked": len(missing)}.get(placement, cores())
+                warn_of_cpu(attacker.name, len(missing), at_once, time.monotonic() - began)
+            yield one
     if store:
         store.trim()
-
-
-@contextmanager
-def _reported(progress: Progress, name: str) -> Iterator[Callable[[int, int], None]]:
-    """What to call with how many trials are finished and how many there are: a bar on standard error, a function."""
-    if callable(progress):
-        yield progress
-        return
-    if not progress:
-        yield lambda finished, total: None
-        return
-    from rich import progress as bars
-    from rich.console import Console
-
-    columns = (
-        bars.TextColumn(f"training {name}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)

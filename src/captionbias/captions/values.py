@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
@@ -37,7 +37,7 @@ def is_column(value: object) -> bool:
 
 
 def as_list(argument: str, value: Collection[Any]) -> list[Any]:
-    """The entries of a column as a new list.
+    """The entries of a column as a new list; those of a datasets Column of ClassLabel, which are numbers, by name.
 
     Raises ValueError, which names `argument`, if `value` is not a column.
 
@@ -56,9 +56,19 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
         if hasattr(value, convert):
             return list(getattr(value, convert)())
     try:
-        return list(value[:])  # type: ignore[index]  # a datasets Column gives a slice 100 times faster than its rows
+        rows = list(value[:])  # type: ignore[index]  # a datasets Column gives a slice 100 times faster than its rows
     except TypeError:
-        return list(value)
+        rows = list(value)
+    feature = getattr(value, "features", None)
+    names = getattr(getattr(feature, "feature", feature), "names", None)  # ClassLabel, or lists of it
+    return rows if names is None else [_named(row, names) for row in rows]
+
+
+def _named(value: Any, names: Sequence[str]) -> Any:
+    """The name of a class label, None where there is none; those of a list of labels."""
+    if is_column(value):
+        return [_named(each, names) for each in value]
+    return None if value is None or int(value) < 0 else names[int(value)]
 
 
 def image_keys(argument: str, values: list[Any]) -> list[str]:

@@ -45,7 +45,7 @@ def compare(metric: str, score: list[str] | None, against: str | None, output: P
     if "directions" in chosen and "directions" not in taken:
         raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")
     captioners = read_captioners(**files)
-    options = {**chosen, "progress": complaints.is_terminal}
+    options = {**chosen, "progress": complaints.is_terminal or None}
     found = comparison_of(
         captioners,
         metric=metric,

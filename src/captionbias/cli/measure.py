@@ -109,7 +109,7 @@ def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement
 
 
 def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
-    options = {**chosen, "progress": complaints.is_terminal, "details": True}
+    options = {**chosen, "progress": complaints.is_terminal or None, "details": True}
     return {name: value for name, value in options.items() if name in find_metric(metric).options()}
 
 

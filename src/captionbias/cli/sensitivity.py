@@ -82,7 +82,7 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
         captioners,
         grid=grid,
         watch=None if console.quiet else lambda left: note(f"{len(left)} left: {', '.join(left[0])}"),
-        progress=complaints.is_terminal,
+        progress=complaints.is_terminal or None,
         **chosen,
     )
     for table in sensitivity_tables(found):

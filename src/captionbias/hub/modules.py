@@ -6,6 +6,7 @@ import inspect
 import reprlib
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from importlib.metadata import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +25,9 @@ FEATURES = datasets.Features(
         "attributes": datasets.Value("string"),
     }
 )
+# As evaluate's files have it between processes. `combine` passes whatever FEATURES lists, so tasks, which are optional,
+# are not there.
+WITH_TASKS = datasets.Features({**FEATURES, "tasks": datasets.List(datasets.Value("string"))})
 # What the metrics that take labels have instead of captions, beside attributes and tasks.
 LABELS = ("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks")
 ARGUMENTS = """\
@@ -63,12 +67,18 @@ class CaptionMetric(evaluate.Metric):
         return len(self._added.get("attributes", []))
 
     def _info(self) -> evaluate.MetricInfo:
+        project = metadata("captionbias")
+        pairs = (entry.split(", ", 1) for entry in project.get_all("Project-URL") or ())
+        urls = {label.lower(): url for label, url in pairs}
         description, _, usage = inspect.cleandoc(self.__doc__ or "").partition("\n\nArgs:\n")
         return evaluate.MetricInfo(
             description=description,
             citation=self._citation,
             inputs_description=ARGUMENTS.format(metric=self._score.__name__) + usage,
             features=FEATURES,
+            homepage=urls.get("homepage") or urls.get("repository", ""),
+            license=project.get("License-Expression") or "",
+            codebase_urls=[urls["repository"]] if "repository" in urls else [],
             reference_urls=[self._url],
         )
 
@@ -83,10 +93,11 @@ class CaptionMetric(evaluate.Metric):
     ) -> dict[str, Any] | None:
         """Score these captions together with those added before, or labels.
 
-        `tasks` have one row for each image, those added before included. With several processes each passes its
-        captions and process 0 the tasks of all, in the order of the processes, and returns the result; the others
-        return None. Labels, without captions, come all at once and in one process: lists of names or 0/1 arrays as
-        `attributes`, `tasks` and those of `LABELS`, for metrics that take them.
+        `tasks` have one row for each image, those added before included, unless these came with their tasks. With
+        several processes each passes its captions and process 0 the tasks of all, in the order of the processes, or
+        each adds its own with `add_batch`; process 0 returns the result, the others None. Labels, without captions,
+        come all at once and in one process: lists of names or 0/1 arrays as `attributes`, `tasks` and those of
+        `LABELS`, for metrics that take them.
 
         Raises:
             ValueError: on bad input, naming the argument and the first offending row. All rows are then forgotten.
@@ -101,12 +112,14 @@ class CaptionMetric(evaluate.Metric):
                     "yourself, and compute in one process with a new module"
                 )
             if several or self._added:
+                if "tasks" in self._added:
+                    captions, tasks = {**captions, "tasks": tasks}, None
                 if any(column is not None for column in captions.values()):
                     self.add_batch(**captions)
                 captions = {**self._added}
             if several:
-                return self._compute_together(captions, tasks=tasks, **options)
-            return self._score(**captions, tasks=tasks, **options)
+                return self._compute_together(captions, all_tasks=tasks, **options)
+            return self._score(**{"tasks": tasks, **captions}, **options)
         finally:
             self._added.clear()
 
@@ -116,15 +129,18 @@ class CaptionMetric(evaluate.Metric):
         predictions: Sequence[str] | None = None,
         references: Sequence[Sequence[str]] | None = None,
         attributes: Sequence[str] | None = None,
+        tasks: Sequence[Sequence[str]] | None = None,
     ) -> None:
         """Keep a batch of images for `compute`; leave out predictions or references to score one side.
+
+        `evaluate.combine` passes no tasks on: give its `compute` those of all images.
 
         Raises:
             ValueError: on anything but strings, naming the argument and the first offending row of this batch; on
                 columns that differ in length, or others than in earlier batches. The batch is then not kept.
         """
-        sides = {"predictions": predictions, "references": references}
-        present = {name: column for name, column in sides.items() if column is not None} | {"attributes": attributes}
+        optional = {"predictions": predictions, "references": references, "tasks": tasks}
+        present = {name: column for name, column in optional.items() if column is not None} | {"attributes": attributes}
         if self._added and present.keys() != self._added.keys():
             raise ValueError(
                 f"this batch has {' and '.join(present)}, those before had {' and '.join(self._added)}: "
@@ -138,35 +154,51 @@ class CaptionMetric(evaluate.Metric):
             self._added.setdefault(name, []).extend(rows)
 
     def add(
-        self, *, prediction: str | None = None, reference: Sequence[str] | None = None, attributes: str | None = None
+        self,
+        *,
+        prediction: str | None = None,
+        reference: Sequence[str] | None = None,
+        attributes: str | None = None,
+        tasks: Sequence[str] | None = None,
+        predictions: str | None = None,
+        references: Sequence[str] | None = None,
     ) -> None:
-        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions and its label."""
-        self.add_batch(
-            predictions=None if prediction is None else [prediction],
-            references=None if reference is None else [reference],
-            attributes=None if attributes is None else [attributes],
-        )
+        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, its label and its tasks.
+
+        `predictions` and `references` are what `evaluate.combine` calls the image's `prediction` and `reference`.
+        """
+        image = {
+            "predictions": prediction if predictions is None else predictions,
+            "references": reference if references is None else references,
+            "attributes": attributes,
+            "tasks": tasks,
+        }
+        self.add_batch(**{name: None if value is None else [value] for name, value in image.items()})  # type: ignore[arg-type]
 
     def _compute_together(self, captions: dict[str, Any], **options: Any) -> dict[str, Any] | None:
         """Bring the captions of all processes to process 0, through evaluate's files, and score them there."""
         if not captions:
             raise ValueError("there are no captions to score: every process gives some, to add_batch or compute")
         self.file_paths = self.filelocks = None  # those of an earlier compute belong to whoever took them since
+        self.info.features = WITH_TASKS
         try:
             # evaluate stores every column of the schema: placeholders stand for the side left out, until `_compute`.
             n = len(captions["attributes"])
-            super().add_batch(**{"predictions": [""] * n, "references": [[]] * n, **captions})
+            super().add_batch(**{"predictions": [""] * n, "references": [[]] * n, "tasks": [None] * n, **captions})
             return super().compute(columns=[*captions], **options)  # type: ignore[no-any-return]
         except BaseException:
             self._remove_files()
             raise
+        finally:
+            self.info.features = FEATURES
 
-    def _compute(self, *, columns: list[str], **options: Any) -> dict[str, Any]:
+    def _compute(self, *, columns: list[str], all_tasks: Any, tasks: Any, **options: Any) -> dict[str, Any]:
         if "distributed" in inspect.signature(self._score).parameters:
             options.setdefault("distributed", False)  # evaluate has brought all captions here: this process measures
-        return self._score(
-            **{name: value for name, value in options.items() if name in columns or name not in FEATURES}
-        )
+        if "tasks" not in columns and any(row is not None for row in tasks):
+            raise ValueError("tasks: another process added some and process 0 none; add them in every process")
+        captions = {name: value for name, value in options.items() if name in columns or name not in FEATURES}
+        return self._score(**captions, tasks=tasks if "tasks" in columns else all_tasks)
 
     def _remove_files(self) -> None:
         """Close and delete what evaluate leaves open or on disk when `compute` fails."""
@@ -183,7 +215,7 @@ class CaptionMetric(evaluate.Metric):
 
 def _rows(argument: str, column: Any) -> list[Any]:
     """A column as the schema has it; evaluate would silently turn None, numbers and lists into strings."""
-    nested = argument == "references"
+    nested = argument in ("references", "tasks")
     rows = as_list(argument, column)
     for row, value in enumerate(rows):
         texts = value if nested else [value]

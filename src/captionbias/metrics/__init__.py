@@ -13,7 +13,7 @@ from captionbias.metrics.gender_error import gender_error
 from captionbias.metrics.imagecaptioner2 import imagecaptioner2
 from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.lic import lic
-from captionbias.metrics.measurement import Measurement, Metric
+from captionbias.metrics.measurement import Measurement, Metric, Result
 from captionbias.metrics.multi_directional_ba import multi_directional_ba
 
 _METRICS: tuple[Metric[Any], ...] = (
@@ -44,6 +44,7 @@ def find_metric(name: str) -> Metric[Any]:
 __all__ = [
     "Measurement",
     "Metric",
+    "Result",
     "ba_mals",
     "dbac",
     "directional_ba",

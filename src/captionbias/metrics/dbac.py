@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
@@ -85,7 +86,7 @@ def dbac(
     distributed: bool = True,
     details: bool = False,
     keep_attackers: int = 0,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Measurement:
     """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
@@ -145,7 +146,8 @@ def dbac(
             the difference of the matched and the blind score. A trial without any does not count.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
-        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
+            for nothing; or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:

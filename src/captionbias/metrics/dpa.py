@@ -9,7 +9,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import Progress
+from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
@@ -53,7 +53,7 @@ def dpa(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Measurement:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
@@ -80,7 +80,8 @@ def dpa(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any.
         details: add the nested entry `details`.
-        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
+            for nothing; or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:

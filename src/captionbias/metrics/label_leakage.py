@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import Progress
+from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
@@ -48,7 +48,7 @@ def label_leakage(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Measurement:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
@@ -74,7 +74,8 @@ def label_leakage(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any.
         details: add the nested entry `details`.
-        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
+            for nothing; or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:

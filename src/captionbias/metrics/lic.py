@@ -10,7 +10,8 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
@@ -83,7 +84,7 @@ def lic(
     distributed: bool = True,
     details: bool = False,
     keep_attackers: int = 0,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Measurement:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
@@ -133,7 +134,8 @@ def lic(
             split, and how many they are. A trial without such captions does not count; a side without any has none.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
-        progress: show a progress bar, or a function to call with the numbers of finished and of all trials, see
+        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
+            for nothing; or a function to call with the numbers of finished and of all trials, see
             `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
 
     Returns:

@@ -113,7 +113,7 @@ class Measurement:
         plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
         attacker: how these were trained.
 
-    In a notebook it shows as a table with intervals.
+    In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
 
     metric: str
@@ -131,35 +131,90 @@ class Measurement:
         found = {key: sample.estimate() for key, sample in self.samples.items()}
         return {key: estimate for key, estimate in found.items() if estimate is not None}
 
-    def flat(self) -> dict[str, Any]:
+    def flat(self) -> Result:
         """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
         result: dict[str, Any] = {}
         for key, estimate in self.estimates.items():
             result |= estimate.flat(key)
         result |= {**self.facts, "signature": self.signature}
-        return result if self.details is None else {**result, "details": {**self.details, "warnings": self.notes}}
+        return Result(
+            result if self.details is None else {**result, "details": {**self.details, "warnings": self.notes}}
+        )
 
     def to_frame(self) -> DataFrame:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
-        from pandas import DataFrame
+        return _frame(self.estimates)
 
-        frame = DataFrame.from_dict(
-            {key: estimate[:4] for key, estimate in self.estimates.items()},
-            orient="index",
-            columns=["value", "low", "high", "std"],
-            dtype=np.float64,
-        )
-        frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
-        return frame
+    def plot(self) -> Any:
+        """The scores with their intervals, a panel a range; a plotly figure. Needs the extra `plots`."""
+        return _figure(self.estimates)
 
     def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(float_format="{:.3f}".format, na_rep="", border=0)
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return f"{table}<ul>{notes}</ul><code>{html.escape(self.signature)}</code>"
+        return _table(self.estimates, self.notes, self.signature)
+
+
+class Result(dict[str, Any]):
+    """What a metric returns: a flat dict for `evaluate`, JSON and logs, that can show itself.
+
+    It is made of its keys alone, so one that was read from a file is as good: `Result(json.load(file))`. What is added
+    to it or merged with it is not of its making: unknown keys are left out of tables and plots.
+
+    >>> result = Result(lic=4.5, lic_ci_low=1.0, lic_ci_high=8.0, signature="metric:lic")
+    >>> result.to_frame()
+        score  value  low  high  std
+    lic LIC x 100  4.5  1.0  8.0  NaN
+    >>> result == dict(result)
+    True
+    """
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """Each score with its intervals."""
+        return {
+            key: Estimate(*(self.get(f"{key}{ending}") for ending in ENDINGS))  # type: ignore[arg-type]
+            for key in self
+            if key in catalogue.SCORES
+        }
+
+    def to_frame(self) -> DataFrame:
+        """As `Measurement.to_frame`."""
+        return _frame(self.estimates)
+
+    def plot(self) -> Any:
+        """As `Measurement.plot`."""
+        return _figure(self.estimates)
+
+    def _repr_html_(self) -> str:
+        return _table(self.estimates, self.get("details", {}).get("warnings", []), self.get("signature", ""))
+
+
+def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
+    from pandas import DataFrame
+
+    frame = DataFrame.from_dict(
+        {key: estimate[:4] for key, estimate in estimates.items()},
+        orient="index",
+        columns=["value", "low", "high", "std"],
+        dtype=np.float64,
+    )
+    frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
+    return frame
+
+
+def _figure(estimates: Mapping[str, Estimate]) -> Any:
+    from captionbias.report.plots import estimates_plot
+
+    return estimates_plot(estimates)
+
+
+def _table(estimates: Mapping[str, Estimate], notes: Iterable[str], signature: str) -> str:
+    table = _frame(estimates).to_html(float_format="{:.3f}".format, na_rep="", border=0)
+    listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    return f"{table}<ul>{listed}</ul><code>{html.escape(signature)}</code>"
 
 
 class Metric(Generic[P]):
-    """A metric as a function: called, it returns the flat result; `measure` takes the same and returns the
+    """A metric as a function: called, it returns the flat `Result`; `measure` takes the same and returns the
     `Measurement`."""
 
     def __init__(self, measure: Callable[P, Measurement]) -> None:
@@ -182,7 +237,7 @@ class Metric(Generic[P]):
         """The names of its keyword arguments."""
         return frozenset(self._parameters) - {"captions"}
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result:
         return self.measure(*args, **kwargs).flat()
 
     def __reduce__(self) -> str:

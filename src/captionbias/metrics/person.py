@@ -40,7 +40,7 @@ def against_a_person(measure: Callable[P, Measurement]) -> Callable[P, Measureme
         if pair is None:
             return found
         rest = {name: value for name, value in options.items() if name not in SIDES}
-        rest |= {"controls": False, "details": False} | ({"progress": False} if "progress" in rest else {})
+        rest |= {"controls": False, "details": False} | ({"progress": False} if rest.get("progress") else {})
         try:
             captioner, person = (score(side, **rest).samples for side in pair)
         except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,18 @@ def scores_plot(audit: Audit) -> Any:
     for panel, score in enumerate(scores, 1):
         estimates = [_estimate(audit, name, score) for name in audit.captioners]
         _add_intervals(figure, panel, audit.captioners, estimates, zero=score.bounds[0] < 0)
+    return figure
+
+
+def estimates_plot(estimates: Mapping[str, Estimate]) -> Any:
+    """A panel for each range that scores have: a mark with its interval for each score, and zero."""
+    by_range: dict[tuple[float, float], dict[str, Estimate]] = {}
+    for key, estimate in estimates.items():
+        by_range.setdefault(catalogue.bounds(key), {})[catalogue.label(key)] = estimate
+    titles = [f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more" for low, high in by_range]
+    figure = _panels(titles, ROW_HEIGHT * max(map(len, by_range.values()), default=1))
+    for panel, ((low, _), found) in enumerate(by_range.items(), 1):
+        _add_intervals(figure, panel, list(found), list(found.values()), zero=low < 0)
     return figure
 
 

@@ -1,0 +1,90 @@
+"""The metrics for torchmetrics: captions batch by batch, from every process of a distributed evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from captionbias.captions.values import as_list
+from captionbias.metrics import Metric, find_metric
+
+try:
+    import torch
+    from torchmetrics import Metric as TorchMetric
+    from torchmetrics.utilities import dim_zero_cat
+except ImportError as error:
+    raise ImportError(
+        "captionbias.integrations.torchmetrics needs torchmetrics: pip install 'captionbias[torchmetrics]'"
+    ) from error
+
+COLUMNS = ("predictions", "references", "attributes", "tasks")
+
+
+class CaptionBias(TorchMetric):
+    """Any of this library's metrics as a `torchmetrics.Metric`.
+
+    `update` keeps captions; `compute` scores all of them, those of every process. Each process computes the same, and
+    they share the trials. `forward` would score each batch on its own, for which a batch is too small: call `update`.
+
+    Args:
+        metric: the name of one of `captionbias.metrics`.
+        **options: of that metric, such as `preset` or `trials`; or of `torchmetrics.Metric`, such as `sync_on_compute`.
+
+    Raises:
+        ValueError: the metric is unknown. `compute`: as the metric, naming the argument and the first bad row.
+        TypeError: an option is unknown.
+
+    >>> bias = CaptionBias("gender_error", bootstrap=0)
+    >>> bias.update(["a man", "a man with a dog"], attributes=["male", "female"])
+    >>> bias.compute()["error"]
+    tensor(50.)
+    """
+
+    is_differentiable = False
+    full_state_update = False
+    rows: Any  # uint8 tensors of JSON, a line an image, as strings do not travel between processes
+
+    def __init__(self, metric: str = "dbac", **options: Any) -> None:
+        self.metric: Metric[Any] = find_metric(metric)
+        self.options = {name: options.pop(name) for name in self.metric.options() & options.keys()}
+        super().__init__(**options)
+        self.add_state("rows", default=[], dist_reduce_fx="cat")
+
+    def update(
+        self,
+        preds: Sequence[str] | None = None,
+        target: Sequence[Sequence[str]] | None = None,
+        attributes: Any = None,
+        tasks: Any = None,
+    ) -> None:
+        """Keep a batch of images.
+
+        Args:
+            preds: a model caption for each image; left out in every batch to score the human captions alone.
+            target: a list of human captions for each image; likewise.
+            attributes: the label of the protected attribute for each image.
+            tasks: the tasks that each image shows; likewise optional, see the metric.
+
+        Raises:
+            ValueError: columns of different lengths.
+        """
+        columns = dict(zip(COLUMNS, (preds, target, attributes, tasks), strict=True))
+        batch = {name: as_list(name, column) for name, column in columns.items() if column is not None}
+        if len(set(map(len, batch.values()))) > 1:
+            raise ValueError(f"lengths differ: {', '.join(f'{len(rows)} {name}' for name, rows in batch.items())}")
+        lines = [json.dumps(dict(zip(batch, row, strict=True))) for row in zip(*batch.values(), strict=True)]
+        text = "".join(f"{line}\n" for line in lines).encode()
+        self.rows.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device) if text else _nothing())
+
+    def compute(self) -> dict[str, torch.Tensor]:
+        """Every number of the metric's flat result, for `log_dict`: 0-dimensional, in the default floating type."""
+        known = dim_zero_cat(self.rows) if len(self.rows) else _nothing()
+        images = [json.loads(line) for line in bytes(known.to(torch.uint8).cpu().numpy()).decode().splitlines()]
+        names = dict.fromkeys(name for image in images for name in image)
+        found = self.metric(**{name: [image.get(name) for image in images] for name in names}, **self.options)
+        return {name: torch.tensor(float(value)) for name, value in found.items() if isinstance(value, (int, float))}
+
+
+def _nothing() -> torch.Tensor:
+    return torch.zeros(0, dtype=torch.uint8)

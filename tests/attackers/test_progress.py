@@ -1,0 +1,142 @@
+"""What a user sees of a long training: a bar in a terminal, log lines elsewhere, one warning on a CPU; else nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+import captionbias
+from captionbias.attackers import engine, progress
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.progress import reported, warn_of_cpu
+from captionbias.attackers.registry import find_attacker
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import lic
+from captionbias.synthetic import plant
+from tests.patience import PATIENCE
+
+SOURCE = Path(captionbias.__file__).parents[1]
+SCRIPT = """
+import time
+import tqdm.auto
+from captionbias.attackers import progress
+from captionbias.attackers.progress import reported
+progress.BAR_AFTER, progress.BAR_EVERY, progress.LINE_EVERY = {bar}, 0.05, {line}
+with reported(None, "lstm") as report:
+    for finished in range(4):
+        report(finished, 4)
+        time.sleep(0.15)
+print("done")
+"""
+
+
+def said(bar: float = 5.0, line: float = 30.0, terminal: bool = False) -> tuple[str, str]:
+    """Standard output and standard error, a terminal or not, of a program that trains for 0.6 s."""
+    screen, keyboard = pty.openpty()
+    os.set_blocking(screen, False)
+    fcntl.ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("4H", 25, 100, 0, 0))
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(bar=bar, line=line)],
+            env=os.environ | {"PYTHONPATH": str(SOURCE)},
+            stdout=subprocess.PIPE,
+            stderr=keyboard if terminal else subprocess.PIPE,
+            timeout=PATIENCE,
+            check=True,
+        )
+        shown = (os.read(screen, 100_000) if terminal else ran.stderr).decode()
+    finally:
+        os.close(screen)
+        os.close(keyboard)
+    return ran.stdout.decode(), shown
+
+
+def test_a_terminal_has_a_bar_after_a_while():
+    out, shown = said(bar=0.2, terminal=True)
+    assert out == "done\n"
+    assert "training lstm" in shown
+    assert "| 3/4 [" in shown
+    assert " captionbias: " not in shown, "and no log lines"
+
+
+def test_a_batch_job_has_log_lines_on_standard_error_with_no_logging_set_up():
+    out, shown = said(bar=0.0, line=0.2)
+    assert out == "done\n"
+    first, *_ = shown.splitlines()
+    assert re.search(r"captionbias: training lstm: [1-4] of 4 attackers in \d+ s$", first)
+    assert "\r" not in shown, "and no bar"
+
+
+def test_what_is_quick_says_nothing_and_leaves_no_thread(capfd):
+    before = threading.active_count()
+    result = lic(**vars(plant(60, captions=1)), preset="fast", trials=2, bootstrap=0)
+    assert "lic" in result
+    assert capfd.readouterr() == ("", "")
+    assert threading.active_count() == before
+
+
+def test_log_lines_go_where_the_program_sends_them(monkeypatch, caplog, capfd):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.05)
+    with caplog.at_level(logging.INFO, "captionbias"), reported(None, "bow") as report:
+        report(3, 8)
+        time.sleep(0.2)
+    assert re.fullmatch(r"training bow: 3 of 8 attackers in \d+ s", caplog.messages[0])
+    assert capfd.readouterr().err == ""
+    assert not logging.getLogger("captionbias").handlers
+
+
+@pytest.mark.parametrize("shown", [None, True, False, lambda finished, total: None])
+def test_long_trainings_on_a_cpu_are_warned_of_once_and_only_where_progress_is_not_off(
+    small_networks, class_trial, monkeypatch, shown
+):
+    """By the first one measured: of twelve trainings in one process, after it, with a limit that a tenth exceeds."""
+    monkeypatch.setattr(progress, "LONG", 1e-3)
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "1")
+    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(12)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for encoder in ("rnn", "bow"):
+            run_trials(trials, find_attacker(encoder), placement="plain", progress=shown)
+            run_trials(trials, find_attacker(encoder), placement="plain", progress=shown)  # from the cache
+    texts = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
+    if shown is None or shown is True:
+        (text,) = texts
+        assert text.startswith("12 attackers (rnn) train on a CPU, 1 at once: about ")
+        assert "preset='fast' of lic and dbac takes seconds" in text
+    else:
+        assert not texts
+
+
+def test_attackers_that_a_gpu_trains_or_that_take_a_moment_are_not_warned_of(small_networks, class_trial, monkeypatch):
+    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(3)]
+    attacker = find_attacker("rnn", "fp32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_trials(trials, attacker, placement="plain", progress=None)
+        monkeypatch.setattr(progress, "LONG", 1e-3)
+        monkeypatch.setattr(engine, "device", lambda: type("Gpu", (), {"type": "cuda"}))
+        run_trials(trials, attacker, placement="plain", progress=None, cache=False)
+
+
+@pytest.mark.parametrize(
+    ("attackers", "at_once", "about"), [(400, 2, "about 5.6 h"), (3, 4, ""), (5, 4, "about 3 min")]
+)
+def test_the_time_is_that_of_all_on_the_cores_there_are(attackers, at_once, about):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_cpu("lstm", attackers, at_once, first=100.0)
+    assert about in "".join(str(one.message) for one in caught)
+    assert bool(caught) == bool(about)

@@ -1,0 +1,133 @@
+"""The class in the real torchmetrics: batches, collections, checkpoints, and two processes that `accelerate` starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torchmetrics import MetricCollection
+
+import captionbias
+from captionbias import metrics
+from captionbias.integrations.torchmetrics import CaptionBias
+from captionbias.synthetic import plant
+from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
+
+SOURCE = Path(captionbias.__file__).parents[1]
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
+PROCESS = """
+import json, sys
+from torch import distributed
+from captionbias.integrations.torchmetrics import CaptionBias
+from captionbias.synthetic import plant
+
+distributed.init_process_group("gloo")
+rank = distributed.get_rank()
+rows = vars(plant(80, captions=1, a_to_t=0.8))
+rows["predictions"][0] = "a café by the sea"
+bias = CaptionBias("lic", preset="fast", trials=2, bootstrap=0)
+columns = [rows[name] for name in ("predictions", "references", "attributes", "tasks")]
+for start in range(0, 50, 10) if rank == 0 else [50]:
+    bias.update(*(column[start : start + (10 if rank == 0 else 30)] for column in columns))
+found = {name: value.item() for name, value in bias.compute().items()}
+json.dump([len(bias.rows), found], open(f"{sys.argv[1]}/{rank}.json", "w"))
+distributed.destroy_process_group()
+"""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    planted = vars(plant(80, captions=1, a_to_t=0.8))
+    planted["predictions"][0] = "a café by the sea"
+    return planted
+
+
+def numbers(result):
+    return {name: pytest.approx(value) for name, value in result.items() if isinstance(value, (int, float))}
+
+
+def updated(metric, rows, batch=30):
+    for start in range(0, len(rows["attributes"]), batch):
+        part = {name: column[start : start + batch] for name, column in rows.items()}
+        metric.update(part["predictions"], part["references"], part["attributes"], part["tasks"])
+    return metric
+
+
+def test_batches_score_as_all_captions_at_once_and_a_reset_forgets_them(rows):
+    metric = updated(CaptionBias("lic", **FAST), rows)
+    found = metric.compute()
+    assert found == numbers(metrics.lic(**rows, **FAST))
+    assert all(value.ndim == 0 for value in found.values())
+    metric.reset()
+    metric.update(attributes=["male", "female"], preds=["a woman", "a woman"])
+    with pytest.raises(ValueError, match="attributes: 'female' has 1 images"):
+        metric.compute()
+
+
+def test_one_side_and_a_collection(rows):
+    both = MetricCollection({"error": CaptionBias("gender_error", bootstrap=0), "lic": CaptionBias("lic", **FAST)})
+    both.update(rows["predictions"], attributes=rows["attributes"])
+    alone = {"predictions": rows["predictions"], "attributes": rows["attributes"]}
+    expected = metrics.gender_error(**alone, bootstrap=0) | metrics.lic(**alone, **FAST)
+    assert both.compute() == numbers(expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*was called before the ``update``")  # it cannot know that the state was loaded
+def test_kept_captions_travel_in_checkpoints_and_copies(rows):
+    metric = updated(CaptionBias("gender_error", bootstrap=0), rows)
+    metric.persistent(True)
+    other = CaptionBias("gender_error", bootstrap=0)
+    other.persistent(True)
+    other.load_state_dict(metric.state_dict())
+    for one in (other, pickle.loads(pickle.dumps(metric)), metric.clone()):
+        assert one.compute() == numbers(metrics.gender_error(**rows, bootstrap=0))
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(ValueError, match="metric 'bleu' is unknown"):
+        CaptionBias("bleu")
+    with pytest.raises(ValueError, match="trails"):
+        CaptionBias("lic", trails=3)
+    with pytest.raises(ValueError, match="lengths differ: 1 predictions, 2 attributes"):
+        CaptionBias("lic").update(["a man"], attributes=["male", "female"])
+    metric = CaptionBias("lic", **FAST)
+    metric.update([], attributes=[])
+    with pytest.warns(UserWarning, match="before"), pytest.raises(ValueError, match="are both missing"):
+        CaptionBias("lic").compute()
+    with pytest.raises(ValueError, match="are both missing"):
+        metric.compute()
+
+
+def test_two_processes_score_the_captions_of_both(rows, tmp_path):
+    """Uneven shares in different numbers of batches; both have the result."""
+    script = tmp_path / "evaluated.py"
+    script.write_text(PROCESS)
+    launch = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes=2"]
+    ran = subprocess.run(
+        [*launch, "--main_process_port=0", "--mixed_precision=no", "--dynamo_backend=no", str(script), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(SOURCE), "ACCELERATE_USE_CPU": "1"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    expected = metrics.lic(**rows, **FAST)
+    for rank, batches in ((0, 5), (1, 1)):
+        kept, found = json.loads((tmp_path / f"{rank}.json").read_text())
+        assert found == numbers(expected), rank
+        assert kept == batches, "what others have is given back after"
+
+
+def test_captions_stay_on_the_metric_s_device(rows):
+    metric = updated(CaptionBias("gender_error"), rows)
+    assert {part.device for part in metric.rows} == {torch.device("cpu")}
+    assert {part.dtype for part in metric.rows} == {torch.uint8}

@@ -1,0 +1,90 @@
+"""What a metric returns is a flat dict for whoever wants one, and a table and a plot for people."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import evaluate
+import pytest
+from pandas.testing import assert_frame_equal
+
+from captionbias import metrics
+from captionbias.metrics import Result
+from captionbias.metrics.catalogue import METRICS
+from captionbias.synthetic import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
+
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 50, "details": True}
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Each metric's measurement of the same few images."""
+    captions = vars(plant(120, captions=2, a_to_t=0.5))
+
+    def of(name):
+        metric = getattr(metrics, name)
+        return metric.measure(**captions, **{key: value for key, value in FAST.items() if key in metric.options()})
+
+    return {name: of(name) for name in METRICS}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_flat_result_shows_what_the_measurement_shows(measured, name):
+    """Also one that went through a file."""
+    measurement = measured[name]
+    for result in (measurement.flat(), Result(json.loads(json.dumps(measurement.flat())))):
+        assert_frame_equal(result.to_frame(), measurement.to_frame())
+        assert result.estimates == measurement.estimates
+        assert result._repr_html_() == measurement._repr_html_()
+        assert result.plot() == measurement.plot()
+
+
+def test_a_result_is_a_dict_to_everything_else(measured, tmp_path):
+    result = measured["lic"].flat()
+    plain = dict(result)
+    assert isinstance(result, dict)
+    assert result == plain
+    assert repr(result) == repr(plain)
+    assert json.dumps(result) == json.dumps(plain)
+    for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert copied == plain
+        assert isinstance(copied, Result)
+    assert type(result | {"epoch": 1}) is dict
+    saved = evaluate.save(tmp_path / "lic.json", **result)
+    assert json.loads(saved.read_text())["lic"] == plain["lic"]
+
+
+def test_a_metric_returns_one_and_what_is_added_to_it_is_not_in_its_table():
+    result = metrics.gender_error(predictions=["a man", "a woman"] * 30, attributes=["male", "female"] * 30)
+    assert isinstance(result, Result)
+    frame = result.to_frame()
+    result["epoch"] = 3
+    assert_frame_equal(result.to_frame(), frame)
+    assert Result().to_frame().empty
+    assert Result().plot().data == ()
+
+
+def test_the_plot_has_each_score_and_its_interval_in_a_panel_of_its_range(measured):
+    measurement = measured["dbac"]
+    figure = measurement.plot()
+    marks = {name: x for trace in figure.data for name, x in zip(trace.y, trace.x, strict=True)}
+    frame = measurement.to_frame().set_index("score")
+    assert marks == pytest.approx(frame["value"].to_dict())
+    titles = [one.text for one in figure.layout.annotations]
+    assert titles[0] == "-1 to 1"
+    assert "0 or more" in titles
+    first = figure.data[0]
+    for name, x, above in zip(first.y, first.x, first.error_x.array, strict=True):
+        assert x + above == pytest.approx(frame.loc[name, "high"])
+    assert sum(shape.x0 == shape.x1 == 0 for shape in figure.layout.shapes) == sum("-" in title for title in titles)
+
+
+def test_notes_and_signature_are_escaped_in_a_notebook():
+    page = Result(lic=1.0, signature="metric:lic|<b>", details={"warnings": ["few <images>"]})._repr_html_()
+    assert "LIC x 100" in page
+    assert "<li>few &lt;images&gt;</li>" in page
+    assert "metric:lic|&lt;b&gt;" in page
