@@ -63,7 +63,7 @@ class Remote:
 
 
 def names_dataset(source: str | Path) -> bool:
-    """Whether this is a folder that may hold a dataset, or `owner/dataset:configuration:split`; no file on this machine.
+    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here.
 
     >>> names_dataset("someone/captions:gender:test"), names_dataset("captions/nic.parquet"), names_dataset("s3://a/b")
     (True, False, False)
@@ -78,7 +78,7 @@ def names_dataset(source: str | Path) -> bool:
 
 
 def load_rows(source: str | Path) -> Any:
-    """The `datasets.Dataset` of `owner/dataset`, `owner/dataset:configuration:split` or a folder in place of the owner's.
+    """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split.
 
     Raises:
         ValueError: there is no such dataset, or it has several splits and none is named.
