@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from captionbias.hub.scores import interval_keys, verdict_in
+from captionbias.io.files import replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
@@ -100,6 +101,26 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
                     f"{metric}: {part} is {', '.join(f'{value} ({_some(of)})' for value, of in values.items())}"
                 )
     return found
+
+
+def check_table(path: Path) -> None:
+    """Raise a ValueError for a name that `write_table` does not write."""
+    if path.suffix.lower() not in (".parquet", ".csv"):
+        raise ValueError(f"{path} ends in neither .parquet nor .csv: name a file of one of these kinds")
+
+
+def write_table(rows: Iterable[Row], path: Path) -> None:
+    """Write rows as Parquet or CSV, by the ending of the name, whole or not at all."""
+    check_table(path)
+    if path.suffix.lower() == ".csv":
+        write_text(rows_csv(rows), path)
+        return
+    import pandas as pd
+
+    numbers = {"value": "float64", "low": "float64", "high": "float64"}
+    table = pd.DataFrame(list(rows), columns=list(Row._fields)).astype(numbers)
+    with replacing(path) as part:
+        table.to_parquet(part, index=False)
 
 
 def rows_csv(rows: Iterable[Row]) -> str:
