@@ -217,9 +217,13 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     written = [name for name, (annotation, _) in offered.items() if _is_written(annotation)]
 
     def called(context: typer.Context, **values: Any) -> None:
-        with plain_errors(partial(as_options, flags=flags_of(context))):
+        flags = flags_of(context)
+        with plain_errors(partial(as_options, flags=flags)):
             outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
-            check_outputs(outputs, {name: value for name, value in values.items() if name not in outputs})
+            check_outputs(
+                {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
+                {name: value for name, value in values.items() if name not in outputs},
+            )
             saved, _ = (values.pop(name) for name in settings.OPTIONS)
             if saved and not console.quiet:
                 settings.save(context, saved)

@@ -20,14 +20,14 @@ else:
 GIVEN = ("COMMANDLINE", "DEFAULT_MAP")
 
 
-def read(context: typer.Context, path: Path | None) -> None:
+def read(context: typer.Context, path: Path | None) -> Path | None:
     """Take the options of a TOML file for those that are not on the command line.
 
     Raises:
         typer.Exit: the file cannot be read, or has what is no option of the command.
     """
     if path is None or context.resilient_parsing:
-        return
+        return path
     with plain_errors():
         options = {_key(option): option for option in context.command.params}
         try:
@@ -49,6 +49,7 @@ def read(context: typer.Context, path: Path | None) -> None:
                 raise ValueError(f"--config {path}: {key} must be one value, not {value!r}")
             values[options[key].name] = [value] if several and not isinstance(value, list) else value
         context.default_map = {**(context.default_map or {}), **values}
+    return path
 
 
 def save(context: typer.Context, path: Path) -> None:
