@@ -116,7 +116,7 @@ def test_a_dask_cluster_does_the_work(class_trial):
     from captionbias.attackers.engine import run_trials
     from captionbias.attackers.registry import find_attacker
 
-    trials = [class_trial(n=60, seed=seed) for seed in range(3)]
+    trials = [class_trial(seed=seed) for seed in range(3)]
     here = run_trials(trials, find_attacker("bow"), cache=False)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,

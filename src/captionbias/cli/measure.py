@@ -61,12 +61,12 @@ def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) ->
 def _read(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
     from captionbias.captions import read_captioners, read_captions
 
-    columns = prediction_column or [None]
+    columns = prediction_column or []
     sources = named(predictions or [], "predictions")
-    if max(len(sources), len(columns)) == 1:
+    if len(sources) < 2 and len(columns) < 2:
         source = next(iter(sources.values()), None)
-        return {"": read_captions(predictions=source, prediction_column=columns[0], **files)}
-    return read_captioners(sources, prediction_column=columns, **files)
+        return {"": read_captions(predictions=source, prediction_column=next(iter(columns), None), **files)}
+    return read_captioners(sources, prediction_column=columns or None, **files)
 
 
 def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:

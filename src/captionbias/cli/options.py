@@ -259,13 +259,12 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
     """
     for name, (on, off) in flags.items():
         alone = rf"(?<![\w'\"/.=-]){name}"
-        text = re.sub(
-            rf"{alone}=(True|False)\b", lambda found, on=on, off=off: on if found[1] == "True" or not off else off, text
-        )
+        for value, written in (("True", on), ("False", off or on)):
+            text = re.sub(rf"{alone}={value}\b", written, text)
         text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
         if "_" in name:
             text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
-        text = re.sub(rf"(^|: ){name}(?= (is|must|names|')\b|(?= '))", rf"\g<1>{on}", text)
+        text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
     return text
 
 

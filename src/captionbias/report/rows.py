@@ -38,20 +38,14 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
     >>> rows_of({"metric": "lic", "scores": {"lic": 1.5, "signature": "lic|v:1"}}, "nic")[0][:4]
     ('nic', 'lic', 'lic', 1.5)
     """
-    return [
-        Row(
-            captioner,
-            metric,
-            score.key,
-            flat[score.key],
-            *map(flat.get, interval_keys(score.key)),
-            verdict_in(flat, score),
-            flat["signature"],
-        )
-        for captioner, metric, flat in _results(content, name)
-        for score in catalogue.scores_of(metric)
-        if flat.get(score.key) is not None
-    ]
+    rows = []
+    for captioner, metric, flat in _results(content, name):
+        for score in catalogue.scores_of(metric):
+            if flat.get(score.key) is not None:
+                low, high = map(flat.get, interval_keys(score.key))
+                said = verdict_in(flat, score)
+                rows.append(Row(captioner, metric, score.key, flat[score.key], low, high, said, flat["signature"]))
+    return rows
 
 
 def read_rows(files: Iterable[Path]) -> list[Row]:
