@@ -21,7 +21,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing.util import Finalize
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -135,7 +135,7 @@ def _in_pool(
         parallel = Parallel(workers, return_as="generator_unordered" if lazily else "list", batch_size=1)
     # joblib replaces a worker that has grown by 300 MB, mapped pages among them, and says so.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
-    results = None
+    results: Any = None
     shown: set[tuple[str, type[Warning]]] = set()
     try:
         with _deaf_to_interrupts():
