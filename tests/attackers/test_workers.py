@@ -5,6 +5,7 @@ Tasks are defined inside tests, and so travel as those of a user's script do.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from joblib import parallel_config
 
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
@@ -93,6 +95,46 @@ def test_every_item_is_done_once_and_given_when_it_is_finished(tmp_path):
     found = list(in_workers(squared, range(12), 2))
     assert sorted(found) == [(item, item**2) for item in range(12)]
     assert found[0] == (1, 1)
+
+
+def pid_and_square(item: int) -> tuple[int, int, str]:
+    return os.getpid(), item**2, multiprocessing.current_process().name
+
+
+def test_the_backend_that_the_user_has_chosen_does_the_work():
+    with parallel_config("multiprocessing", n_jobs=2):
+        found = dict(in_workers(pid_and_square, range(8), 1))
+    assert {index: square for index, (_, square, _) in found.items()} == {item: item**2 for item in range(8)}
+    assert os.getpid() not in {pid for pid, _, _ in found.values()}
+    assert len({pid for pid, _, _ in found.values()}) <= 2
+    assert not any("Loky" in name for _, _, name in found.values())
+
+
+def test_a_dask_cluster_does_the_work(class_trial):
+    """Trainings too; skipped where dask is not installed, which nothing else here needs."""
+    distributed = pytest.importorskip("distributed")
+    from captionbias.attackers.engine import run_trials
+    from captionbias.attackers.registry import find_attacker
+
+    trials = [class_trial(seed=seed) for seed in range(3)]
+    here = run_trials(trials, find_attacker("bow"), cache=False)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        parallel_config("dask"),
+    ):
+        found = dict(in_workers(pid_and_square, range(8), 1))
+        there = run_trials(trials, find_attacker("bow"), cache=False, placement="processes")
+        pids = set(client.run(os.getpid).values())
+    assert {pid for pid, _, _ in found.values()} <= pids
+    assert [one.log_probability.tolist() for one in there] == [one.log_probability.tolist() for one in here]
+
+
+@pytest.mark.parametrize("backend", ["threading", "sequential", "loky"])
+def test_threads_are_not_workers(backend):
+    with parallel_config(backend):
+        found = [name for _, (_, _, name) in in_workers(pid_and_square, range(8), 2)]
+    assert all("Loky" in name for name in found)
 
 
 def test_warnings_of_workers_arrive_once_a_call():

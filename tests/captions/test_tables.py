@@ -95,8 +95,9 @@ def test_a_file_that_cannot_be_read_is_named_with_the_way_out(tmp_path, name, co
     assert fault(read_captions, predictions=path).startswith(f"{path} {message}")
 
 
-def test_a_directory_is_not_a_file(tmp_path, fault):
-    assert fault(read_captions, predictions=tmp_path).startswith(f"{tmp_path} is a directory: give one file")
+def test_a_folder_without_a_dataset_is_named(tmp_path, fault):
+    error = fault(read_captions, predictions=tmp_path)
+    assert error.startswith(f"{tmp_path} cannot be loaded as a dataset (")
 
 
 def test_damage_deep_in_a_parquet_file_is_named(tmp_path, write, fault):

@@ -107,11 +107,11 @@ def test_a_column_may_have_another_name_than_its_words(files):
             ["lic", *BOTH],
             "attributes: 'female, unsure' has 2 images, 'male, unsure' has 2 images; an attacker needs at",
         ),
-        (["gender_error", *BOTH], "attribute_lexicon 'gender+race' has 8 labels"),
-        (["lic", *BOTH[:2], *BOTH[:2]], "attribute_column: two attributes are both 'gender' of "),
+        (["gender_error", *BOTH], "--attribute 'gender+race' has 8 labels"),
+        (["lic", *BOTH[:2], *BOTH[:2]], "--attribute-column: two attributes are both 'gender' of "),
         (
             ["lic", *BOTH, "--attribute-column", "sex"],
-            "attribute_column names 1 columns for 2 attributes (gender, skin)",
+            "--attribute-column names 1 columns for 2 attributes (gender, skin)",
         ),
     ],
 )

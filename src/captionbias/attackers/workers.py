@@ -21,7 +21,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing.util import Finalize
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -64,8 +64,9 @@ def in_workers(
     in the body of a bare loop leaves the iterator open, and Python then ends only when the items in work are done.
 
     Task, items and results are pickled; arrays of a megabyte or more in items reach the workers as read-only memory
-    maps of one file. The work is done in this process if there is one worker or one item, if no process can be started
-    from here, or if another call has the workers.
+    maps of one file. Within the user's own `joblib.parallel_config("dask")`, or any other backend of processes, that
+    backend's workers do the work, as many as it has or as its `n_jobs` says. The work is done in this process if there
+    is one worker or one item, if no process can be started from here, or if another call has the workers.
 
     Raises:
         WorkerKilledError: a worker was killed; the next call starts new ones. What a task raises arrives as it is.
@@ -77,10 +78,12 @@ def in_workers(
         [(0, 3), (1, 5)]
     """
     workers = min(workers, len(items))
+    elsewhere = _chosen_workers()
+    able = len(items) > 1 if elsewhere else workers > 1 and _processes_can_start()
     # A second call would change the pool's size under the first, and joblib would wait for ever.
-    if workers > 1 and _processes_can_start() and _pool.acquire(blocking=False):
+    if able and _pool.acquire(blocking=False):
         try:
-            yield from _in_pool(task, items, workers)
+            yield from _in_pool(task, items, elsewhere or workers, own=not elsewhere)
         finally:
             _pool.release()
     else:
@@ -98,25 +101,45 @@ def _processes_can_start() -> bool:
     return mp is not None and not multiprocessing.current_process().daemon
 
 
-def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[tuple[int, Result]]:
-    from joblib import Parallel, delayed, parallel_config
+def _chosen_workers() -> int:
+    """How many workers the joblib backend has that the user has chosen with `parallel_config`; 0 for our own workers.
 
-    _end_workers_in_time(os.getpid())
-    with parallel_config("loky", inner_max_num_threads=1, initializer=_begin_worker, initargs=(os.getpid(),)):
-        parallel = Parallel(
-            workers,
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch="2 * n_jobs",
-            temp_folder=tempfile.gettempdir(),  # joblib's own choice may be a file system in memory
-        )
+    All that it has (-1) if the user has not said. Threads are no workers of this kind.
+    """
+    from joblib.parallel import BACKENDS, get_active_backend
+
+    backend, workers = get_active_backend()
+    if isinstance(backend, BACKENDS["loky"]) or getattr(backend, "supports_sharedmem", False):
+        return 0
+    return int(workers or -1)
+
+
+def _in_pool(
+    task: Callable[[Item], Result], items: Sequence[Item], workers: int, own: bool
+) -> Iterator[tuple[int, Result]]:
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.parallel import get_active_backend
+
+    if own:
+        _end_workers_in_time(os.getpid())
+        with parallel_config("loky", inner_max_num_threads=1, initializer=_begin_worker, initargs=(os.getpid(),)):
+            parallel = Parallel(
+                workers,
+                return_as="generator_unordered",
+                batch_size=1,
+                pre_dispatch="2 * n_jobs",
+                temp_folder=tempfile.gettempdir(),  # joblib's own choice may be a file system in memory
+            )
+    else:
+        lazily = getattr(get_active_backend()[0], "supports_return_generator", False)
+        parallel = Parallel(workers, return_as="generator_unordered" if lazily else "list", batch_size=1)
     # joblib replaces a worker that has grown by 300 MB, mapped pages among them, and says so.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
-    results = None
+    results: Any = None
     shown: set[tuple[str, type[Warning]]] = set()
     try:
         with _deaf_to_interrupts():
-            results = parallel(delayed(_do)(task, index, item) for index, item in enumerate(items))
+            results = iter(parallel(delayed(_do)(task, index, item) for index, item in enumerate(items)))
         for index, result, caught in results:
             for warning in caught:
                 if warning[:2] not in shown:
@@ -131,7 +154,7 @@ def _in_pool(task: Callable[[Item], Result], items: Sequence[Item], workers: int
             "make the same call again to go on; fewer workers need less memory"
         ) from error
     finally:
-        if results is not None:
+        if hasattr(results, "close"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # joblib warns of items left undone: that is what stopping is for
                 results.close()

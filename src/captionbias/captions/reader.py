@@ -16,6 +16,7 @@ from captionbias.captions.check import CaptionBiasWarning, Captions, check_capti
 from captionbias.captions.columns import choose_columns, match_ids
 from captionbias.captions.crossing import attribute_columns, one_column
 from captionbias.captions.join import Reading, by_image, joined
+from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table
 
 
@@ -37,7 +38,9 @@ def read_captions(
     """Read captions from files or tables and join them by image id.
 
     A table is a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns. A file is .csv, .tsv, .jsonl,
-    .parquet, or .json: an array of records (COCO results) or COCO captions, `{"annotations": [records]}`.
+    .parquet, or .json: an array of records (COCO results) or COCO captions, `{"annotations": [records]}`. It may be on
+    any file system that fsspec knows, as in s3://bucket/nic.parquet. `owner/dataset:configuration:split` is a dataset
+    of the Hub, and a folder that `captionbias data build` or datasets wrote is one, too.
 
     A column that is named must exist. One that is not has its usual name, or is guessed where it is needed, by its
     name and then by what it holds, with a warning; see `captionbias.captions.guess_columns`. A column named "" is not
@@ -176,7 +179,8 @@ def _read(
     def table(data: Any, name: str) -> Table | None:
         if data is None:
             return None
-        key = os.path.realpath(Path(data).expanduser()) if isinstance(data, (str, Path)) else id(data)
+        local = isinstance(data, (str, Path)) and not is_url(data)
+        key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             opened[key] = as_table(data, name)
         return opened[key]

@@ -8,9 +8,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset, needs_datasets
 from captionbias.captions.values import as_list, is_column
+
+File: TypeAlias = Path | Remote
 
 
 class Table(NamedTuple):
@@ -57,10 +60,20 @@ def no_column(
 
 
 def as_table(data: Any, name: str) -> Table:
-    """The table of a path, of data in memory, or a Table as it is. `name` is what messages call data in memory."""
+    """The table of a path, a URL or a dataset's name, of data in memory, or a Table as it is.
+
+    `name` is what messages call data in memory.
+    """
     if isinstance(data, Table):
         return data
-    return table_from_file(Path(data).expanduser()) if isinstance(data, (str, Path)) else table_from_memory(data, name)
+    if not isinstance(data, (str, Path)):
+        return table_from_memory(data, name)
+    if is_url(data):
+        return table_from_file(Remote(str(data)))
+    if names_dataset(data):
+        with needs_datasets():
+            return table_from_memory(load_rows(data), str(data))
+    return table_from_file(Path(data).expanduser())
 
 
 def table_from_memory(table: Any, name: str = "table") -> Table:
@@ -85,7 +98,7 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
     return Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
 
 
-def table_from_file(path: Path) -> Table:
+def table_from_file(path: File) -> Table:
     """Open a .csv, .tsv, .json, .jsonl or .parquet file.
 
     JSON is an array of records or COCO captions, `{"annotations": [records]}`. In CSV and TSV an empty cell is
@@ -95,7 +108,7 @@ def table_from_file(path: Path) -> Table:
     Raises:
         ValueError: the file cannot be read; the message names it and the way out.
     """
-    openers = {".csv": _csv, ".tsv": _csv, ".json": _json, ".jsonl": _jsonl, ".parquet": _parquet}
+    openers = dict(zip(TABLES, (_csv, _csv, _json, _jsonl, _parquet), strict=True))
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
@@ -103,13 +116,14 @@ def table_from_file(path: Path) -> Table:
             raise ValueError(f"{path} is a directory: give one file in it")
         if path.suffix.lower() not in openers:
             raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
-        if path.stat().st_size == 0:
-            raise ValueError(f"{path} is an empty file: write it again, or give another")
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise ValueError(f"{path} is an empty file: write it again, or give another")
         return openers[path.suffix.lower()](path)
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: File) -> Iterator[None]:
     """Errors of the libraries that read files as errors that name the file and the way out."""
     import pyarrow
 
@@ -127,13 +141,13 @@ def _explained(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} cannot be read ({error}): check that it is a whole {path.suffix} file") from error
 
 
-def _csv(path: Path) -> Table:
+def _csv(path: File) -> Table:
     header, *rows = csv_rows(path)
     columns = tuple(map(str.strip, header))
     return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows])
 
 
-def csv_rows(path: Path) -> Iterator[list[str]]:
+def csv_rows(path: File) -> Iterator[list[str]]:
     """The rows of a CSV or TSV file, its header first, read one by one; ValueError at a row of another length."""
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
     columns = 0
@@ -168,8 +182,9 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
             raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
 
 
-def _json(path: Path) -> Table:
-    content = json.loads(path.read_text(encoding="utf-8-sig"))
+def _json(path: File) -> Table:
+    with path.open(encoding="utf-8-sig") as file:
+        content = json.load(file)
     records = content.get("annotations") if isinstance(content, dict) else content
     if not isinstance(records, list):
         raise ValueError(
@@ -178,7 +193,7 @@ def _json(path: Path) -> Table:
     return _table_of_records(path, records, "position", range(len(records)))
 
 
-def _jsonl(path: Path) -> Table:
+def _jsonl(path: File) -> Table:
     records, numbers = [], []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
@@ -193,7 +208,7 @@ def _jsonl(path: Path) -> Table:
     return _table_of_records(path, records, "line", numbers)
 
 
-def _table_of_records(path: Path, records: list[Any], unit: str, numbers: Sequence[int]) -> Table:
+def _table_of_records(path: File, records: list[Any], unit: str, numbers: Sequence[int]) -> Table:
     for number, record in zip(numbers, records, strict=True):
         if not isinstance(record, dict):
             raise ValueError(
@@ -206,11 +221,13 @@ def _table_of_records(path: Path, records: list[Any], unit: str, numbers: Sequen
     return Table(str(path), columns, lambda column: [record.get(column) for record in records])
 
 
-def _parquet(path: Path) -> Table:
+def _parquet(path: File) -> Table:
     from pyarrow.parquet import ParquetFile, read_schema
 
     def read(column: str) -> list[Any]:
-        with _explained(path), ParquetFile(path) as file:  # damage below the schema shows only now
+        # damage below the schema shows only now
+        with _explained(path), path.open("rb") as opened, ParquetFile(opened) as file:
             return as_list(column, file.read(columns=[column])[column])
 
-    return Table(str(path), tuple(read_schema(path).names), read)
+    with path.open("rb") as opened:
+        return Table(str(path), tuple(read_schema(opened).names), read)

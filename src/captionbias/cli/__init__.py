@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from captionbias.cli import (
     anonymousbench,
     attribution,
     caption,
+    collect,
     compare,
     consistency,
     mask,
@@ -41,6 +43,7 @@ app.add_typer(measure, name="measure")
 command(app, "caption", caption.OPTIONS, caption.caption)
 command(app, "audit", caption.AUDIT_OPTIONS, caption.audit)
 command(app, "compare", compare.OPTIONS, compare.compare)
+command(app, "collect", collect.OPTIONS, collect.collect)
 command(app, "consistency", consistency.OPTIONS, consistency.consistency)
 command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
 command(app, "report", report.OPTIONS, report.report)
@@ -70,7 +73,8 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
 
 
 def run() -> None:
-    """The installed command: a standard output that cannot be written to is one line, too."""
+    """The installed command: a standard output that cannot be written to is one line, too; SIGTERM ends it in order."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is unfinished is tidied away
     try:
         app(prog_name="captionbias")
     except SystemExit:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import CAPTIONERS, FILES, METRIC, OUTPUT, RESULT, Options, option, split_options
-from captionbias.cli.terminal import complaints, console, note, read_captioners, say, write_result
+from captionbias.cli.options import CAPTIONERS, FILES, METRIC, RESULT, RESULTS, Options, option, split_options
+from captionbias.cli.terminal import complaints, console, note, read_captioners, results_to, say
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="dbac"),
@@ -28,10 +28,12 @@ AGAINST: Options = {
         show_default="all pairs",
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | OUTPUT
+OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | RESULTS
 
 
-def compare(metric: str, score: list[str] | None, against: str | None, output: Path | None, **values: Any) -> None:
+def compare(
+    metric: str, score: list[str] | None, against: str | None, output: Path | None, json: bool, **values: Any
+) -> None:
     """Which captioner is more biased? Differences of scores on the same images, with intervals and p-values.
 
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
@@ -44,19 +46,20 @@ def compare(metric: str, score: list[str] | None, against: str | None, output: P
     taken = find_metric(metric).options()
     if "directions" in chosen and "directions" not in taken:
         raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")
-    captioners = read_captioners(**files)
-    options = {**chosen, "progress": complaints.is_terminal or None}
-    found = comparison_of(
-        captioners,
-        metric=metric,
-        scores=score,
-        against=against,
-        watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
-        **{name: value for name, value in options.items() if name in taken},
-    )
-    for table in comparison_tables(found):
-        console.print(table, markup=False)
-    images = len(next(iter(captioners.values())))
-    say(f"\n{images:,} images")
-    say(f"signature {found.signature}")
-    write_result({"images": images, **found.as_dict()}, output)
+    with results_to(output, json) as write:
+        captioners = read_captioners(**files)
+        options = {**chosen, "progress": complaints.is_terminal or None}
+        found = comparison_of(
+            captioners,
+            metric=metric,
+            scores=score,
+            against=against,
+            watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
+            **{name: value for name, value in options.items() if name in taken},
+        )
+        for table in comparison_tables(found):
+            console.print(table, markup=False)
+        images = len(next(iter(captioners.values())))
+        say(f"\n{images:,} images")
+        say(f"signature {found.signature}")
+        write({"images": images, **found.as_dict()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from captionbias.cli.options import FILES, IMAGES, METRIC, OUTPUT, PREDICTIONS, command, metric_options, split_options
-from captionbias.cli.terminal import complaints, console, note, say, write_result
+from captionbias.cli.options import FILES, IMAGES, METRIC, PREDICTIONS, RESULTS, command, metric_options, split_options
+from captionbias.cli.terminal import complaints, console, named, note, results_to, say
 from captionbias.metrics import catalogue, find_metric
 
 if TYPE_CHECKING:
@@ -30,62 +31,94 @@ measure = typer.Typer(
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
 COMMON = ("attribute_lexicon", "task_lexicon", "preset", "trials", "cache", "seed", "bootstrap")
+NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-def _measure_one(metric: str, output: Path | None, **values: Any) -> None:
-    from captionbias.captions import read_captions
+def _measure_one(metric: str, output: Path | None, json: bool, **values: Any) -> None:
+    _check_masking(values)
+    with results_to(output, json) as write:
+        files, chosen = split_options(values)
+        crossed = len(files["attribute"]) > 1 and metric in ("dbac", "lic")
+        shown = partial(_show_crossed, files["attribute"]) if crossed else _show_one
+        write({"metric": metric, **_of_each(files, lambda captions: shown(metric, captions, chosen))})
+
+
+def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """What is measured of the one captioner there is, or by the name of each, all on the images that it has."""
+    captioners = _read(**files)
+    if len(captioners) == 1:
+        return measure(next(iter(captioners.values())))
+    found = {}
+    for number, (name, captions) in enumerate(captioners.items()):
+        say(f"{NEXT if number else ''}{name}\n")
+        try:
+            found[name] = measure(captions)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return {"results": found}
+
+
+def _read(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
+    from captionbias.captions import read_captioners, read_captions
+
+    columns = prediction_column or []
+    sources = named(predictions or [], "predictions")
+    if len(sources) < 2 and len(columns) < 2:
+        source = next(iter(sources.values()), None)
+        return {"": read_captions(predictions=source, prediction_column=next(iter(columns), None), **files)}
+    return read_captioners(sources, prediction_column=columns or None, **files)
+
+
+def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     from captionbias.report.terminal import measurement_table
 
-    _check_masking(values)
-    files, chosen = split_options(values)
-    captions = read_captions(**files)
-    if len(files["attribute"]) > 1 and metric in ("dbac", "lic"):
-        _measure_crossed(metric, captions, files["attribute"], chosen, output)
-        return
     measured = _measured(metric, captions, chosen)
     console.print(measurement_table(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
     say(f"\n{details['images']:,} images: {counts}")
     say(f"signature {measured.signature}")
-    write_result({"metric": metric, **_content(measured)}, output)
+    return _content(measured)
 
 
-def _measure_crossed(
-    metric: str, captions: Any, attributes: list[str], chosen: dict[str, Any], output: Path | None
-) -> None:
+def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     from captionbias.analysis.intersections import intersections
     from captionbias.report.terminal import intersection_tables
 
-    words = chosen.pop("attribute_lexicon")
     if len(set(attributes)) < len(attributes):
         raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
-    found = intersections(captions, dict(zip(attributes, words, strict=True)), metric, **_accepted(metric, chosen))
+    words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
+    options = {name: value for name, value in _accepted(metric, chosen).items() if name != "attribute_lexicon"}
+    found = intersections(captions, words, metric, **options)
     for table in intersection_tables(found):
         console.print(table, markup=False)
     say(f"\n{len(captions):,} images")
     say(f"signature {found.crossed.signature}")
     alone = {name: _content(measured) for name, measured in found.alone.items()}
-    write_result({"metric": metric, **_content(found.crossed), "cells": found.cell_rows(), "alone": alone}, output)
+    return {**_content(found.crossed), "cells": found.cell_rows(), "alone": alone}
 
 
-def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
-    from captionbias.captions import read_captions
-    from captionbias.report.terminal import score_table
-
+def _measure_all(output: Path | None, json: bool, preset: str, **values: Any) -> None:
     preset = {"published": "papers"}.get(preset, preset)
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
     _check_masking(values)
-    files, chosen = split_options(values)
-    captions, found, refused = read_captions(**files), {}, {}
+    with results_to(output, json) as write:
+        files, chosen = split_options(values)
+        write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
+
+
+def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+    from captionbias.report.terminal import score_table
+
+    found, refused = {}, {}
     for metric, entry in catalogue.METRICS.items():
         if entry.of_images and "images" not in chosen:
             continue
         try:
             options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
-            found[metric] = _measured(metric, captions, {**options, "preset": preset})
+            found[metric] = _measured(metric, captions, options)
         except ValueError as error:
             refused[metric] = str(error)
     if not found:
@@ -95,7 +128,7 @@ def _measure_all(output: Path | None, preset: str, **values: Any) -> None:
         note(f"note: no {metric}: {reason}")
     for measured in found.values():
         say(f"signature {measured.signature}")
-    write_result({"metrics": {metric: _content(measured) for metric, measured in found.items()}}, output)
+    return {"metrics": {metric: _content(measured) for metric, measured in found.items()}}
 
 
 def _check_masking(values: dict[str, Any]) -> None:
@@ -124,14 +157,14 @@ for _entry in catalogue.METRICS.values():
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | OUTPUT,
+        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | RESULTS,
         partial(_measure_one, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )
 command(
     measure,
     "all",
-    PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | OUTPUT,
+    PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | RESULTS,
     _measure_all,
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from captionbias.cli.terminal import check_outputs, plain_errors
+from captionbias.cli import settings
+from captionbias.cli.terminal import check_outputs, console, plain_errors
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 OF_PRESET = "the preset's"
@@ -35,16 +38,11 @@ def option(
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
 
 
-PREDICTIONS: Options = {
-    "predictions": option(
-        Path | None, "The captioner's captions. Leave out to measure human captions alone.", panel=INPUT
-    ),
-    "prediction_column": option(str | None, "The captioner's captions.", panel=COLUMNS, show_default="caption"),
-}
 CAPTIONERS: Options = {
     "predictions": option(
         list[str],
-        "A captioner's captions; repeat it for each captioner.",
+        "A captioner's captions; repeat it for each captioner. A file, here or at a URL, a folder of datasets, or "
+        "owner/dataset:configuration:split, as all captions and labels.",
         default=Parameter.empty,
         panel=INPUT,
         metavar="<file|name=file>",
@@ -57,10 +55,19 @@ CAPTIONERS: Options = {
         show_default="caption",
     ),
 }
+PREDICTIONS: Options = CAPTIONERS | {
+    "predictions": option(
+        list[str] | None,
+        "A captioner's captions; repeat it for each captioner. Leave out to measure human captions alone. A file, here "
+        "or at a URL, a folder of datasets, or owner/dataset:configuration:split, as all captions and labels.",
+        panel=INPUT,
+        metavar="<file|name=file>",
+    ),
+}
 FILES: Options = {
-    "references": option(Path | None, "Human captions. Leave out to measure the captioner alone.", panel=INPUT),
-    "attributes": option(Path | None, "The attribute label of each image, if it is in neither file.", panel=INPUT),
-    "tasks": option(Path | None, "The tasks of each image; else those that human captions name.", panel=INPUT),
+    "references": option(str | None, "Human captions. Leave out to measure the captioner alone.", panel=INPUT),
+    "attributes": option(str | None, "The attribute label of each image, if it is in neither file.", panel=INPUT),
+    "tasks": option(str | None, "The tasks of each image; else those that human captions name.", panel=INPUT),
     "id_column": option(
         str | None,
         "Image ids in the first file; others are joined by their column that has them.",
@@ -235,6 +242,15 @@ JUDGES: Options = {
 METRIC |= {name: entry for name, entry in (IMAGES | JUDGES).items() if name != "masked"}
 METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
 OUTPUT: Options = {"output": option(Path | None, "Write everything to this JSON file, trials included.", panel=RESULT)}
+RESULTS: Options = {
+    "output": option(
+        Path | None,
+        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file. - is standard "
+        "output, as JSON.",
+        panel=RESULT,
+    ),
+    "json": option(bool, "Print everything as JSON, and nothing else on standard output.", "--json", default=False),
+}
 
 
 def metric_options(*names: str, **defaults: Any) -> Options:
@@ -245,24 +261,62 @@ def metric_options(*names: str, **defaults: Any) -> Options:
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
     """Add a command that calls `run` with the options by their names; errors of the input are printed in one line.
 
-    Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read.
+    Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read. Messages
+    of the library name options in place of arguments.
     """
-    written = [name for name, (annotation, _) in options.items() if _is_written(annotation)]
+    offered = options | settings.OPTIONS
+    written = [name for name, (annotation, _) in offered.items() if _is_written(annotation)]
 
-    def called(**values: Any) -> None:
-        with plain_errors():
+    def called(context: typer.Context, **values: Any) -> None:
+        flags = flags_of(context)
+        with plain_errors(partial(as_options, flags=flags)):
             outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
-            check_outputs(outputs, {name: value for name, value in values.items() if name not in outputs})
+            check_outputs(
+                {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
+                {name: value for name, value in values.items() if name not in outputs},
+            )
+            saved, _ = (values.pop(name) for name in settings.OPTIONS)
+            if saved and not console.quiet:
+                settings.save(context, saved)
             run(**values)
 
     called.__doc__ = about or run.__doc__
-    parameters = [
-        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for option, (annotation, default) in options.items()
-    ]
-    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {option: annotation for option, (annotation, _) in options.items()}
+    kinds = {"context": typer.Context} | {option: annotation for option, (annotation, _) in offered.items()}
+    defaults = {option: default for option, (_, default) in offered.items()}
+    called.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, Parameter.empty), annotation=annotation)
+            for name, annotation in kinds.items()
+        ]
+    )
+    called.__annotations__ = kinds
     app.command(name)(called)
+
+
+def flags_of(context: typer.Context) -> dict[str, tuple[str, str]]:
+    """How each option is written that turns something on, or has a value, and how what turns it off."""
+    options = (option for option in context.command.params if option.opts[0].startswith("-"))
+    return {str(option.name): (option.opts[0], (option.secondary_opts or [""])[0]) for option in options}
+
+
+def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
+    """A message of the library, with options where it names arguments.
+
+    >>> flags = {"unseen_only": ("--unseen-only", ""), "bootstrap": ("--bootstrap", "")}
+    >>> as_options("bootstrap=10 is too few; leave out unseen_only=True", flags)
+    '--bootstrap 10 is too few; leave out --unseen-only'
+    >>> as_options("bootstrap must be 0 or more: a bootstrap of 'unseen_only'", flags)
+    "--bootstrap must be 0 or more: a bootstrap of 'unseen_only'"
+    """
+    for name, (on, off) in flags.items():
+        alone = rf"(?<![\w'\"/.=-]){name}"
+        for value, written in (("True", on), ("False", off or on)):
+            text = re.sub(rf"{alone}={value}\b", written, text)
+        text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
+        if "_" in name:
+            text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
+        text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
+    return text
 
 
 def _is_written(annotation: Any) -> bool:
@@ -279,7 +333,7 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     from captionbias.text.lexicon import builtin_lexicons
 
     labels = values.get("attributes")
-    if labels is not None and not labels.exists() and str(labels) in builtin_lexicons():
+    if labels is not None and labels in builtin_lexicons() and not Path(labels).exists():
         raise ValueError(f"--attributes names a file of labels; what is measured is --attribute {labels}")
     files = {option: values[option] for option in (*PREDICTIONS, *FILES) if option in values}
     files["attribute"] = [Path(attribute).stem for attribute in values["attribute_lexicon"]]

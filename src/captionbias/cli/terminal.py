@@ -15,6 +15,9 @@ from rich.console import Console
 
 from captionbias import __version__
 
+STANDARD_OUTPUT = Path("-")
+RESULT_FILES = (".json", ".csv", ".md")
+
 console = Console()
 complaints = Console(stderr=True)
 
@@ -34,8 +37,9 @@ def named(values: Sequence[str], option: str) -> dict[str, str]:
     named: dict[str, str] = {}
     for value in values:
         name, equals, what = value.partition("=")
-        if not equals or Path(value).exists():
-            name, what = (Path(value).stem if option == "predictions" else Path(value).name), value
+        if not equals or "://" in name or Path(value).exists():
+            path = Path(value)
+            name, what = (path.stem if option == "predictions" and path.suffix else path.name), value
         if not name:
             raise ValueError(f"--{option} {value} has no name before the =; write it as in --{option} nic={what}")
         if name in named:
@@ -56,6 +60,44 @@ def note(text: str) -> None:
     complaints.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+@contextmanager
+def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """What to call with everything that was measured: it writes --output by its suffix, and prints JSON with --json.
+
+    If standard output takes the JSON, all that is printed meanwhile goes to standard error.
+
+    Raises:
+        ValueError: another suffix.
+    """
+    from captionbias.io.files import write_text
+    from captionbias.io.formats import json_text
+    from captionbias.report.rows import rows_csv, rows_markdown, rows_of
+
+    suffix = output.suffix.lower() if output else ""
+    printed = json or output == STANDARD_OUTPUT
+    if output and output != STANDARD_OUTPUT and suffix not in RESULT_FILES:
+        raise ValueError(f"--output {output} must end in {', '.join(RESULT_FILES)}, or be - for standard output")
+
+    def write(content: dict[str, Any]) -> None:
+        if console.quiet:
+            return
+        if printed:
+            typer.echo(json_text({"version": __version__, **content}, indent=2))
+        if output and output != STANDARD_OUTPUT:
+            if suffix == ".json":
+                write_result(content, output)
+                return
+            rows = rows_of(content)
+            write_text(rows_csv(rows) if suffix == ".csv" else rows_markdown(rows), output)
+            say(f"the scores are in {output}")
+
+    console.stderr = printed
+    try:
+        yield write
+    finally:
+        console.stderr = False
+
+
 def write_result(content: dict[str, Any], output: Path | None) -> None:
     """Write everything that was measured to the file with --output."""
     from captionbias.io.formats import write_json
@@ -74,6 +116,8 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> Non
     files = [file for text in texts for file in (text, text.partition("=")[2]) if os.path.isfile(file)]
     written: dict[str, str] = {}
     for option, path in outputs.items():
+        if path == STANDARD_OUTPUT:
+            continue
         other = written.setdefault(os.path.realpath(path), option)
         if other != option:
             raise ValueError(f"--{other} and --{option} name the same file; name two files")
@@ -107,8 +151,11 @@ def needs(extra: str) -> Iterator[None]:
 
 
 @contextmanager
-def plain_errors() -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once."""
+def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once.
+
+    `spelled`: how these are written here, where arguments are options.
+    """
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
     from captionbias.captions import CaptionBiasWarning
@@ -118,7 +165,7 @@ def plain_errors() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            note(f"note: {message}")
+            note(f"note: {spelled(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
@@ -126,5 +173,6 @@ def plain_errors() -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
-            complaints.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+            text = f"error: {spelled(str(error))}"
+            complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error

@@ -23,9 +23,9 @@ WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 
 OPTIONS: Options = {
     "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
-    "attributes": option(Path, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
+    "attributes": option(str, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
     "tasks": option(
-        Path | None,
+        str | None,
         "The tasks of each training image, under the names that the results have.",
         panel=INPUT,
         show_default="the file of --attributes",
@@ -50,8 +50,8 @@ OPTIONS: Options = {
 
 def weights(
     results: Path,
-    attributes: Path,
-    tasks: Path | None,
+    attributes: str,
+    tasks: str | None,
     captioner: str | None,
     direction: DirectionName | None,
     top: int,
@@ -93,6 +93,10 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
         content = json.loads(file.read_text(encoding="utf-8"))
         if "comparisons" in content:
             results = content["comparisons"]["dbac"]["results"]
+        elif "results" in content:
+            results = {
+                name: found.get("metrics", {"dbac": found})["dbac"] for name, found in content["results"].items()
+            }
         else:
             results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
         sources = {name: of_captioner["details"]["sources"] for name, of_captioner in results.items()}

@@ -11,7 +11,8 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.attackers.engine import Progress, run_trials
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.progress import Progress
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.consistency import Study
     from captionbias.analysis.masking import MaskingStudy
     from captionbias.analysis.sensitivity import Sensitivity
+    from captionbias.report.rows import Row
 
 try:
     from plotly import graph_objects
@@ -34,6 +35,7 @@ except ImportError as error:
 
 PANEL_HEIGHT = 320
 CURVE_HEIGHT, DOT_HEIGHT = 220, 18
+LEADERBOARD_ROW_HEIGHT = 18
 ROW_HEIGHT, PANEL_MARGIN, NAMED_AXIS_MARGIN, TITLE_HEIGHT = 34, 66, 96, 60
 # Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
@@ -184,6 +186,24 @@ def masking_plot(study: MaskingStudy) -> Any:
     if study.attributions:
         shares = [study.attributions[name].mean if name in study.attributions else None for name in versions]
         _add_intervals(figure, len(titles), versions, shares, zero=False)
+    return figure
+
+
+def leaderboard_plot(rows: Sequence[Row]) -> Any:
+    """A panel for each main score: captioners from the best to the most biased, with their intervals, and zero."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.score, []).append(row)
+    chosen: list[Score] = []
+    for metric in dict.fromkeys(row.metric for row in rows):
+        scores = [score for score in catalogue.scores_of(metric) if score.key in found]
+        chosen += [score for score in scores if score.headline] or [score for score in scores if score.alone]
+    largest = max((len(found[score.key]) for score in chosen), default=0)
+    figure = _panels([score.label for score in chosen], LEADERBOARD_ROW_HEIGHT * largest)
+    for panel, score in enumerate(chosen, 1):
+        ranked = sorted(found[score.key], key=lambda row: row.value)
+        estimates = [Estimate(row.value, row.low, row.high) for row in ranked]
+        _add_intervals(figure, panel, [row.captioner for row in ranked], estimates, zero=score.bounds[0] < 0)
     return figure
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from captionbias.arrays import Array
+from captionbias.captions.sources import TABLES, load_rows, names_dataset
 from captionbias.captions.tables import Table, no_column, table_from_file
 from captionbias.captions.values import image_keys, is_column
 from captionbias.vision import needs_images
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
 # Formats of photographs. Pillow knows more, and starts other programs for some.
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
-TABLES = {".csv", ".tsv", ".json", ".jsonl", ".parquet"}
 IMAGE_COLUMNS = ("image", "image_path", "file_name", "filename", "path", "filepath", "file")
 ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
 _COCO_NAME = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})")
@@ -282,23 +282,21 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
         return _from_paths(str(path), [path.parent / line for line in lines])
     if path.is_file():
         return _from_paths(str(path), [path])
-    name, _, rest = str(source).partition(":")
-    if Path(name).expanduser().is_dir() or (not path.is_absolute() and name.count("/") == 1):
-        configuration, _, split = rest.partition(":")
-        return _from_dataset(_loaded(name, configuration, split), str(source), image_column, id_column)
+    if names_dataset(source):
+        return _from_dataset(_loaded(str(source)), str(source), image_column, id_column)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
 
 
 def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
     if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
-        return _from_dataset(_loaded(str(path), "", ""), str(path), image_column, id_column)
+        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
     with needs_images():
         from PIL import Image
 
     suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
     files = sorted(file for file in path.rglob("*") if file.suffix.lower() in suffixes and file.is_file())
     if not files and next(path.rglob("*.parquet"), None):
-        return _from_dataset(_loaded(str(path), "", ""), str(path), image_column, id_column)
+        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
     return _from_paths(str(path), files)
 
 
@@ -328,28 +326,9 @@ def _holds_images(path: Path, column: str | None) -> bool:
     return any(is_struct(field.type) and column in (None, field.name) for field in read_schema(path))
 
 
-def _loaded(name: str, configuration: str, split: str) -> Any:
+def _loaded(source: str) -> Any:
     with needs_images():
-        from datasets import Dataset, load_dataset, load_from_disk
-
-    folder = Path(name).expanduser()
-    try:
-        if (folder / "state.json").exists() or (folder / "dataset_dict.json").exists():
-            found = load_from_disk(str(folder))
-        else:
-            found = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
-    except Exception as error:  # datasets, the Hub's client and the system raise many kinds
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        absent = "" if folder.is_dir() else "does not exist here and "
-        raise ValueError(
-            f"{name} {absent}cannot be loaded as a dataset ({reason}): check the path, or the name and configuration"
-        ) from error
-    if isinstance(found, Dataset):
-        return found
-    split = split or (next(iter(found)) if len(found) == 1 else "")
-    if split not in found:
-        raise ValueError(f"{name} has the splits {', '.join(found)}: name one, as in {name}:{configuration}:NAME")
-    return found[split]
+        return load_rows(source)
 
 
 def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column: str | None) -> Images:

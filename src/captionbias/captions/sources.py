@@ -1,0 +1,117 @@
+"""Where tables are, beside files on this machine: file systems that fsspec knows, and datasets."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
+
+
+def is_url(source: object) -> bool:
+    """Whether this is a path of a file system that fsspec knows.
+
+    >>> is_url("s3://bucket/nic.parquet"), is_url("nic.parquet")
+    (True, False)
+    """
+    return isinstance(source, str) and bool(_URL.match(source))
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file of any file system that fsspec knows, with what is used here of a `Path`."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.url.partition("?")[0]).suffix
+
+    def exists(self) -> bool:
+        file_system, path = self._place()
+        return bool(file_system.exists(path))
+
+    def is_dir(self) -> bool:
+        file_system, path = self._place()
+        return bool(file_system.isdir(path))
+
+    def open(self, mode: str = "r", encoding: str | None = None, newline: str | None = None) -> IO[Any]:
+        file_system, path = self._place()
+        file: IO[Any] = file_system.open(path, "rb")
+        return file if "b" in mode else io.TextIOWrapper(file, encoding=encoding, newline=newline)
+
+    def _place(self) -> tuple[Any, str]:
+        import fsspec
+
+        try:
+            file_system, path = fsspec.url_to_fs(self.url)
+            return file_system, path
+        except (ImportError, ValueError) as error:
+            raise ValueError(
+                f"{self.url} cannot be opened ({error}): install what it needs, or copy the file"
+            ) from error
+
+
+def names_dataset(source: str | Path) -> bool:
+    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here.
+
+    >>> names_dataset("someone/captions:gender:test"), names_dataset("captions/nic.parquet"), names_dataset("s3://a/b")
+    (True, False, False)
+    """
+    whole, _, _ = str(source).partition(":")
+    path, named = (os.path.expanduser(text) for text in (str(source), whole))
+    if os.path.lexists(path) or is_url(source):
+        return os.path.isdir(path)
+    if os.path.isdir(named):
+        return True
+    return not os.path.isabs(named) and named.count("/") == 1 and Path(named).suffix.lower() not in {*TABLES, ".txt"}
+
+
+def load_rows(source: str | Path) -> Any:
+    """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split.
+
+    Raises:
+        ValueError: there is no such dataset, or it has several splits and none is named.
+        ModuleNotFoundError: datasets is missing.
+    """
+    from datasets import Dataset, load_dataset, load_from_disk
+
+    name, _, rest = (str(source), "", "") if Path(source).expanduser().is_dir() else str(source).partition(":")
+    configuration, _, split = rest.partition(":")
+    folder = Path(name).expanduser()
+    try:
+        if (folder / "state.json").exists() or (folder / "dataset_dict.json").exists():
+            found = load_from_disk(str(folder))
+        else:
+            found = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
+    except Exception as error:  # datasets, the Hub's client and the system raise many kinds
+        reason = " ".join((str(error).strip() or type(error).__name__).splitlines()[:2])
+        absent = "" if folder.is_dir() else "does not exist here and "
+        raise ValueError(
+            f"{name} {absent}cannot be loaded as a dataset ({reason}): check the path, or the name and configuration"
+        ) from error
+    if isinstance(found, Dataset):
+        return found
+    split = split or (next(iter(found)) if len(found) == 1 else "")
+    if split not in found:
+        raise ValueError(f"{name} has the splits {', '.join(found)}: name one, as in {name}:{configuration}:NAME")
+    return found[split]
+
+
+@contextmanager
+def needs_datasets() -> Iterator[None]:
+    """Datasets; without the package a ValueError says how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error

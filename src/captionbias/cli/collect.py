@@ -1,0 +1,61 @@
+"""`captionbias collect`: results of many captioners in one table, and one leaderboard."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from captionbias.cli.options import RESULT, Options, option
+from captionbias.cli.terminal import console, note, say
+
+OPTIONS: Options = {
+    "results": (
+        Annotated[
+            list[Path],
+            typer.Argument(
+                metavar="RESULTS...", help="What captionbias measure, compare or report --json wrote, one file or more."
+            ),
+        ],
+        Parameter.empty,
+    ),
+    "output": option(
+        Path,
+        "A row for each captioner, metric and score, as .parquet or .csv.",
+        default=Parameter.empty,
+        panel=RESULT,
+    ),
+    "plot": option(Path | None, "A leaderboard of the main scores with their intervals, one HTML file.", panel=RESULT),
+}
+
+
+def collect(results: list[Path], output: Path, plot: Path | None) -> None:
+    """Results of many captioners, measured one by one or side by side, as one table and one leaderboard.
+
+    A captioner that its file does not name is called like the file. A leaderboard needs results that were measured in
+    the same way.
+
+    Example: captionbias collect results/nic.json results/sat.json --output table.parquet --plot leaderboard.html
+    """
+    from captionbias.report.rows import check_table, mixtures, read_rows, write_table
+
+    if plot:
+        from captionbias.report.plots import leaderboard_plot, write_html
+    check_table(output)
+    rows = read_rows(results)
+    mixed = mixtures(rows)
+    if plot and mixed:
+        raise ValueError(
+            f"--plot: results that were measured in different ways have no common order ({'; '.join(mixed)}): collect "
+            "those that agree, or leave out --plot"
+        )
+    for difference in mixed:
+        note(f"note: not measured in the same way, {difference}; see the column signature")
+    write_table(rows, output)
+    captioners = len({row.captioner for row in rows})
+    say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")
+    if plot and not console.quiet:
+        write_html(leaderboard_plot(rows), plot)
+        say(f"the leaderboard is in {plot}")

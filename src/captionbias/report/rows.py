@@ -1,0 +1,158 @@
+"""What `captionbias measure`, `compare` and `report` write, as rows: one for each captioner, metric and score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from captionbias.hub.scores import interval_keys, verdict_in
+from captionbias.io.files import replacing, write_text
+from captionbias.io.formats import csv_text
+from captionbias.metrics import catalogue
+from captionbias.metrics.measurement import Estimate
+from captionbias.report.wording import interval
+from captionbias.text.markdown import code, escaped
+
+WRITTEN_BY = "captionbias measure --output, compare --output or report --json"
+SHOWN_NAMES = 3
+
+
+class Row(NamedTuple):
+    """A score with its 95% interval, which may be missing, its verdict ("-" without one), and how it was measured."""
+
+    captioner: str
+    metric: str
+    score: str
+    value: float
+    low: float | None
+    high: float | None
+    verdict: str
+    signature: str
+
+
+def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
+    """The rows of a result; `name`: of the captioner, where the result is of one and does not say.
+
+    >>> rows_of({"metric": "lic", "scores": {"lic": 1.5, "signature": "lic|v:1"}}, "nic")[0][:4]
+    ('nic', 'lic', 'lic', 1.5)
+    """
+    rows = []
+    for captioner, metric, flat in _results(content, name):
+        for score in catalogue.scores_of(metric):
+            if flat.get(score.key) is not None:
+                low, high = map(flat.get, interval_keys(score.key))
+                said = verdict_in(flat, score)
+                rows.append(Row(captioner, metric, score.key, flat[score.key], low, high, said, flat["signature"]))
+    return rows
+
+
+def read_rows(files: Iterable[Path]) -> list[Row]:
+    """The rows of files that commands have written; a captioner that its file does not name is called like the file.
+
+    Raises:
+        ValueError: a file holds no scores, or two files have the same score of a captioner measured in the same way.
+        OSError: a file cannot be read.
+    """
+    rows: dict[tuple[str, ...], tuple[Row, Path]] = {}
+    for file in files:
+        try:
+            found = rows_of(json.loads(file.read_text(encoding="utf-8")), file.stem)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{file} holds no scores ({type(error).__name__}: {error}): give what {WRITTEN_BY} wrote"
+            ) from error
+        for row in found:
+            key = row.captioner, row.score, row.signature
+            _, other = rows.setdefault(key, (row, file))
+            if other != file:
+                raise ValueError(f"{row.score} of {row.captioner} is in {other} and in {file}: leave one out")
+    return [row for row, _ in rows.values()]
+
+
+def mixtures(rows: Iterable[Row]) -> list[str]:
+    """For each metric that was measured in several ways, in which part of the signature these differ, and whose.
+
+    >>> row = Row("a", "lic", "lic", 1.0, None, None, "-", "metric:lic|seed:0")
+    >>> mixtures([row, row._replace(captioner="b", signature="metric:lic|seed:1")])
+    ['lic: seed is 0 (a), 1 (b)']
+    """
+    ways: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        names = ways.setdefault(row.metric, {}).setdefault(row.signature, [])
+        if row.captioner not in names:
+            names.append(row.captioner)
+    found = []
+    for metric, signatures in ways.items():
+        parts = {text: dict(part.partition(":")[::2] for part in text.split("|")) for text in signatures}
+        for part in dict.fromkeys(part for of_one in parts.values() for part in of_one):
+            values: dict[str, list[str]] = {}
+            for text, names in signatures.items():
+                values.setdefault(parts[text].get(part, "not given"), []).extend(names)
+            if len(values) > 1:
+                found.append(
+                    f"{metric}: {part} is {', '.join(f'{value} ({_some(of)})' for value, of in values.items())}"
+                )
+    return found
+
+
+def check_table(path: Path) -> None:
+    """Raise a ValueError for a name that `write_table` does not write."""
+    if path.suffix.lower() not in (".parquet", ".csv"):
+        raise ValueError(f"{path} ends in neither .parquet nor .csv: name a file of one of these kinds")
+
+
+def write_table(rows: Iterable[Row], path: Path) -> None:
+    """Write rows as Parquet or CSV, by the ending of the name, whole or not at all."""
+    check_table(path)
+    if path.suffix.lower() == ".csv":
+        write_text(rows_csv(rows), path)
+        return
+    import pandas as pd
+
+    numbers = {"value": "float64", "low": "float64", "high": "float64"}
+    table = pd.DataFrame(list(rows), columns=list(Row._fields)).astype(numbers)
+    with replacing(path) as part:
+        table.to_parquet(part, index=False)
+
+
+def rows_csv(rows: Iterable[Row]) -> str:
+    """Rows as CSV, with the fields of `Row` as columns."""
+    return csv_text(Row._fields, rows)
+
+
+def rows_markdown(rows: Iterable[Row]) -> str:
+    """Rows as a Markdown table, with the signatures below it."""
+    rows = list(rows)
+    named = any(row.captioner for row in rows)
+    lines = [
+        f"|{' captioner |' if named else ''} score | value [95% interval] | verdict |",
+        f"|{' :--- |' if named else ''} :--- | ---: | :--- |",
+    ]
+    for row in rows:
+        score = catalogue.SCORES[row.score]
+        value = interval(Estimate(row.value, row.low, row.high), score.digits)
+        name = f" {escaped(row.captioner)} |" if named else ""
+        lines.append(f"|{name} {score.label} | {value} | {row.verdict} |")
+    return "\n".join([*lines, "", *(f"- {code(text)}" for text in dict.fromkeys(row.signature for row in rows)), ""])
+
+
+def _results(content: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Each captioner, metric and flat result."""
+    if "comparisons" in content:
+        for comparison in content["comparisons"].values():
+            yield from _results(comparison, name)
+    elif "results" in content:
+        for captioner, found in content["results"].items():
+            measured = found if {"scores", "metrics"} & found.keys() else {"scores": found}
+            yield from _results({"metric": content.get("metric")} | measured, captioner)
+    elif "metrics" in content:
+        for metric, found in content["metrics"].items():
+            yield name, metric, found["scores"]
+    else:
+        yield name, content["metric"], content["scores"]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {len(names) - SHOWN_NAMES} more" * (len(names) > SHOWN_NAMES))

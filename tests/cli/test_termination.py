@@ -1,0 +1,92 @@
+"""A command that a scheduler ends: SIGTERM leaves nothing behind but what the next run goes on from."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from captionbias.synthetic import plant
+from tests.patience import PATIENCE
+
+IMAGES = 8000
+LONG = " on a day that is long" * 8  # an array of a megabyte travels to workers as a file
+SLOW_MEAN = """
+import time
+from torch import nn
+
+class Mean(nn.Module):
+    batch, epochs = 4096, 1
+
+    def __init__(self, words, outputs):
+        super().__init__()
+        self.words, self.output = nn.Embedding(words, 4), nn.Linear(4, outputs)
+
+    def forward(self, tokens, lengths):
+        time.sleep(0.2)
+        return self.output(self.words(tokens).sum(dim=1) / lengths[:, None])
+"""
+
+
+@pytest.fixture
+def started(tmp_path):
+    """LIC with a small network in two worker processes, which read the captions from files in the temporary folder."""
+    planted = plant(IMAGES, captions=1)
+    references = [[text + LONG for text in texts] for texts in planted.references]
+    predictions = [text + LONG for text in planted.predictions]
+    table = {"image_id": list(range(IMAGES)), "caption": predictions, "references": references}
+    pq.write_table(pa.table(table | {"gender": planted.attributes}), tmp_path / "nic.parquet")
+    (tmp_path / "slow.py").write_text(SLOW_MEAN)
+    (tmp_path / "temporary").mkdir()
+    environment = {
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        "TMPDIR": str(tmp_path / "temporary"),
+        "LOKY_MAX_CPU_COUNT": "2",
+        "CAPTIONBIAS_CACHE": str(tmp_path / "cache"),
+    }
+    files = ["--predictions", "nic.parquet", "--references", "nic.parquet", "--reference-column", "references"]
+    chosen = ["--encoder", "slow:Mean", "--trials", "40", "--bootstrap", "0", "--output", "result.json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "captionbias", "measure", "lic", *files, *chosen],
+        cwd=tmp_path,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    yield process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_sigterm_leaves_no_temporary_files_and_keeps_finished_trials(started, tmp_path):
+    def trials():
+        return set((tmp_path / "cache").glob("trial-*.npz"))
+
+    def tables():
+        return list((tmp_path / "temporary").glob("joblib*/*"))
+
+    deadline = time.monotonic() + PATIENCE
+    while not trials() and started.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert started.poll() is None, started.communicate()[1]
+    assert tables()
+    kept = trials()
+    started.terminate()
+    _, complaints = started.communicate(timeout=PATIENCE)  # the workers hold its pipes, so they have ended as well
+    assert started.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in complaints
+    assert not list((tmp_path / "temporary").glob("joblib*"))
+    assert kept <= trials()
+    assert kept
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left - {"__pycache__"} == {"nic.parquet", "slow.py", "temporary", "cache"}
+    assert not list((tmp_path / "cache").glob(".captionbias-*.part"))
