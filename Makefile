@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow format clean
+.PHONY: help setup demo test slow docs format clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -23,12 +23,15 @@ test: $(INSTALLED)  ## formatting, lint, types, doctests and tests
 slow: $(INSTALLED)  ## the tests that take long, of processes, kills and neural attackers
 	$(BIN)/pytest --numprocesses auto --dist loadfile -m slow
 
+docs: $(INSTALLED)  ## the site, into site/; a warning is an error
+	$(BIN)/mkdocs build --strict
+
 format: $(INSTALLED)  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove .venv, caches and build outputs
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt
