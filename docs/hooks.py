@@ -40,6 +40,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri.startswith("files/"):
         return markdown.replace("](docs/", "](../")
     if page.file.src_uri == "agreement.md":
-        claims = next(part for part in (ROOT / "benchmarks/README.md").read_text().split("\n\n") if part.startswith("|"))
+        claims = next(
+            part for part in (ROOT / "benchmarks/README.md").read_text().split("\n\n") if part.startswith("|")
+        )
         markdown = markdown.replace("<!-- claims -->", claims)
     return markdown.replace("](../", "](files/").replace("](tutorial.ipynb)", "](tutorial.md)")

@@ -1,7 +1,7 @@
 """Draws docs/pictures/*.svg: what each metric reads of five captioners whose bias is known, because it was planted.
 
-    python docs/pictures.py             # all nine; of imagecaptioner2 half an hour
-    python docs/pictures.py dbac lic    # these
+python docs/pictures.py             # all nine; of imagecaptioner2 half an hour
+python docs/pictures.py dbac lic    # these
 """
 
 from __future__ import annotations
