@@ -1,6 +1,6 @@
-"""What mkdocs cannot do by itself: the notebook as a page, the repository's cards beside the pages, the table of claims.
+"""What mkdocs cannot do by itself: the notebook as a page, the repository's cards, the table of claims.
 
-Pages link to files of the repository as in the repository, `../metrics/dbac/README.md`; the site has these under `files/`.
+Pages link to files of the repository as there, `../metrics/dbac/README.md`; the site has these under `files/`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draws docs/pictures/*.svg: what each metric reads of five captioners whose bias is known, because it was planted.
 
-python docs/pictures.py             # all nine; of imagecaptioner2 half an hour
+python docs/pictures.py             # all nine, some minutes
 python docs/pictures.py dbac lic    # these
 """
 
@@ -43,12 +43,12 @@ LEFT, RIGHT, TOP, ROW, WIDTH = 240, 690, 40, 34, 720
 
 
 def measured(metric: str, dials: Mapping[str, float]) -> Mapping[str, Estimate]:
-    """The metric of 2,000 planted images; if it trains judges on drawings, in one trial of the paper's length."""
-    planted = plant(images=2000, captions=3, **dials)
+    """The metric of 2,000 planted images, of 300 if it trains judges on drawings of them."""
+    of_images = catalogue.METRICS[metric].of_images
+    planted = plant(images=300 if of_images else 2000, captions=3, **dials)
     options: dict[str, Any] = {"preset": "fast", "trials": 3}
-    if catalogue.METRICS[metric].of_images:
-        images, masks = draw(planted)
-        options = {"preset": "papers", "trials": 1, "images": images, "masks": masks}
+    if of_images:
+        options["images"], options["masks"] = draw(planted)
     found = find_metric(metric)
     known = found.options()
     chosen = {name: value for name, value in options.items() if name in known}
