@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow lowest wheel format clean
+.PHONY: help setup demo test slow docs lowest wheel format clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -31,12 +31,15 @@ lowest: $(INSTALLED)  ## the tests with the lowest versions that pyproject.toml 
 wheel: $(INSTALLED)  ## build sdist and wheel, install the wheel alone and use it
 	PYTHON=$(PYTHON) .ci/wheel
 
+docs: $(INSTALLED)  ## the site, into site/; a warning is an error
+	$(BIN)/mkdocs build --strict
+
 format: $(INSTALLED)  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove .venv, caches and build outputs
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt

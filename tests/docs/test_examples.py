@@ -1,0 +1,242 @@
+"""The examples of the README and of docs/ run as written, on planted captions and files of their names."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+
+from captionbias.attackers import placement
+from captionbias.cli import app
+from captionbias.synthetic import plant
+from tests.attackers.conftest import small_networks, tiny_bert  # noqa: F401
+from tests.cli.conftest import ran
+from tests.training.conftest import images, learner, processor, tokenizer  # noqa: F401
+from tests.vision.coco_pictures import annotation, write_annotations, write_pictures
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NUMBER = r"-?\d+\.?\d*"
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words after `captionbias` of each command, in fences and in lines with an indent."""
+    text = page.read_text(encoding="utf-8")
+    indented = "\n".join(re.findall(r"^    (.*)", text, re.MULTILINE))
+    lines = "\n".join([*blocks(page, "bash"), indented]).replace("\\\n", " ").splitlines()
+    words = [shlex.split(line, comments=True) for line in lines if re.match(r"captionbias |.* -m captionbias ", line)]
+    return [line[line.index("captionbias") + 1 :] for line in words]
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch) -> None:
+    """So little is trained that starting workers would take longer."""
+    monkeypatch.setattr(placement, "cores", lambda: 1)
+
+
+@pytest.fixture(scope="session")
+def planted():
+    return plant(300, a_to_t=0.7, captions=3, seed=5)
+
+
+@pytest.fixture
+def folder(planted, tmp_path, monkeypatch) -> Path:
+    """The working folder: the files that examples name."""
+    ids = list(range(len(planted.predictions)))
+    skin = ["Light" if image % 3 else "Dark" for image in ids]
+    people = {"image_id": ids, "references": planted.references, "gender": planted.attributes, "skin": skin}
+    pd.DataFrame(people | {"tasks": planted.tasks}).to_parquet(tmp_path / "people.parquet")
+    for name, seed in (("nic", 5), ("sat", 6)):
+        captions = plant(len(ids), a_to_t=0.7, captions=1, seed=seed).predictions
+        pd.DataFrame({"image_id": ids, "caption": captions}).to_parquet(tmp_path / f"{name}.parquet")
+    train = {"image_id": ids, "gender": planted.attributes, "tasks": planted.tasks}
+    pd.DataFrame(train).to_parquet(tmp_path / "train.parquet")
+    answers = [
+        (name, image, "ann", ("yes", "no")[(image * number) % 3 > 0])
+        for number, name in enumerate("abc")
+        for image in range(9)
+    ]
+    pd.DataFrame(answers, columns=["captioner", "image_id", "annotator", "answer"]).to_csv(tmp_path / "answers.csv")
+    pd.DataFrame({"captioner": list("abc"), "lic": [1.0, 2.0, 4.0]}).to_csv(tmp_path / "scores.csv", index=False)
+    (tmp_path / "my_tasks.json").write_text(json.dumps({"cake": ["cake"], "dog": ["dog"]}))
+    write_pictures(tmp_path / "val2014", [42, 43])
+    write_annotations(tmp_path, [annotation(42)], ids=(42, 43))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def names(folder, planted) -> dict[str, Any]:
+    """What examples take as given."""
+    flags = np.random.default_rng(0).random((2, len(planted.predictions), 8)) < 0.3
+    return {
+        "__name__": "examples",
+        **{name: getattr(planted, name) for name in ("predictions", "references", "attributes", "tasks")},
+        **{"train_attributes": planted.attributes, "train_tasks": planted.tasks, "train_ids": range(300)},
+        **{"genders": np.eye(2)[np.arange(300) % 2], "objects": flags[0], "predicted_objects": flags[1]},
+    }
+
+
+@pytest.fixture
+def installed(tmp_path_factory, monkeypatch):
+    """The metrics where evaluate finds them by name, as after `captionbias install-metrics`."""
+    evaluate = pytest.importorskip("evaluate")
+    from captionbias.hub.modules import install_metrics
+
+    cache = tmp_path_factory.mktemp("modules")
+    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", cache)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    install_metrics(["dbac"], cache=cache)
+
+
+def run(page: str, names: dict[str, Any]) -> None:
+    """The Python of a page, one block after the other in one session."""
+    found = blocks(ROOT / page, "python")
+    assert found
+    for number, code in enumerate(found):
+        exec(compile(code, f"{page}, block {number}", "exec"), names)
+
+
+ALONE = {"docs/attackers.md", "docs/training.md", "docs/datasets.md"}  # below, and in tests/datasets/test_build.py
+
+
+@pytest.mark.parametrize("page", [str(path.relative_to(ROOT)) for path in PAGES if blocks(path, "python")])
+def test_the_python_of_a_page_runs(page, names, installed, small_networks):  # noqa: F811
+    if page in ALONE:
+        pytest.skip("has a test of its own")
+    run(page, names)
+
+
+def test_attackers_of_your_own_and_pretrained_ones(names, folder, tiny_bert, small_networks):  # noqa: F811
+    pytest.importorskip("sentence_transformers")
+    for name in ("all-MiniLM-L6-v2", "models/bert"):  # folders of these names stand for what is downloaded
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(tiny_bert)
+    few = slice(60)
+    names |= {key: names[key][few] for key in ("predictions", "references", "attributes")}
+    run("docs/attackers.md", names)
+
+
+def test_a_callback_of_a_training(names, planted, learner, processor, tokenizer, images, tmp_path):  # noqa: F811
+    import torch
+    from datasets import Dataset
+    from transformers import TrainingArguments
+
+    words = tokenizer(planted.predictions, padding="max_length", max_length=14, return_tensors="pt")
+    rows = {"pixel_values": images, "image": images, "labels": words.input_ids.numpy()}
+    train = Dataset.from_dict(rows).with_format(
+        "torch", dtype=torch.float32, columns=["pixel_values"], output_all_columns=True
+    )
+    usual = {"max_steps": 1, "eval_strategy": "steps", "eval_steps": 1, "per_device_train_batch_size": 4}
+    args = TrainingArguments(
+        tmp_path / "run", **usual, report_to="none", disable_tqdm=True, save_strategy="no", use_cpu=True
+    )
+    names |= {"model": learner, "args": args, "processor": processor, "train": train, "validation": train}
+    run("docs/training.md", names)
+    assert any("eval_lic" in row for row in names["trainer"].state.log_history)
+
+
+def parsed(arguments: list[str]) -> str:
+    """The command that the arguments name; every option is known, and every required one is there."""
+    command, context = typer.main.get_command(app), None
+    while True:
+        context = command.make_context(
+            arguments[0] if context else "captionbias", list(arguments[1 if context else 0 :]), parent=context
+        )
+        rest = [*context._protected_args, *context.args]
+        if not hasattr(command, "resolve_command") or not rest:
+            return context.command_path
+        _, command, _ = command.resolve_command(context, rest)
+        arguments = rest
+
+
+@pytest.mark.parametrize("page", [str(path.relative_to(ROOT)) for path in PAGES if commands(path)])
+def test_the_commands_of_a_page_are_understood(page, folder):
+    for arguments in commands(ROOT / page):
+        assert parsed(arguments).startswith("captionbias"), arguments
+
+
+def test_quick_commands_run(folder):
+    """Those with `--preset fast`, and what works on their results."""
+    quick = [
+        arguments
+        for page in PAGES
+        for arguments in commands(page)
+        if arguments[0] in ("measure", "compare", "weights", "anonymousbench")
+        and ("fast" in arguments or arguments[0] in ("weights", "anonymousbench"))
+    ]
+    done = set()
+    for arguments in quick:
+        if tuple(arguments) not in done:
+            ran(*arguments)
+        done.add(tuple(arguments))
+    assert {arguments[0] for arguments in done} == {"measure", "compare", "weights", "anonymousbench"}
+    assert (folder / "weights.csv").read_text().startswith("image_id,weight")
+
+
+def test_the_tutorial_prints_what_it_says():
+    """To the second digit: another processor may round otherwise."""
+    cells = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"]
+    session: dict[str, Any] = {}
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec("".join(cell["source"]), session)
+        written = "".join(line for output in cell["outputs"] for line in output["text"])
+        assert re.sub(NUMBER, "#", printed.getvalue()) == re.sub(NUMBER, "#", written)
+        numbers = [list(map(float, re.findall(NUMBER, text))) for text in (printed.getvalue(), written)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=0.05, abs=0.02)
+
+
+@pytest.mark.parametrize("metric", ["ba_mals", "gender_error"])
+def test_pictures_show_the_present_scores(metric):
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    rows = {name: drawn["measured"](metric, dials) for name, dials in drawn["CAPTIONERS"].items()}
+    assert drawn["picture"](metric, rows) == (ROOT / "docs" / "pictures" / f"{metric}.svg").read_text(encoding="utf-8")
+
+
+def test_every_metric_has_a_picture_and_a_line_in_the_readme():
+    from captionbias.metrics.catalogue import METRICS
+
+    readme, scores = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scores.md"))
+    for name in METRICS:
+        assert f"](metrics/{name}/README.md)" in readme
+        assert f"](pictures/{name}.svg)" in scores
+        assert (ROOT / "docs" / "pictures" / f"{name}.svg").is_file()
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert target.startswith("http") or (ROOT / target).exists(), target
+
+
+def test_the_site_is_built_without_a_warning(tmp_path, monkeypatch):
+    build = pytest.importorskip("mkdocs.commands.build")
+    pytest.importorskip("mkdocstrings_handlers.python")
+    pytest.importorskip("material")
+    from mkdocs.config import load_config
+
+    monkeypatch.chdir(ROOT)
+    build.build(load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(tmp_path / "site")))
+    page = (tmp_path / "site" / "api" / "metrics.html").read_text(encoding="utf-8")
+    assert 'id="captionbias.metrics.lic.lic"' in page
+    assert (tmp_path / "site" / "files" / "metrics" / "dbac" / "index.html").is_file()
+    assert "people write as well" in (tmp_path / "site" / "tutorial.html").read_text(encoding="utf-8")
