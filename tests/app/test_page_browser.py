@@ -10,10 +10,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from captionbias.report.plots import INK
 from captionbias.synthetic import plant
+from tests.app.conftest import packed, picture
 from tests.browser import NEEDS_BROWSER, browser, new_page, settled, too_wide, watched
 
 pytestmark = NEEDS_BROWSER
@@ -83,8 +85,8 @@ def tabs(page: Any) -> Iterator[str]:
     for name in ("Scores", "Compare", "Where it comes from", "Words", "Quality", "How sure", "Download"):
         tab = page.get_by_role("tab", name=name, exact=True)
         if not tab.count():
-            page.locator(".overflow-menu > button").click()
-            tab = page.locator(".overflow-dropdown button", has_text=name)
+            page.locator("#results .overflow-menu > button").click()
+            tab = page.locator("#results .overflow-dropdown button", has_text=name)
             if not tab.count():
                 page.keyboard.press("Escape")
                 continue
@@ -257,7 +259,7 @@ def test_a_narrow_and_dark_page_can_be_read(measured):
             assert set(inks) == {legible}, name
 
 
-def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened, write):
+def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened, write, tmp_path):
     faithful, biased = plant(120, captions=1), plant(120, captions=1, a_to_t=0.9)
     labels = [HOSTILE if label == "male" else "=1+1" for label in faithful.attributes]
     columns = {
@@ -301,4 +303,13 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         page.locator("#read").get_by_text(re.compile("<img src=x.* is listed under")).wait_for()
         page.locator("#measure").click()
         told(page, "is listed under 'a' and 'b'")
+        # And so are names of images, also on the pictures.
+        page.get_by_role("tab", name="With images: ImageCaptioner2").click()
+        page.get_by_label("The persons are masked already").check()
+        pictures = {f"{HOSTILE}.png": picture(np.zeros((8, 8, 3), np.uint8)), f"{PICTURE}.txt": b""}
+        upload(page, "images", packed(tmp_path / "photos.zip", pictures))
+        page.locator("#images-read").get_by_text("1 images").wait_for()
+        assert "a.png).txt is not an image" in page.locator("#images-read").inner_text()
+        page.locator("#previews button img").first.click()
+        page.locator("#previews").get_by_text(HOSTILE).first.wait_for()
         assert page.locator("img[src='x']").count() == 0

@@ -16,6 +16,7 @@ from gradio_client.exceptions import AppError
 from gradio_client.utils import Status
 
 from captionbias.app import components, page
+from captionbias.attackers import placement
 from captionbias.metrics import imagecaptioner2
 from captionbias.synthetic import draw, plant
 from tests.app.conftest import annotated, packed, picture, write_csv
@@ -71,7 +72,7 @@ def test_images_become_scores_and_the_documented_command_gives_the_same(client, 
     assert client.predict(*MEASURE, 1, "", 0, api_name="/measure_images") == "Done."
     found = client.predict(api_name="/results")
     assert "1 of 60 captions have no image and are left out" in found["notes"]
-    assert re.search("nic: no clear change|nic (makes|softens) its data", found["summary"])
+    assert re.match(r"- nic.*ImageCaptioner2 x 100", found["summary"])
     scores = {row[1]: row[2:5] for row in found["scores"]["data"]}
     value, low, high = scores["ImageCaptioner2 x 100"]
     assert low < value < high
@@ -86,6 +87,7 @@ def test_images_become_scores_and_the_documented_command_gives_the_same(client, 
             Path("images", Path(member.filename).name).write_bytes(archive.read(member))
     Path("instances.json").write_bytes(uploads["annotations"].read_bytes())
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(placement, "cores", lambda: 1)  # processes take longer to start than these judges to train
     ran(*shlex.split(command)[1:], "--output", "again.json")
     again = json.loads(Path("again.json").read_text())["scores"]
     keys = [key for key in again if key.startswith("imagecaptioner2")]

@@ -209,11 +209,13 @@ def images_section() -> tuple[list[Any], Any]:
             elem_id="images",
         )
         with gr.Column():
-            annotations = _upload([".json"], label="COCO annotations of the persons in them", height=100)
+            annotations = _upload(
+                [".json"], label="COCO annotations of the persons in them", height=100, elem_id="annotations"
+            )
             masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="masked")
     told = gr.Markdown(elem_id="images-read")
     previews = gr.Gallery(
-        label="As the judge sees them, but sharper", columns=4, height=260, interactive=False, elem_id="previews"
+        label="The first images, before and after masking", columns=4, height=260, interactive=False, elem_id="previews"
     )
     with gr.Row():
         trials = gr.Slider(2, 10, value=2, step=1, label="Judges for each set of captions")
