@@ -19,7 +19,7 @@ from captionbias.app.components import QUEUE
 from captionbias.app.page import launch_options
 from captionbias.app.upload_state import Columns, Data
 from captionbias.captions.tables import table_from_memory
-from captionbias.metrics.catalogue import METRICS
+from captionbias.metrics.catalogue import METRICS, OF_CAPTIONS
 from captionbias.synthetic import plant
 from tests.app.conftest import write_csv
 from tests.patience import PATIENCE
@@ -74,7 +74,7 @@ def test_captions_become_scores_with_intervals_and_what_is_wrong_is_told(client:
     assert "<b>" not in notes
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(OF_CAPTIONS))
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 def test_every_page_measures_as_the_library_does_and_keeps_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch, own_cache: Path

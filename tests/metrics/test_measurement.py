@@ -12,7 +12,7 @@ from pandas.testing import assert_frame_equal
 
 from captionbias import metrics
 from captionbias.metrics import Result
-from captionbias.metrics.catalogue import METRICS
+from captionbias.metrics.catalogue import OF_CAPTIONS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
@@ -29,10 +29,10 @@ def measured():
         metric = getattr(metrics, name)
         return metric.measure(**captions, **{key: value for key, value in FAST.items() if key in metric.options()})
 
-    return {name: of(name) for name in METRICS}
+    return {name: of(name) for name in OF_CAPTIONS}
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_CAPTIONS)
 def test_the_flat_result_shows_what_the_measurement_shows(measured, name):
     """Also one that went through a file."""
     measurement = measured[name]
