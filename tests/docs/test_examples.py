@@ -133,10 +133,11 @@ ALONE = {
 }  # below, and in tests/datasets/test_build.py
 
 
-@pytest.mark.parametrize("page", [str(path.relative_to(ROOT)) for path in PAGES if blocks(path, "python")])
+WITH_PYTHON = {str(path.relative_to(ROOT)) for path in PAGES if blocks(path, "python")}
+
+
+@pytest.mark.parametrize("page", sorted(WITH_PYTHON - ALONE))
 def test_the_python_of_a_page_runs(page, run, installed):
-    if page in ALONE:
-        pytest.skip("has a test of its own")
     run(page)
 
 
