@@ -173,7 +173,7 @@ def test_a_benchmark_has_the_tasks_that_entries_name():
     assert [task["id"] for task in content["tasks"]] == list(TASKS)
     assert (content["name"], content["description"]) == ("Captions | people", "Bias: of captions #1")
     assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= set(TASKS)
-    assert all(re.fullmatch("[a-z_]+", task) for task in TASKS)
+    assert all(re.fullmatch("[a-z0-9_]+", task) for task in TASKS)
 
 
 # Options

