@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from importlib import import_module
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -171,3 +172,24 @@ def test_combinations_of_the_training_images_that_no_image_has_are_refused():
     training = {"training_attributes": ["f", "m"], "training_tasks": [["a", "b"], ["a", "b"]]}
     with pytest.raises(ValueError, match=r"^tasks: no image shows any of the combinations of training_tasks"):
         multi_directional_ba(**labels, **training, predicted_attributes=["f", "m"])
+
+
+def test_noise_is_told_from_bias_by_what_exchanged_labels_read():
+    """Predictions that are another draw of the labels read as much as the null; a bias reads more."""
+    random = np.random.default_rng(0)
+    attributes = ["female" if female else "male" for female in random.random(400) < 0.5]
+    leans = {"cake": 0.6, "tie": 0.3}
+
+    def draw(shift):
+        return [
+            [task for task, lean in leans.items() if random.random() < lean + shift * (label == "female")]
+            for label in attributes
+        ]
+
+    names = "multi_directional_ba_a_to_t", "multi_directional_ba_a_to_t_null_high"
+    noise, bias = (
+        multi_directional_ba(attributes=attributes, tasks=draw(0), predicted_tasks=draw(by)) for by in (0, 0.3)
+    )
+    assert 0 < noise[names[0]] < noise[names[1]]
+    assert bias[names[0]] > bias[names[1]]
+    assert "multi_directional_ba_t_to_a_null" not in bias, "nothing is predicted there"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Pairs, data_source
+from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
@@ -19,6 +20,7 @@ from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.text import LexiconSource
 
 MOST_COMBINATIONS = 5000
+EXCHANGES = 40
 
 
 @Metric
@@ -73,7 +75,10 @@ def multi_directional_ba(
         `multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|Delta|` over pairs of a value and
         a combination, in [0, 1], and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its
         variance, the undirected form, a mean over combinations; for each but the variances `..._human` and
-        `..._excess`, in [-1, 1]; all with `..._ci_low/high` (95%, over images). `combinations`: how many;
+        `..._excess`, in [-1, 1]; all with `..._ci_low/high` (95%, over images). Of labels, with `controls`, also
+        `..._null` and `..._null_high`: the mean and the 95% point of what a direction reads when the labels and
+        predictions of images are exchanged at random, which is not 0, since sizes do not cancel: a score below
+        `..._null_high` is no evidence, whatever its interval. `combinations`: how many;
         `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A direction without predictions is absent.
 
     Raises:
@@ -131,7 +136,11 @@ def multi_directional_ba(
     return Measurement(
         "multi_directional_ba",
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {"combinations": len(pairs.tasks), **undefined},
+        {
+            "combinations": len(pairs.tasks),
+            **undefined,
+            **(_null(labels, groups, names, expand, seed) if controls and bootstrap and labels.human is None else {}),
+        },
         signature(
             metric="multi_directional_ba",
             **labels.sources,
@@ -145,6 +154,27 @@ def multi_directional_ba(
         if details
         else None,
     )
+
+
+def _null(labels: ImageLabels, groups: Integers, names: tuple[str, ...], expand: Expand, seed: int) -> dict[str, float]:
+    """What each direction reads when images' labels and predictions change places at random: mean, and 95% point."""
+    generator = np.random.default_rng([seed, 9])
+    read: dict[str, list[float]] = {}
+    for _ in range(EXCHANGES):
+        changed = generator.random((len(labels), 1)) < 0.5
+        for name, of in (("a_to_t", "tasks"), ("t_to_a", "attributes")):
+            shown, predicted = getattr(labels.shown, of), getattr(labels, f"predicted_{of}")
+            if predicted is None:
+                continue
+            exchanged = replace(
+                labels,
+                shown=replace(labels.shown, **{of: np.where(changed, predicted, shown)}),
+                **{f"predicted_{of}": np.where(changed, shown, predicted)},
+            )
+            sizes = np.abs(Pairs.of(exchanged, groups, names, expand).changes()[name])
+            read.setdefault(f"multi_directional_ba_{name}_null", []).append(float(np.nanmean(sizes)))
+    means = {key: float(np.mean(values)) for key, values in read.items()}
+    return means | {f"{key}_high": float(np.quantile(values, 0.95)) for key, values in read.items()}
 
 
 def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
