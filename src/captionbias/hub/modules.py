@@ -76,7 +76,7 @@ class CaptionMetric(evaluate.Metric):
             inputs_description=ARGUMENTS.format(metric=self._score.__name__) + usage,
             features=FEATURES,
             homepage=urls.get("homepage") or urls.get("repository", ""),
-            license=project.get("License-Expression") or "",
+            license=project.json.get("license_expression", ""),
             codebase_urls=[urls["repository"]] if "repository" in urls else [],
             reference_urls=[self._url],
         )
