@@ -36,8 +36,7 @@ Args:
     references (list of list of str): one or more human captions for each image.
     attributes (list of str): the label of the protected attribute for each image, of two or more values.
     tasks (list of list of str, optional): the objects or activities in each image. When they are
-        left out, metrics that use tasks take those that any human caption of the image names; dbac takes
-        those that the image's other human captions name, besides the one that it compares.
+        left out, metrics that use tasks take those that human captions of the image name.
     details (bool): whether to add nested tables under "details".
     Further options as in `captionbias.metrics.{metric}`.
 """
@@ -77,7 +76,7 @@ class CaptionMetric(evaluate.Metric):
             inputs_description=ARGUMENTS.format(metric=self._score.__name__) + usage,
             features=FEATURES,
             homepage=urls.get("homepage") or urls.get("repository", ""),
-            license=project["License-Expression"] or "",
+            license=project.json.get("license_expression", ""),
             codebase_urls=[urls["repository"]] if "repository" in urls else [],
             reference_urls=[self._url],
         )
