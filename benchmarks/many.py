@@ -1,6 +1,6 @@
 """Hundreds of planted captioners, measured by an array of unlaunched processes on one cache, and by one process.
 
-usage: python benchmarks/array.py [--captioners 200] [--images 1000] [--processes 4] [--trials 3]
+usage: python benchmarks/many.py [--captioners 200] [--images 1000] [--processes 4] [--trials 3]
 
 The tables that `captionbias collect` makes of both must be equal.
 """
