@@ -187,8 +187,8 @@ def shown_by_pairing(
     if known < SMALLEST_CLASS:
         raise ValueError(
             f"tasks is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} "
-            "images have two human captions or more, of which one is scored and the others tell; give tasks, more "
-            "references, or directions=['a_to_t']"
+            "images have two human captions or more (one is scored, the others say what the image shows); give tasks, "
+            "more references, or directions=['a_to_t']"
         )
     if known < len(captions):
         note(
