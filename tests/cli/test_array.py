@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.array import collected, planted_files, run_array
+from benchmarks.many import collected, planted_files, run_array
 
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "30"]
 
