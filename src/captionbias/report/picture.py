@@ -141,7 +141,7 @@ def _arrows(
     """The attribute on the left, the tasks on the right, an arrow each way with its score."""
     parts = []
     for x, content in ((0.0, attribute), (WIDTH - BOX_WIDTH, tasks)):
-        parts.append(box(x + 0.5, top + 18, BOX_WIDTH - 1, BOX_HEIGHT, radius=8))
+        parts.append(box(x + 1, top + 18, BOX_WIDTH - 2, BOX_HEIGHT, radius=8))
         lines = content.replace(" and ", "\nand ").split("\n")
         size = min(14.0, 14 * (BOX_WIDTH - 8) / max(room(one, 14) for one in lines))
         first = top + 18 + BOX_HEIGHT / 2 + 5 - 8 * (len(lines) - 1)
@@ -194,7 +194,7 @@ def _gauge(
         parts.append(box(place(-band), axis - 9, place(band) - place(-band), 18, "person"))
     parts.append(line(6, axis, WIDTH - 6, axis, "grid"))
     parts += [line(place(value), axis - 3, place(value), axis + 3, "grid") for value in marks]
-    parts.append(text(place(marks[-1]), axis + 14, tick_text(marks[-1]), "soft", "middle", 10))
+    parts.append(text(place(marks[-1]), axis + 15, tick_text(marks[-1]), "soft", "middle", 10))
     parts.append(line(place(0), axis - 9, place(0), axis + 9, "zero"))
     if estimate.low is not None and estimate.high is not None:
         parts.append(line(place(estimate.low), axis, place(estimate.high), axis, kind, 4))
