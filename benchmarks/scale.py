@@ -11,10 +11,9 @@ number of trials has a process of its own, so that one's peak is not another's.
 from __future__ import annotations
 
 import gc
-import os
+import json
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -208,6 +207,14 @@ def train_many(captions: int, name: str, number: int) -> Cost:
 
 # Files
 
+# From a small process: a command begins with the peak of the one that starts it.
+MEASURED = """
+import json, resource, subprocess, sys, time
+began, quiet = time.monotonic(), subprocess.DEVNULL
+status = subprocess.run(sys.argv[1:], stdout=quiet, stderr=quiet).returncode
+print(json.dumps([status, time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss]))
+"""
+
 
 @app.command()
 def files(
@@ -227,16 +234,16 @@ def files(
         ):
             both = [word for side in ("predictions", "references") for word in (f"--{side}", path / f"{file}.parquet")]
             command = [sys.executable, "-m", "captionbias", "measure", metric, *both[: 4 if file == "distinct" else 2]]
-            began = time.monotonic()
-            process = subprocess.Popen([*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _, status, used = os.wait4(process.pid, 0)
+            status, seconds, peak = json.loads(
+                subprocess.run([sys.executable, "-c", MEASURED, *command, *more], stdout=subprocess.PIPE).stdout
+            )
             rows.append(
                 {
                     "file": f"{file}, {(path / f'{file}.parquet').stat().st_size / 1e6:.1f} MB",
                     "metric": metric,
-                    "seconds": f"{time.monotonic() - began:.0f}",
-                    "MB": f"{used.ru_maxrss / 1024:.0f}",
-                    "exit": str(os.waitstatus_to_exitcode(status)),
+                    "seconds": f"{seconds:.0f}",
+                    "MB": f"{peak / 1024:.0f}",
+                    "exit": str(status),
                 }
             )
     show(f"{captions:,} distinct captions of 10,000 words", rows, find_attacker("bow").precision)
@@ -246,7 +253,9 @@ def distinct_captions(images: int) -> pa.Table:
     """Captions of twelve words, as frequent as words are, beside one that names the gender."""
     generator = np.random.default_rng(0)
     share = np.arange(1, 10_001) ** -0.75
-    words = np.array([f"w{number}" for number in range(10_000)])
+    words = np.array([f"w{number}" for number in range(10_000)], dtype=object)
+    objects = load_lexicon("coco_objects").labels
+    words[10 : 10 + 20 * len(objects) : 20] = objects
     drawn = generator.choice(words, (images, CAPTIONS_AN_IMAGE, 12), p=share / share.sum())
     gender = ["woman" if image % 2 else "man" for image in range(images)]
     texts = [
