@@ -2,6 +2,7 @@
 
 usage: python benchmarks/scale.py captions [--sizes 10000,30000,100000,300000,1000000]
        python benchmarks/scale.py trials [--captions 30000]
+       python benchmarks/scale.py files [--captions 200000]
 
 Memory is that of a process and its children, pages that they share counted once. Each size, each training and each
 number of trials has a process of its own, so that one's peak is not another's.
@@ -10,6 +11,9 @@ number of trials has a process of its own, so that one's peak is not another's.
 from __future__ import annotations
 
 import gc
+import json
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,6 +25,8 @@ from typing import Annotated, Any, NamedTuple
 
 import joblib
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import typer
 from rich.progress import track
 from speed import (
@@ -197,6 +203,76 @@ def train_many(captions: int, name: str, number: int) -> Cost:
     found, _ = cost(train, plan, attacker)
     end_workers()  # or this process would wait for them at its end
     return found
+
+
+# Files
+
+# From a small process: a command begins with the peak of the one that starts it.
+MEASURED = """
+import json, resource, subprocess, sys, time
+began, quiet = time.monotonic(), subprocess.DEVNULL
+status = subprocess.run(sys.argv[1:], stdout=quiet, stderr=quiet).returncode
+print(json.dumps([status, time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss]))
+"""
+
+
+@app.command()
+def files(
+    captions: Annotated[int, typer.Option(help="distinct captions, five in six of them human")] = 200_000,
+) -> None:
+    """The command line on many distinct captions, and on a small Parquet file that unpacks to 1.8 GB."""
+    rows = []
+    with TemporaryDirectory(prefix="captionbias-") as folder:
+        path = Path(folder)
+        pq.write_table(distinct_captions(captions // CAPTIONS_AN_IMAGE), path / "distinct.parquet")
+        pq.write_table(packed(2_000_000), path / "packed.parquet", compression="zstd")
+        for file, metric, *more in (
+            ("distinct", "gender_error"),
+            ("distinct", "lic", "--preset", "fast", "--no-cache"),
+            ("distinct", "dbac", "--preset", "fast", "--no-cache"),
+            ("packed", "gender_error"),
+        ):
+            both = [word for side in ("predictions", "references") for word in (f"--{side}", path / f"{file}.parquet")]
+            command = [sys.executable, "-m", "captionbias", "measure", metric, *both[: 4 if file == "distinct" else 2]]
+            status, seconds, peak = json.loads(
+                subprocess.run([sys.executable, "-c", MEASURED, *command, *more], stdout=subprocess.PIPE).stdout
+            )
+            rows.append(
+                {
+                    "file": f"{file}, {(path / f'{file}.parquet').stat().st_size / 1e6:.1f} MB",
+                    "metric": metric,
+                    "seconds": f"{seconds:.0f}",
+                    "MB": f"{peak / 1024:.0f}",
+                    "exit": str(status),
+                }
+            )
+    show(f"{captions:,} distinct captions of 10,000 words", rows, find_attacker("bow").precision)
+
+
+def distinct_captions(images: int) -> pa.Table:
+    """Captions of twelve words, as frequent as words are, beside one that names the gender."""
+    generator = np.random.default_rng(0)
+    share = np.arange(1, 10_001) ** -0.75
+    words = np.array([f"w{number}" for number in range(10_000)], dtype=object)
+    objects = load_lexicon("coco_objects").labels
+    words[10 : 10 + 20 * len(objects) : 20] = objects
+    drawn = generator.choice(words, (images, CAPTIONS_AN_IMAGE, 12), p=share / share.sum())
+    gender = ["woman" if image % 2 else "man" for image in range(images)]
+    texts = [
+        [f"a {who} {' '.join(row)}" for row in of_image] for who, of_image in zip(gender, drawn.tolist(), strict=True)
+    ]
+    table = {"image_id": range(images), "caption": [first for first, *_ in texts]}
+    table |= {"references": [rest for _, *rest in texts]}
+    return pa.table(table | {"gender": ["female" if who == "woman" else "male" for who in gender]})
+
+
+def packed(rows: int) -> pa.Table:
+    """One text of 900 characters in every row."""
+    text, labels = ["a woman rides a long brown horse on the beach " * 20], ["female", "male"]
+    first, second = pa.array(np.zeros(rows, np.int32)), pa.array(np.arange(rows, dtype=np.int32) % 2)
+    columns = {"caption": (first, text), "gender": (second, labels)}
+    packed = {name: pa.DictionaryArray.from_arrays(places, texts) for name, (places, texts) in columns.items()}
+    return pa.table({"image_id": np.arange(rows), **packed})
 
 
 if __name__ == "__main__":

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import re
+import subprocess
+import sys
+
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from captionbias.captions import read_captions
+from captionbias.captions.tables import as_table
 
 FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
 
@@ -98,6 +107,66 @@ def test_a_file_that_cannot_be_read_is_named_with_the_way_out(tmp_path, name, co
 def test_a_folder_without_a_dataset_is_named(tmp_path, fault):
     error = fault(read_captions, predictions=tmp_path)
     assert error.startswith(f"{tmp_path} cannot be loaded as a dataset (")
+
+
+ENDS_WITH_ITS_MEMORY = """
+import resource, sys
+from captionbias.cli import app
+from typer.testing import CliRunner
+found = CliRunner().invoke(app, ["measure", "gender_error", "--predictions", sys.argv[1], "--bootstrap", "0"])
+print(found.exit_code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, found.output)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "entries"), [(1_000_000, 2000, 0), (6_000_000, 1, 0), (400_000, 2000, 2)], ids=str
+)
+def test_a_small_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_does(tmp_path, rows, length, entries):
+    """One text in every row or entry of a list, of which the file holds one."""
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows * max(entries, 1), np.int32)), ["a" * length])
+    if entries:
+        text = pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32) * entries), text)
+    label = pa.DictionaryArray.from_arrays(pa.array(np.arange(rows, dtype=np.int32) % 2), ["male", "female"])
+    path = tmp_path / "small.parquet"
+    pq.write_table(pa.table({"caption": text, "attribute": label}), path, compression="zstd")
+    assert path.stat().st_size < 1_000_000
+    command = [sys.executable, "-c", ENDS_WITH_ITS_MEMORY, str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    status, megabytes, said = run.stdout.split(maxsplit=2)
+    assert status == "2"
+    assert re.search(
+        r"small.parquet: column '\w+' unpacks to [\d,]+ cells and [\d,]+ MB or more; the limit is 5,000,000 cells "
+        r"and 500 MB: give fewer rows, or read the file in Python and pass the table",
+        said,
+    )
+    assert int(megabytes) < 500
+
+
+def test_parquet_is_read_alike_however_it_is_packed(tmp_path):
+    """With dictionaries, without them, with one that is full halfway, in several groups of rows, in other encodings."""
+    draw = random.Random(0)
+    lists = [
+        [f"a {draw.random()}" for _ in range(draw.randint(0, 4))] if draw.random() < 0.9 else None for _ in range(9000)
+    ]
+    plain = [texts[0] if texts else None for texts in lists]
+    kinds = {"lists": lists, "plain": plain, "label": [("f", "m", None)[row % 3] for row in range(9000)]}
+    kinds |= {"of": [{"k": text, "l": texts} for text, texts in zip(plain, lists, strict=True)]}
+    table = pa.table({**kinds, "category": pa.array(kinds["label"]).dictionary_encode(), "number": range(9000)})
+    table = table.append_column("numbers", pa.array([row % 5 for row in range(9000)]).dictionary_encode())
+    table = table.append_column("pairs", pa.array([[("k", "v")], None, []] * 3000, pa.map_(pa.string(), pa.string())))
+    delta = {"plain": "DELTA_LENGTH_BYTE_ARRAY", "lists.list.element": "DELTA_BYTE_ARRAY"}
+    for packing in (
+        {},
+        {"dictionary_pagesize_limit": 2000, "data_page_size": 1000},
+        {"use_dictionary": False, "row_group_size": 1000},
+        {"row_group_size": 2500, "dictionary_pagesize_limit": 3000, "data_page_version": "2.0"},
+        {"use_dictionary": False, "column_encoding": delta},
+    ):
+        pq.write_table(table, tmp_path / "a.parquet", **packing)
+        read = as_table(tmp_path / "a.parquet", "a")
+        assert {name: read.column(name) for name in read.columns} == table.to_pydict(), packing
+    labels = read.column("category")
+    assert labels[0] is labels[3], "rows share the texts of the dictionary"
 
 
 def test_damage_deep_in_a_parquet_file_is_named(tmp_path, write, fault):

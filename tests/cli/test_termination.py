@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,26 +68,68 @@ def started(tmp_path):
     process.communicate()
 
 
-def test_sigterm_leaves_no_temporary_files_and_keeps_finished_trials(started, tmp_path):
-    def trials():
-        return set((tmp_path / "cache").glob("trial-*.npz"))
+def trials(folder):
+    return set((folder / "cache").glob("trial-*.npz"))
 
-    def tables():
-        return list((tmp_path / "temporary").glob("joblib*/*"))
 
+def tables(folder):
+    """What workers read, in files."""
+    return list((folder / "temporary").glob("captionbias-workers-*/joblib*/*"))
+
+
+def wait_for_a_trial(process, folder):
     deadline = time.monotonic() + PATIENCE
-    while not trials() and started.poll() is None and time.monotonic() < deadline:
+    while not trials(folder) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert started.poll() is None, started.communicate()[1]
-    assert tables()
-    kept = trials()
+    assert process.poll() is None, process.communicate()[1]
+    assert tables(folder)
+
+
+def test_sigterm_leaves_no_temporary_files_and_keeps_finished_trials(started, tmp_path):
+    wait_for_a_trial(started, tmp_path)
+    kept = trials(tmp_path)
     started.terminate()
     _, complaints = started.communicate(timeout=PATIENCE)  # the workers hold its pipes, so they have ended as well
     assert started.returncode == 128 + signal.SIGTERM
     assert "Traceback" not in complaints
-    assert not list((tmp_path / "temporary").glob("joblib*"))
-    assert kept <= trials()
+    assert not list((tmp_path / "temporary").glob("captionbias*"))
+    assert kept <= trials(tmp_path)
     assert kept
     left = {path.name for path in tmp_path.iterdir()}
     assert left - {"__pycache__"} == {"nic.parquet", "slow.py", "temporary", "cache"}
     assert not list((tmp_path / "cache").glob(".captionbias-*.part"))
+
+
+def test_ctrl_c_says_how_many_trials_are_kept_and_that_the_same_command_goes_on(started, tmp_path):
+    wait_for_a_trial(started, tmp_path)
+    os.killpg(started.pid, signal.SIGINT)  # as a terminal sends it: to the workers too
+    _, complaints = started.communicate(timeout=PATIENCE)
+    assert started.returncode == 128 + signal.SIGINT
+    count = len(trials(tmp_path))
+    assert complaints.splitlines()[-1] == (
+        f"stopped: {count} of 80 trials are kept: run the same again to go on from there"
+    ), complaints
+    assert "Traceback" not in complaints
+
+
+def test_what_a_killed_process_group_leaves_is_swept_at_the_next_start_and_of_a_living_one_nothing(started, tmp_path):
+    def start_workers():
+        code = "from captionbias.attackers.workers import in_workers; print(sorted(in_workers(len, ['a', 'bc'], 2)))"
+        environment = os.environ | {"TMPDIR": str(tmp_path / "temporary")}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert run.stdout == "[(0, 1), (1, 2)]\n"
+
+    def semaphores():
+        return list(Path("/dev/shm").glob(f"sem.loky-{started.pid}-*"))
+
+    wait_for_a_trial(started, tmp_path)
+    start_workers()
+    assert started.poll() is None
+    assert tables(tmp_path)
+    os.killpg(started.pid, signal.SIGKILL)
+    started.communicate(timeout=PATIENCE)
+    assert tables(tmp_path)
+    assert semaphores() or not Path("/dev/shm").is_dir()
+    start_workers()
+    assert not list((tmp_path / "temporary").glob("captionbias*"))
+    assert not semaphores()

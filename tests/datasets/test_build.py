@@ -18,7 +18,7 @@ import pytest
 from captionbias import metrics
 from captionbias.datasets import build, build_dataset, dataset_names
 from captionbias.synthetic import plant
-from tests.datasets.conftest import ALL, artemis, coco, state, verbs, write
+from tests.datasets.conftest import ALL, SCRIPTS, artemis, coco, state, verbs, write
 
 ROOT = Path(__file__).parents[2]
 ROWS = {
@@ -157,6 +157,50 @@ def test_from_a_folder_to_a_score_as_the_guide_says(folder, tmp_path, monkeypatc
     assert images["references"][:] == planted.references
     assert images["attribute"][:] == planted.attributes
     assert names["result"]["dbac_a_to_t"] > 0
+
+
+def planted_lic(planted):
+    """The files of the LIC study, of these captions."""
+    people, said = [], []
+    for row, (words, label) in enumerate(zip(planted.references, planted.attributes, strict=True)):
+        image = {"img_id": row, "bb_gender": label.capitalize(), "bb_skin": "Light"}
+        people.append({**image, "caption_list": words, "rmdup_object_list": []})
+        said.append({"img_id": row, "pred": planted.predictions[row]})
+    human = {"bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl": people}
+    return human | {"bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl": said}
+
+
+def planted_artemis(planted):
+    """ArtEmis, with two emotions in the place of two genders."""
+    emotion = {"female": "awe", "male": "fear"}
+    rows = [
+        f"Realism,painting_{row},{emotion[label]},{words},1"
+        for row, (texts, label) in enumerate(zip(planted.references, planted.attributes, strict=True))
+        for words in texts
+    ]
+    return {"artemis.csv": "\n".join(["art_style,painting,emotion,utterance,repetition", *rows, ""])}
+
+
+CARDS = {
+    "coco_caption_bias": planted_coco,
+    "lic_captions": planted_lic,
+    "artemis_emotions": planted_artemis,
+    "controlled_verbs": lambda _: verbs(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
+@pytest.mark.parametrize("name", CARDS)
+def test_the_example_of_a_card_runs_on_what_is_built(name, folder, tmp_path, monkeypatch):
+    [lines] = re.findall(r"```python\n(.*?)```", (SCRIPTS / name / "README.md").read_text(), re.DOTALL)
+    [configuration] = re.findall(r'load_dataset\("FOLDER", "(\w+)"', lines)
+    files = CARDS[name](plant(images=60, captions=2))
+    build_dataset(name, write(folder, files), tmp_path / "FOLDER", [configuration])
+    monkeypatch.setattr("evaluate.load", lambda name: SimpleNamespace(compute=getattr(metrics, name)))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(lines, names)
+    assert "load_dataset" in names
 
 
 def put(place, content):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import io
+import itertools
 import json
 import re
 import runpy
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -130,7 +133,7 @@ ALONE = {
     "docs/processes.md",
     "docs/training.md",
     "docs/datasets.md",
-    "docs/cluster.md",  # needs a cluster
+    "docs/cluster.md",
 }  # below, and in tests/datasets/test_build.py
 
 
@@ -152,6 +155,24 @@ def test_attackers_of_your_own_and_pretrained_ones(names, run, folder, tiny_bert
 
 def test_a_script_of_several_processes_runs_as_one(names, run, small_networks):  # noqa: F811
     run("docs/processes.md", **{key: names[key][:60] for key in ("predictions", "references", "attributes")})
+
+
+def shorten(folder: Path) -> None:
+    """Few images, for what trains networks."""
+    for name in ("nic", "sat", "people"):
+        pd.read_parquet(folder / f"{name}.parquet")[:60].to_parquet(folder / f"{name}.parquet")
+
+
+def test_a_cluster_of_dask(run, folder, small_networks, monkeypatch):  # noqa: F811
+    """Dask is not among what the tests need: this process stands for its workers."""
+    shorten(folder)
+    joined = []
+    dask = ModuleType("dask.distributed")
+    dask.Client = lambda address: contextlib.nullcontext(joined.append(address))
+    monkeypatch.setitem(sys.modules, "dask.distributed", dask)
+    monkeypatch.setattr("joblib.parallel_config", lambda name: contextlib.nullcontext(joined.append(name)))
+    assert "lic" in run("docs/cluster.md")["scores"]
+    assert joined == ["tcp://scheduler:8786", "dask"]
 
 
 def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, images, tmp_path):  # noqa: F811
@@ -209,6 +230,47 @@ def test_quick_commands_run(folder):
         done.add(tuple(arguments))
     assert {arguments[0] for arguments in done} == {"measure", "compare", "weights", "anonymousbench"}
     assert (folder / "weights.csv").read_text().startswith("image_id,weight")
+
+
+@pytest.mark.slow
+def test_commands_that_train_run(folder, tiny_bert, small_networks):  # noqa: F811
+    """With small networks; each page's in their order, in a folder with what they name."""
+    for name in ("MODEL_FOLDER", "DATASET_FOLDER", "models", "results"):
+        (folder / name).mkdir()
+    (folder / "models" / "all-MiniLM-L6-v2").symlink_to(tiny_bert)
+    (folder / "DATASET_FOLDER" / "README.md").write_text("---\nlicense: mit\n---\n# Captions\n")
+    shutil.copy(folder / "nic.parquet", folder / "blip.parquet")
+    words = sorted({word for text in pd.read_parquet(folder / "nic.parquet").caption for word in text.split()})
+    vectors = np.random.default_rng(0).normal(size=(len(words), 50)).round(3)
+    lines = [f"{word} {' '.join(map(str, of_word))}" for word, of_word in zip(words, vectors, strict=True)]
+    (folder / "glove.6B.50d.txt").write_text("\n".join(lines))
+    shorten(folder)
+    nic = ["--predictions", "nic.parquet", "--attributes", "people.parquet", "--output", "results/nic.json"]
+    ran("measure", "gender_error", *nic)
+    done = []
+    for page in PAGES:
+        for arguments in commands(page):
+            kind = " ".join(arguments[: 2 if arguments[0] in ("measure", "card") else 1])
+            trained = kind in ("measure all", "report", "consistency", "sensitivity", "card model", "card dataset")
+            if trained or kind == "collect" or (kind == "measure lic" and "--preset" not in arguments[2:-1]):
+                listed = [sorted(glob.glob(word)) if "*" in word else [word] for word in arguments]
+                if "--images" not in arguments:
+                    ran(*itertools.chain.from_iterable(listed))
+                    done.append(kind)
+    assert len(set(done)) == 8
+
+
+@pytest.mark.slow
+def test_the_demo_prints_what_the_readme_says():
+    """To the last digit but for one: another processor may round otherwise."""
+    shown = ran("demo", columns="80")[0]
+    written = re.search(r"^    6,000 planted.*?--help$", PAGES[0].read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    texts = [[line.strip() for line in text.splitlines()] for text in (shown, written[0])]
+    assert [re.sub(NUMBER, "#", " ".join(line.split())) for line in texts[0]] == [
+        re.sub(NUMBER, "#", " ".join(line.split())) for line in texts[1]
+    ]
+    numbers = [list(map(float, re.findall(NUMBER, "\n".join(text)))) for text in texts]
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.11)
 
 
 def test_the_tutorial_prints_what_it_says():

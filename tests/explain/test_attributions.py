@@ -148,6 +148,20 @@ def test_tasks_named_in_references_come_without_dbac_s_warning_about_its_score()
     assert not [str(one.message) for one in caught]
 
 
+@pytest.mark.parametrize("table", ["by_word", "by_class"])
+def test_a_class_is_found_in_other_case_and_the_error_for_another_names_those_there_are(table):
+    found = getattr(replace(CLASSES, classes=("Female", "Male")), table)()
+    assert found["female"] is found["Female"]
+    assert found["MALE"] == found["Male"]
+    with pytest.raises(KeyError, match=r"'woman' is not a class here; those are 'Female', 'Male'"):
+        found["woman"]
+    assert "woman" not in found
+    assert list(found) == ["Female", "Male"]
+    crossed = getattr(replace(CLASSES, classes=("male", "Male")), table)()
+    with pytest.raises(KeyError, match="MALE"):
+        crossed["MALE"]
+
+
 def test_the_signature_names_what_changes_the_values():
     captions, labels = people()
     found = attribute_captions(captions, labels, preset="fast", seed=4)
@@ -156,7 +170,7 @@ def test_the_signature_names_what_changes_the_values():
     assert found.signature.startswith("metric:attributions|preset:fast|attacker:bow|method:coefficients|trials:1|")
     assert "|seed:4|tok:words|attribute:gender|" in found.signature
     assert "|attacker:lstm-lic|precision:fp32|method:integrated_gradients,padding,0.01|" in neural.signature
-    assert "|method:coefficients|direction:t_to_a|trials:1|split:0.2|seed:4|" in tasks.signature
+    assert "|method:coefficients|direction:t_to_a|trials:1|split:0.2|rows:" in tasks.signature
     assert "|tok:words|task:coco_objects|tasks:given|" in tasks.signature
 
 

@@ -8,14 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from captionbias import __version__
+from captionbias import __version__, metrics
 from captionbias.attackers import placement
 from captionbias.attackers.recipes import RECIPES, Recurrent
-from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import dbac, gender_error, lic
+from captionbias.captions import CaptionBiasWarning, read_captions
+from captionbias.metrics import dbac, directional_ba, gender_error, lic
 from captionbias.metrics.protocol import PRESETS, lexicon_name, preset_settings, whole_number
 from captionbias.metrics.verdicts import verdict
+from captionbias.report.rows import Row, mixtures
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 
@@ -96,19 +99,57 @@ def test_what_cannot_change_a_score_does_not_change_the_signature(metric, captio
         (
             lic,
             {"unseen_only": True},
-            "metric:lic|preset:fast|attacker:bow|align:constant|trials:2|split:balanced,0.1|seed:7|tok:words"
+            "metric:lic|preset:fast|attacker:bow|align:constant|trials:2|split:balanced,0.1|rows:#|seed:7|tok:words"
             f"|attribute:gender|unseen:True|bootstrap:23|v:{__version__}",
         ),
         (
             dbac,
             {"quality": "accuracy", "bayes": False, "delta": 0.5},
             "metric:dbac|preset:fast|attacker:bow|quality:accuracy|bayes:False|pairing:held-out|align:contextual,captions"
-            f",0.5|trials:2|split:0.2|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:23|v:{__version__}",
+            f",0.5|trials:2|split:0.2|rows:#|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:23|v:{__version__}",
         ),
     ],
 )
 def test_a_signature_in_full(metric, options, signature, captions):
-    assert metric(**captions, preset="fast", trials=2, seed=7, bootstrap=23, **options)["signature"] == signature
+    found = metric(**captions, preset="fast", trials=2, seed=7, bootstrap=23, **options)["signature"]
+    assert re.sub(r"rows:[0-9a-f]{8}\|", "rows:#|", found) == signature
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.randoms(use_true_random=False), st.booleans(), st.sampled_from(["lic", "gender_error"]))
+def test_rows_in_another_order_have_another_signature_and_images_with_ids_the_same_scores(random, human, metric):
+    """By the order of their ids images are always drawn alike; without ids only the order says how."""
+    columns = {**vars(plant(60, a_to_t=0.5, captions=2)), "tasks": None}
+    columns["predictions"] = [f"{caption} {row}" for row, caption in enumerate(columns["predictions"])]
+    columns = {name: list(values) for name, values in columns.items() if values and (human or name != "references")}
+    order = random.sample(range(60), 60)
+    shuffled = {name: [values[row] for row in order] for name, values in columns.items()}
+    options = {} if metric == "gender_error" else {"preset": "fast", "trials": 1}
+    function = getattr(metrics, metric)
+    first, again = (function(**each, bootstrap=30, **options) for each in (columns, shuffled))
+    assert first["signature"] != again["signature"] or order == sorted(order)
+
+    tables = {**columns, "image_id": list(range(60))}, {**shuffled, "image_id": order}
+    usual = {"id_column": "image_id", "prediction_column": "predictions", "attribute_column": "attributes"}
+    first, again = (function(read_captions(table, **usual), bootstrap=30, **options) for table in tables)
+    assert first == again
+    assert "|rows:" not in first["signature"]
+
+
+def test_captioners_of_the_same_images_have_one_signature():
+    nic, sat = plant(60, captions=1), plant(60, captions=1, a_to_t=0.9)
+    signatures = {gender_error(**{**vars(nic), "predictions": each.predictions})["signature"] for each in (nic, sat)}
+    assert len(signatures) == 1
+    rows = [Row(name, "lic", "lic", 1.0, None, None, "-", f"rows:ab,{name}") for name in ("nic", "sat")]
+    assert mixtures(rows) == []  # without human captions a second digest is of each captioner's own
+    assert mixtures([*rows, rows[0]._replace(captioner="third", signature="rows:cd,third")]) != []
+
+
+def test_labels_in_another_order_have_another_signature():
+    labels = {"attributes": [["f"], ["m"]] * 20, "tasks": [["a"], [], ["b"], ["a"]] * 10}
+    turned = {name: values[::-1] for name, values in labels.items()}
+    signatures = {directional_ba(**each, predicted_tasks=each["tasks"])["signature"] for each in (labels, turned)}
+    assert len(signatures) == 2
 
 
 def test_presets_are_the_papers_protocols():

@@ -36,6 +36,7 @@ FIRST_STEP = 0.5  # of what the scaled slope says: words that go together share 
 OVERSHOT = 0.9  # of the slope at the start
 TASK_NGRAM_COUNT = 5
 NO_PAIR = -1
+KEPT_TABLES = 4
 ALL = slice(None)
 SMALLEST = 1e-30
 _features: WeakKeyDictionary[Examples, dict[bool, csr_array]] = WeakKeyDictionary()
@@ -49,7 +50,8 @@ def fit(trials: Sequence[Trial], pairs: bool = True) -> list[FittedConvex]:
 
 def _fit(trial: Trial, pairs: bool) -> FittedConvex:
     examples = trial.examples
-    train, known = features(examples, pairs)[trial.train], examples.targets[trial.train]
+    table = features(examples, pairs)
+    train, known = table[trial.train], examples.targets[trial.train]
     present = np.bincount(train.indices, minlength=train.shape[1])
     columns = np.flatnonzero(present >= (TASK_NGRAM_COUNT if examples.multilabel else 1))
     model: Model
@@ -60,11 +62,13 @@ def _fit(trial: Trial, pairs: bool) -> FittedConvex:
 
         # A third of the time of the default solver, and closer to the optimum.
         model = LogisticRegression(C=1 / L2, solver=SOLVER, max_iter=1000).fit(train[:, columns], known)
-    return FittedConvex(trial, _scores(examples, trial.test, model, columns, pairs), model, columns, pairs)
+    return FittedConvex(
+        trial, _scores(examples, trial.test, model, table[trial.test][:, columns]), model, columns, pairs
+    )
 
 
-def _scores(examples: Examples, rows: Integers, model: Model, columns: Integers, pairs: bool) -> TrialScores:
-    table, truth = features(examples, pairs)[rows][:, columns], examples.targets[rows]
+def _scores(examples: Examples, rows: Integers, model: Model, table: csr_array) -> TrialScores:
+    truth = examples.targets[rows]
     if isinstance(model, tuple):
         weights, bias = model
         return score_tasks(table @ weights + bias, truth)
@@ -85,7 +89,8 @@ class FittedConvex(Fitted):
     pairs: bool
 
     def scores(self, rows: Integers) -> TrialScores:
-        return _scores(self.trial.examples, rows, self.model, self.columns, self.pairs)
+        table = features(self.trial.examples, self.pairs)[rows][:, self.columns]
+        return _scores(self.trial.examples, rows, self.model, table)
 
     def logits(self, rows: Integers) -> Floats:
         found: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
@@ -135,12 +140,16 @@ class FittedConvex(Fitted):
 def features(examples: Examples, pairs: bool = True) -> csr_array:
     """The n-grams of all captions, and their pictures if they have any.
 
-    The trials of one table share them, in whatever threads they are.
+    The trials of one table share them, in whatever threads they are. Those of the tables that were used last are kept:
+    where each trial has a table of its own, all of them would be most of the memory.
     """
     with _counting:
-        tables = _features.setdefault(examples, {})
+        tables = _features.pop(examples, {})
         if pairs not in tables:
             tables[pairs] = _beside_pictures(ngrams(examples.tokens, pairs), examples.pictures)
+        _features[examples] = tables
+        for oldest in [*_features][:-KEPT_TABLES]:
+            del _features[oldest]
         return tables[pairs]
 
 

@@ -53,6 +53,7 @@ def run_trials(
     Raises:
         ValueError: the processes were given different trials.
         RuntimeError: a worker process was killed, or another process of `accelerate launch` failed or died.
+        KeyboardInterrupt: Ctrl-C; the message says how many trials are kept.
     """
     jobs = [
         Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
@@ -79,8 +80,22 @@ def run_trials(
                 report(number, len(own))
                 yield job.number, replace(scores, fitted=None)
 
-    done = share([f"{job.key} {job.keep}" for job in jobs], train, distributed=distributed)
+    try:
+        done = share([f"{job.key} {job.keep}" for job in jobs], train, distributed=distributed)
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = (_left_by(jobs, store),)
+        raise
     return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
+
+
+def _left_by(jobs: Sequence[Job], store: Store | None) -> str:
+    """What an interrupt has left of the trials."""
+    if store is None:
+        return "no trial is kept, since the cache is off"
+    kept = set(store.keys("trial"))
+    return (
+        f"{sum(job.key in kept for job in jobs)} of {len(jobs)} trials are kept: run the same again to go on from there"
+    )
 
 
 def _finished(

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import shutil
 import signal
 import tempfile
 import threading
@@ -18,9 +19,10 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing.util import Finalize
+from pathlib import Path
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -33,8 +35,10 @@ LAUNCHED = re.compile(
     r"RANK|WORLD_SIZE|NODE_RANK|(LOCAL|GROUP|ROLE)_(RANK|WORLD_SIZE)|MASTER_(ADDR|PORT)"
     r"|(TORCHELASTIC|OMPI_COMM_WORLD|MV2_COMM_WORLD|PMI|MPI)_\w+"
 )
+FOLDER = "captionbias-workers-"  # of a process's temporary files, before its number
 PARENT_CHECK_SECONDS = 0.5
 _pool = threading.Lock()
+_held: list[Any] = []  # locks, until this process ends
 
 
 class WorkerKilledError(RuntimeError):
@@ -128,7 +132,7 @@ def _in_pool(
                 return_as="generator_unordered",
                 batch_size=1,
                 pre_dispatch="2 * n_jobs",
-                temp_folder=tempfile.gettempdir(),  # joblib's own choice may be a file system in memory
+                temp_folder=_own_folder(os.getpid()),  # joblib's own choice may be a file system in memory
             )
     else:
         lazily = getattr(get_active_backend()[0], "supports_return_generator", False)
@@ -167,6 +171,50 @@ def _end_workers_in_time(pid: int) -> None:
 
     if multiprocessing.parent_process() is not None:  # the queue to the workers is closed at 10
         Finalize(None, lambda: get_reusable_executor(reuse=True).shutdown(), exitpriority=100)
+
+
+@cache
+def _own_folder(pid: int) -> str:
+    """A folder for this process's memory maps, which goes when it ends; what killed ones left goes now.
+
+    Only a kill of the whole process group leaves anything: else joblib's own process tidies up. A folder's name has the
+    process's number, and so have its semaphores; a lock is held in it by processes elsewhere that share the folder.
+    """
+    from filelock import FileLock
+
+    _sweep(Path(tempfile.gettempdir()))
+    folder = tempfile.mkdtemp(prefix=f"{FOLDER}{pid}-")
+    lock = FileLock(Path(folder) / "lock")
+    with suppress(OSError, NotImplementedError):  # file systems without locks
+        lock.acquire()
+    Finalize(None, shutil.rmtree, (folder, True), exitpriority=-1)  # after the workers
+    _held.append(lock)
+    return folder
+
+
+def _sweep(temporary: Path) -> None:
+    """Remove the folders and the semaphores of processes of this user and of this kind that are no more."""
+    from filelock import FileLock, Timeout
+
+    for folder in temporary.glob(f"{FOLDER}*"):
+        pid = folder.name.removeprefix(FOLDER).partition("-")[0]
+        with suppress(OSError, NotImplementedError, Timeout):
+            if os.name != "posix" or folder.lstat().st_uid != os.getuid() or _is_running(int(pid)):
+                continue
+            with FileLock(folder / "lock", timeout=0):
+                shutil.rmtree(folder, ignore_errors=True)
+                for semaphore in Path("/dev/shm").glob(f"sem.loky-{pid}-*"):
+                    semaphore.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.arrays import Integers
-from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
 from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
@@ -124,6 +125,26 @@ class Captions:
             self._words[tokenizer] = replace(human, tokens=tokens, model_rows=len(model))
         return self._words[tokenizer]
 
+    def rows(self) -> dict[str, str]:
+        """For a signature: `rows`, a digest of the images in their order; nothing where image ids put them in order.
+
+        Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
+        labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
+
+        Example:
+            >>> images = {"predictions": ["a man", "a girl"], "attributes": ["male", "female"]}
+            >>> check_captions(**images).rows()
+            {'rows': 'c180e31c,5dfcdcbb'}
+            >>> check_captions(**images, image_ids=[7, 9]).rows()
+            {}
+        """
+        ids = self.image_ids
+        if ids is not None and not ids[0].startswith(ROW) and list(ids) == sorted(ids, key=image_order):
+            return {}
+        shared = digest_of_rows(self.attributes, self.references, self.tasks)
+        own = f",{digest_of_rows(self.predictions)}" if self.references is None and self.predictions else ""
+        return {"rows": f"{shared}{own}"}
+
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
         return Captions, (self.predictions, self.references, self.attributes, self.tasks, self.image_ids)
 
@@ -134,6 +155,15 @@ class Captions:
         optional = ("predictions", "references", "tasks", "image_ids")
         present = ["attributes", *(name for name in optional if getattr(self, name) is not None)]
         return f"<Captions of {len(self):,} images: {', '.join(present)}>"
+
+
+def digest_of_rows(*columns: Any) -> str:
+    """The first eight digits of a SHA-256 of what these columns hold, in its order.
+
+    >>> digest_of_rows(("male", "female"), None), digest_of_rows(("female", "male"), None)
+    ('b7cc2097', 'd1b4a180')
+    """
+    return hashlib.sha256(repr(columns).encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
 def check_captions(

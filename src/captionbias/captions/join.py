@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.tables import Column, Table
-from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
 
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
@@ -29,7 +29,7 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
         return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
     values, table = column.values(), column.table
     if id_column is None:
-        images = [f"row {row}" for row in range(len(values))]
+        images = [f"{ROW}{row}" for row in range(len(values))]
     else:
         images = image_keys(f"{table.name}: {id_column}", table.column(id_column))
     rows = zip(images, values, strict=True)
@@ -75,9 +75,7 @@ def joined(
     if attributes.table not in {column.table for column in (predictions, references) if column}:
         _in_both(found["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
-    images = sorted(
-        _labelled(images, found["attributes"], attributes, keep, notes), key=lambda image: (len(image), image)
-    )
+    images = sorted(_labelled(images, found["attributes"], attributes, keep, notes), key=image_order)
     return {**{name: [values[image] for image in images] for name, values in found.items()}, "image_ids": images}
 
 

@@ -7,6 +7,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,6 +15,9 @@ from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, name
 from captionbias.captions.values import as_list, is_column
 
 File: TypeAlias = Path | Remote
+MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
+ROWS_AT_ONCE = 4096
+DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
 class Table(NamedTuple):
@@ -227,7 +231,80 @@ def _parquet(path: File) -> Table:
     def read(column: str) -> list[Any]:
         # damage below the schema shows only now
         with _explained(path), path.open("rb") as opened, ParquetFile(opened) as file:
-            return as_list(column, file.read(columns=[column])[column])
+            leaves = [file.schema.column(place) for place in range(len(file.schema))]
+            places = [place for place, leaf in enumerate(leaves) if f"{leaf.path}.".startswith(f"{column}.")]
+            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+            chunks = {leaves[place].path: [group.column(place) for group in groups] for place in places}
+            _check_size(
+                path,
+                column,
+                file.metadata.num_rows,
+                sum(chunk.total_uncompressed_size for of_leaf in chunks.values() for chunk in of_leaf),
+            )
+            packed = [leaf for leaf, of_leaf in chunks.items() if of_leaf and all(map(_has_dictionary, of_leaf))]
+            return _unpacked(path, column, ParquetFile(opened, metadata=file.metadata, read_dictionary=packed))
 
     with path.open("rb") as opened:
         return Table(str(path), tuple(read_schema(opened).names), read)
+
+
+def _has_dictionary(chunk: Any) -> bool:
+    """Whether Arrow can leave the texts of this chunk in their dictionary."""
+    encodings = set(chunk.encodings)
+    able = chunk.physical_type == "BYTE_ARRAY" and encodings <= {*DICTIONARIES, "PLAIN", "RLE", "BIT_PACKED"}
+    return able and not encodings.isdisjoint(DICTIONARIES)
+
+
+def _unpacked(path: File, column: str, file: Any) -> list[Any]:
+    """A column's values, some rows at a time: what the file says of its size may be wrong, and a text of its dictionary
+    may be in every row."""
+    values: list[Any] = []
+    cells = size = 0
+    for group in range(file.num_row_groups):  # each has a dictionary of its own
+        for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
+            of_batch = _cells_and_bytes(batch.column(0))
+            cells, size = cells + of_batch[0], size + of_batch[1]
+            _check_size(path, column, cells, size)
+            values += _values(batch.column(0))
+    return values
+
+
+def _cells_and_bytes(array: Any) -> tuple[int, int]:
+    """Its rows or entries of lists, and what they take when each has its own text."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if types.is_dictionary(array.type) and types.is_string(array.type.value_type):
+        lengths = pc.take(pc.binary_length(array.dictionary), array.indices)
+        return len(array), pc.sum(pc.cast(lengths, "int64")).as_py() or 0
+    if types.is_struct(array.type) or types.is_map(array.type):
+        parts = array.flatten() if types.is_struct(array.type) else [array.keys, array.items]
+        return len(array), sum(size for _, size in map(_cells_and_bytes, parts))
+    if types.is_nested(array.type):
+        cells, size = _cells_and_bytes(array.flatten())
+        return max(len(array), cells), size
+    return len(array), array.nbytes
+
+
+def _values(array: Any) -> list[Any]:
+    """As Python values; rows with the same text of the file's dictionary share it."""
+    from pyarrow import types
+
+    if types.is_dictionary(array.type):
+        texts = array.dictionary.to_pylist()
+        return [None if place is None else texts[place] for place in array.indices.to_pylist()]
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        entries = iter(_values(array.flatten()))
+        return [
+            None if length is None else list(islice(entries, length)) for length in array.value_lengths().to_pylist()
+        ]
+    return as_list("column", array)
+
+
+def _check_size(path: File, column: str, cells: int, size: int) -> None:
+    if cells > MOST_CELLS or size > MOST_BYTES:
+        raise ValueError(
+            f"{path}: column '{column}' unpacks to {cells:,} cells and {size / 1e6:,.0f} MB or more; the limit "
+            f"is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, or read the file in Python and "
+            "pass the table"
+        )

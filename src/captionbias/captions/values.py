@@ -71,6 +71,18 @@ def _named(value: Any, names: Sequence[str]) -> Any:
     return None if value is None or int(value) < 0 else names[int(value)]
 
 
+ROW = "row "  # what an image without an id is called, before its number
+
+
+def image_order(image: str) -> tuple[int, str]:
+    """What image ids are sorted by, so that numbers come in their order.
+
+    >>> sorted(["10", "9", "b.jpg"], key=image_order)
+    ['9', '10', 'b.jpg']
+    """
+    return len(image), image
+
+
 def image_keys(argument: str, values: list[Any]) -> list[str]:
     """Image ids as strings that are equal if the ids are: 42, 42.0, "42" and "42.0" are one image.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -152,7 +153,7 @@ def needs(extra: str) -> Iterator[None]:
 
 @contextmanager
 def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once.
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once; Ctrl-C as a line.
 
     `spelled`: how these are written here, where arguments are options.
     """
@@ -176,3 +177,7 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
             text = f"error: {spelled(str(error))}"
             complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error
+        except KeyboardInterrupt as interrupt:
+            if not console.quiet:
+                note(": ".join(["stopped", *map(str, interrupt.args)]))
+            raise typer.Exit(128 + signal.SIGINT) from interrupt

@@ -94,6 +94,7 @@ def plan_attack(
         **({"direction": direction} if direction == "t_to_a" else {}),
         trials=chosen["trials"],
         split=f"balanced,{share}" if direction == "a_to_t" else share,
+        **checked.rows(),
         seed=seed,
         tok=chosen["tokenizer"],
         **target,

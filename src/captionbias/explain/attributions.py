@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+class _ByClass(dict[str, Any]):
+    """What there is of each class: a name in other case finds it, and one that is not there gives an error with all."""
+
+    def __missing__(self, name: str) -> Any:
+        alike = [known for known in self if known.casefold() == str(name).casefold()]
+        if len(alike) == 1:
+            return self[alike[0]]
+        raise KeyError(f"{name!r} is not a class here; those are {', '.join(map(repr, self))}")
+
+
 @dataclass(frozen=True, eq=False)
 class Attributions:
     """What each word of each test caption adds to the attacker's log-odds of each class.
@@ -88,7 +98,7 @@ class Attributions:
         gradient, here it is that of the log-odds).
         """
         count = int(self.trials.max()) + 1
-        return {name: self._of_class(number, count) for number, name in enumerate(self.classes)}
+        return _ByClass({name: self._of_class(number, count) for number, name in enumerate(self.classes)})
 
     def _of_class(self, number: int, trials: int) -> dict[str, float]:
         captions, toward = len(self.tokens), self.values[:, number]
@@ -117,12 +127,13 @@ class Attributions:
             least: words that occur fewer times than this in the scored captions are left out.
 
         Returns:
-            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`.
+            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`;
+            `["female"]` finds the class "Female".
         """
         least = whole_number("least", least, least=1)
         words = len(self.tokens.words)
         counts = np.bincount(self.tokens.ids, minlength=words)
-        table = {}
+        table: dict[str, list[dict[str, Any]]] = _ByClass()
         for number, name in enumerate(self.classes):
             means = np.bincount(self.tokens.ids, self.values[:, number], minlength=words) / np.maximum(counts, 1)
             order = np.argsort(-means, kind="stable")

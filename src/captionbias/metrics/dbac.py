@@ -245,6 +245,7 @@ def dbac(
             align=alignment_name(settings),
             trials=settings["trials"],
             split=f"{settings['test_share']:g}",
+            **captions.rows(),
             seed=seed,
             tok=settings["tokenizer"],
             attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),

@@ -110,6 +110,7 @@ def gender_error(
             ratio="/".join(reversed(lexicon.labels)),
             tok=tokenizer,
             attribute=lexicon_name(lexicon, attribute_lexicon),
+            **captions.rows(),
             seed=seed,
             bootstrap=bootstrap,
         ),

@@ -164,6 +164,7 @@ def imagecaptioner2(
             answers=",".join(question.answers),
             trials=settings["trials"],
             split="balanced,all" if as_is else f"balanced,{settings['test_share']:g}",
+            **captions.rows(),
             seed=seed,
             tok=settings["tokenizer"],
             attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),

@@ -12,6 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
+from captionbias.captions.check import digest_of_rows
 from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
@@ -180,7 +181,9 @@ def _from_labels(
         None,
         training,
         False,
-        {"labels": "given"} | ({"training": "given"} if training else {}),
+        {"labels": "given"}
+        | ({"training": "given"} if training else {})
+        | {"rows": digest_of_rows(*((labels.names, labels.flags.tobytes()) for labels in shown.values()))},
     )
 
 
@@ -245,7 +248,8 @@ def labels_of_captions(
         True,
         {"tok": tokenizer}
         | {kind: lexicon_name(lexicons[kind], source) for kind, source in sources.items()}
-        | {"tasks": "named" if captions.tasks is None else "given"},
+        | {"tasks": "named" if captions.tasks is None else "given"}
+        | captions.rows(),
         notes,
     )
 

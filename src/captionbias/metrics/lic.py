@@ -228,6 +228,7 @@ def lic(
             align=alignment_name(settings),
             trials=settings["trials"],
             split=f"balanced,{settings['test_share']:g}",
+            **captions.rows(),
             seed=seed,
             tok=settings["tokenizer"],
             attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),

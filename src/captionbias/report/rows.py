@@ -89,7 +89,9 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
         for part in dict.fromkeys(part for of_one in parts.values() for part in of_one):
             values: dict[str, list[str]] = {}
             for text, names in signatures.items():
-                values.setdefault(parts[text].get(part, "not given"), []).extend(names)
+                value = parts[text].get(part, "not given")
+                value = value.partition(",")[0] if part == "rows" else value  # then a digest of what a captioner says
+                values.setdefault(value, []).extend(names)
             if len(values) > 1:
                 found.append(
                     f"{metric}: {part} is {', '.join(f'{value} ({_some(of)})' for value, of in values.items())}"
