@@ -54,8 +54,9 @@ def report(
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:
+        captioners = read_captioners(**files)
         found = audit(
-            read_captioners(**files),
+            captioners,
             metrics=metrics or ["dbac", "lic"],
             sensitivity=sensitivity,
             watch=watch,
@@ -70,5 +71,5 @@ def report(
         write_text(markdown_report(found, command=command), markdown)
         say(f"as Markdown it is in {markdown}")
     if json:
-        write_json(found.as_dict(), json)
+        write_json({"image_set": next(iter(captioners.values())).image_set, **found.as_dict()}, json)
         say(f"its data are in {json}")
