@@ -54,9 +54,8 @@ def report(
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:
-        captioners = read_captioners(**files)
         found = audit(
-            captioners,
+            read_captioners(**files),
             metrics=metrics or ["dbac", "lic"],
             sensitivity=sensitivity,
             watch=watch,
@@ -71,5 +70,5 @@ def report(
         write_text(markdown_report(found, command=command), markdown)
         say(f"as Markdown it is in {markdown}")
     if json:
-        write_json({"image_set": next(iter(captioners.values())).image_set, **found.as_dict()}, json)
+        write_json(found.as_dict(), json)
         say(f"its data are in {json}")
