@@ -28,7 +28,7 @@ def as_markdown(notebook: Path) -> str:
 
 
 def on_config(config: Any) -> Any:
-    urls = dict(entry.split(", ", 1) for entry in metadata("captionbias").get_all("Project-URL"))
+    urls = dict(entry.split(", ", 1) for entry in metadata("captionbias").get_all("Project-URL") or ())
     config.repo_url = urls.get("Repository")
     return config
 
