@@ -1,4 +1,4 @@
-"""What mkdocs cannot do by itself: the notebook as a page, the repository's cards, the table of claims.
+"""What mkdocs cannot do by itself: the notebook as a page, the repository's cards and address, the table of claims.
 
 Pages link to files of the repository as there, `../metrics/dbac/README.md`; the site has these under `files/`.
 """
@@ -6,6 +6,7 @@ Pages link to files of the repository as there, `../metrics/dbac/README.md`; the
 from __future__ import annotations
 
 import json
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ def as_markdown(notebook: Path) -> str:
         parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
         parts += [f"```text\n{''.join(output['text'])}```" for output in cell.get("outputs", ())]
     return "\n\n".join(parts)
+
+
+def on_config(config: Any) -> Any:
+    urls = dict(entry.split(", ", 1) for entry in metadata("captionbias").get_all("Project-URL") or ())
+    config.repo_url = urls.get("Repository")
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:

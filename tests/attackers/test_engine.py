@@ -116,8 +116,8 @@ def test_progress_is_shown_in_a_terminal_and_changes_no_score(mixed_trials, monk
     attacker = find_attacker("bow")
     silent = run_trials(mixed_trials, attacker, cache=False)
     assert capfd.readouterr() == ("", "")
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setenv("TTY_INTERACTIVE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
     for _ in ("trained", "kept"):
         assert bits(run_trials(mixed_trials, attacker, progress=True)) == bits(silent)
         out, shown = capfd.readouterr()

@@ -19,12 +19,14 @@ from pathlib import Path
 import pytest
 
 import captionbias
-from captionbias.attackers import engine, progress
+from captionbias import progress
+from captionbias.alignment import vectors
+from captionbias.attackers import engine
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.progress import reported, warn_of_cpu
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import lic
+from captionbias.captions import CaptionBiasWarning, read_captions, reader
+from captionbias.metrics import dbac, lic, measurement
+from captionbias.progress import reported, warn_of_cpu
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
 
@@ -32,8 +34,8 @@ SOURCE = Path(captionbias.__file__).parents[1]
 SCRIPT = """
 import time
 import tqdm.auto
-from captionbias.attackers import progress
-from captionbias.attackers.progress import reported
+from captionbias import progress
+from captionbias.progress import reported
 progress.BAR_AFTER, progress.BAR_EVERY, progress.LINE_EVERY = {bar}, 0.05, {line}
 with reported(None, "lstm") as report:
     for finished in range(4):
@@ -96,6 +98,48 @@ def test_log_lines_go_where_the_program_sends_them(monkeypatch, caplog, capfd):
     assert re.fullmatch(r"training bow: 3 of 8 attackers in \d+ s", caplog.messages[0])
     assert capfd.readouterr().err == ""
     assert not logging.getLogger("captionbias").handlers
+
+
+def slowed(monkeypatch, module, name):
+    """A function takes 0.2 s longer, and lines come every 0.02 s."""
+    function = getattr(module, name)
+
+    def slow(*arguments, **options):
+        time.sleep(0.2)
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.02)
+    monkeypatch.setattr(module, name, slow)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "line"),
+    [
+        (measurement, "resamples", r"bootstrap: [\d,]+ of 30 replicates in \d+ s"),
+        (vectors, "train_vectors", r"training word vectors: \d+ s so far"),
+    ],
+)
+def test_every_step_of_a_metric_that_takes_long_tells_unless_progress_is_off(monkeypatch, caplog, module, name, line):
+    slowed(monkeypatch, module, name)
+    rows, options = vars(plant(60, captions=2)), {"preset": "fast", "trials": 2, "bootstrap": 30, "controls": False}
+    with caplog.at_level(logging.INFO, "captionbias"):
+        dbac(**rows, **options, vectors="captions", progress=False)
+        dbac(**rows, **options, vectors="captions", progress=lambda finished, total: None)
+        assert not caplog.messages
+        dbac(**rows, **options, vectors="captions")
+    assert any(re.fullmatch(line, message) for message in caplog.messages), caplog.messages
+
+
+def test_reading_that_takes_long_tells(monkeypatch, caplog):
+    slowed(monkeypatch, reader, "joined")
+    table = {"image_id": [1, 2], "caption": ["a man", "a girl"], "gender": ["male", "female"]}
+    with caplog.at_level(logging.INFO, "captionbias"):
+        read_captions(predictions=table, attributes=table, attribute="gender")
+        monkeypatch.setenv("RANK", "1")
+        told = len(caplog.messages)
+        read_captions(predictions=table, attributes=table, attribute="gender")
+    assert set(caplog.messages) == {"reading captions: 0 s so far"}
+    assert len(caplog.messages) == told, "of several processes the first one tells"
 
 
 @pytest.mark.parametrize("shown", [None, True, False, lambda finished, total: None])

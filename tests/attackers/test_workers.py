@@ -13,7 +13,8 @@ import sys
 import textwrap
 import time
 import warnings
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -112,22 +113,41 @@ def test_the_backend_that_the_user_has_chosen_does_the_work():
 
 def test_a_dask_cluster_does_the_work(class_trial):
     """Trainings too; skipped where dask is not installed, which nothing else here needs."""
-    distributed = pytest.importorskip("distributed")
     from captionbias.attackers.engine import run_trials
     from captionbias.attackers.registry import find_attacker
 
     trials = [class_trial(seed=seed) for seed in range(3)]
     here = run_trials(trials, find_attacker("bow"), cache=False)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-        parallel_config("dask"),
-    ):
+    with dask_cluster() as pids:
         found = dict(in_workers(pid_and_square, range(8), 1))
         there = run_trials(trials, find_attacker("bow"), cache=False, placement="processes")
-        pids = set(client.run(os.getpid).values())
     assert {pid for pid, _, _ in found.values()} <= pids
     assert [one.log_probability.tolist() for one in there] == [one.log_probability.tolist() for one in here]
+
+
+@contextmanager
+def dask_cluster() -> Iterator[set[int]]:
+    """Two workers of Dask, which joblib uses meanwhile: their process ids."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
+        distributed.Client(workers) as client,
+        parallel_config("dask"),
+    ):
+        yield set(client.run(os.getpid).values())
+
+
+@pytest.mark.slow
+def test_a_metric_has_the_same_bits_when_a_dask_cluster_trains_its_attackers(monkeypatch):
+    from captionbias.metrics import lic
+    from captionbias.synthetic import plant
+
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "1")
+    captions = vars(plant(60, captions=1, a_to_t=0.8))
+    options = {"encoder": "rnn", "trials": 2, "bootstrap": 30, "cache": False}
+    with dask_cluster():
+        there = lic(**captions, **options)
+    assert there == lic(**captions, **options)
 
 
 @pytest.mark.parametrize("backend", ["threading", "sequential", "loky"])

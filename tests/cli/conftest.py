@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rich.text import Text
+from click import unstyle
 from typer.testing import CliRunner
 
 from captionbias.cli import app
@@ -18,7 +18,7 @@ def ran(*arguments, status=0, columns="200"):
     """The command's standard output and standard error."""
     result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": columns})
     assert result.exit_code == status, result.output
-    return Text.from_ansi(result.stdout).plain, Text.from_ansi(result.stderr).plain
+    return unstyle(result.stdout), unstyle(result.stderr)
 
 
 def invoke(*arguments):

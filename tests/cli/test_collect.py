@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -44,7 +45,7 @@ def test_captioners_measured_one_by_one_are_the_table_of_both(written, tmp_path)
     assert f"{len(found)} scores of 2 captioners" in single
     scores = json.loads((written / "sat.json").read_text())["scores"]
     (lic,) = (row for row in found if row["captioner"] == "sat" and row["score"] == "lic")
-    assert list(lic) == ["captioner", "metric", "score", "value", "low", "high", "verdict", "signature"]
+    assert list(lic) == ["captioner", "metric", "score", "value", "low", "high", "verdict", "signature", "image_set"]
     assert (lic["value"], lic["low"], lic["high"]) == (scores["lic"], scores["lic_ci_low"], scores["lic_ci_high"])
     assert (lic["metric"], lic["signature"]) == ("lic", scores["signature"])
     assert lic["verdict"] in ("amplifies", "no clear change")
@@ -88,6 +89,33 @@ def test_what_was_measured_in_different_ways_is_no_leaderboard(written, other_se
     _, notes = ran("collect", *files, "--output", tmp_path / "table.csv")
     assert "note: not measured in the same way, lic: seed is 0 (nic), 3 (other)" in notes
     assert (tmp_path / "table.csv").exists()
+
+
+@pytest.fixture
+def other_images(folder, tmp_path):
+    """LIC of the same captioner on all images but one, and on all images in another order."""
+    people = pd.read_parquet(folder / "people.parquet")
+    for name, rows in (("fewer", people[1:]), ("shuffled", people.sample(frac=1, random_state=0))):
+        rows.to_parquet(tmp_path / "people.parquet", index=False)
+        pd.read_parquet(folder / "sat.parquet").set_index("image_id").loc[rows["image_id"]].reset_index().to_parquet(
+            tmp_path / f"{name}.parquet", index=False
+        )
+        files = ["--predictions", tmp_path / f"{name}.parquet", "--references", tmp_path / "people.parquet"]
+        invoke("measure", "lic", *files, *QUICK, "--output", tmp_path / f"{name}.json")
+    return tmp_path
+
+
+@pytest.mark.parametrize("of", ["nic", "compare", "report"])
+def test_what_was_measured_on_other_images_is_no_leaderboard_but_their_order_is_no_matter(
+    of, written, other_images, tmp_path
+):
+    output = ["--output", tmp_path / "table.csv"]
+    fewer = [written / f"{of}.json", other_images / "fewer.json", *output]
+    error = refused("collect", *fewer, "--plot", tmp_path / "board.html")
+    assert "on different images" in error
+    assert re.search(r"lic: image_set is [0-9a-f]{8} \(nic.*\), [0-9a-f]{8} \(fewer\)", error)
+    assert "lic: image_set is" in ran("collect", *fewer)[1]
+    assert "image_set" not in ran("collect", written / f"{of}.json", other_images / "shuffled.json", *output)[1]
 
 
 def test_a_captioner_twice_and_a_file_without_scores_are_named(written, tmp_path):

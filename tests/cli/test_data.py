@@ -7,7 +7,7 @@ from typing import Any
 
 import datasets
 import pytest
-from rich.text import Text
+from click import unstyle
 from typer.testing import CliRunner
 
 from captionbias.cli import app
@@ -26,7 +26,7 @@ def invoke(*arguments: Any, status: int = 0) -> tuple[str, str]:
     """What the command prints on standard output and on standard error."""
     result = CliRunner().invoke(app, ["data", "build", *map(str, arguments)], env={"COLUMNS": "200"})
     assert result.exit_code == status, result.output
-    return Text.from_ansi(result.stdout).plain, Text.from_ansi(result.stderr).plain
+    return unstyle(result.stdout), unstyle(result.stderr)
 
 
 @pytest.mark.parametrize("name", dataset_names())

@@ -42,6 +42,7 @@ def test_several_captioners_are_each_measured_as_one_alone(metric, folder, peopl
     written = content(tmp_path / "both.json")
     assert list(written["results"]) == ["nic", "sat"]
     for name, found in written["results"].items():
+        assert alone[name].pop("image_set") == written["image_set"]
         assert found == {key: value for key, value in alone[name].items() if key not in ("version", "metric")}
     lines = shown.splitlines()
     assert lines.index("nic") < lines.index("sat")

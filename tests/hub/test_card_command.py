@@ -7,8 +7,8 @@ import json
 
 import pytest
 import yaml
+from click import unstyle
 from huggingface_hub import ModelCard
-from rich.text import Text
 from typer.testing import CliRunner
 
 from captionbias.cli.card import card
@@ -25,7 +25,7 @@ def invoke(app, *arguments, status=0):
     """What a command of this process prints, its standard error where it fails."""
     result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "200"})
     assert result.exit_code == status, result.output
-    return Text.from_ansi(result.stderr if status else result.stdout).plain
+    return unstyle(result.stderr if status else result.stdout)
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
+from gradio_client import Client
+from huggingface_hub import SpaceCard
 from packaging.requirements import Requirement
 
 import captionbias
 from captionbias.hub.publishing import publish_metric, publish_space
 from captionbias.hub.wheels import find_wheel
 from tests.hub.conftest import write
-from tests.patience import FOREVER
+from tests.patience import FOREVER, PATIENCE
 
+ROOT = Path(__file__).parents[2]
 NAME = f"captionbias-{captionbias.__version__}-py3-none-any.whl"
 
 
@@ -91,14 +97,52 @@ def test_without_a_clone_the_wheel_has_to_be_named(hub, wheel, monkeypatch, tmp_
 
 
 @pytest.mark.slow
-def test_what_a_published_metric_requires_can_be_installed_and_used(hub, wheel, tmp_path):
-    publish_metric(["gender_error"], "alice", wheel=wheel)
-    requirements = tmp_path / "requirements.txt"
-    requirements.write_bytes(hub.repos["spaces", "alice/gender_error"].files["requirements.txt"])
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=FOREVER)
-    python = tmp_path / "venv/bin/python"
-    subprocess.run([python, "-m", "pip", "install", "-q", "-r", requirements], check=True, timeout=FOREVER)
-    code = "import captionbias, captionbias.app.metric_page, captionbias.hub.modules; print(captionbias.__file__)"
-    done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=FOREVER)
-    assert done.returncode == 0, done.stderr
-    assert Path(done.stdout.strip()).is_relative_to(tmp_path / "venv")
+@pytest.mark.parametrize("name", ["captionbias", "lic"])
+def test_a_published_space_starts_from_its_files_alone_and_measures(hub, wheel, tmp_path, name):
+    """In a new venv, as the Hub does: the files of a dry run, the requirements, the SDK that the card names."""
+    publish = (
+        (lambda **options: publish_space(ROOT / "spaces/captionbias", "alice/captionbias", wheel=wheel, **options))
+        if name == "captionbias"
+        else (lambda **options: publish_metric([name], "alice", wheel=wheel, **options)[0])
+    )
+    planned = publish(dry_run=True).files
+    publish()
+    folder = tmp_path / "space"
+    files = {path: hub.repos["spaces", f"alice/{name}"].files[path] for path in planned}
+    write(folder, files)
+    assert {path: len(content) for path, content in files.items()} == planned
+
+    venv, sdk = tmp_path / "venv", SpaceCard.load(folder / "README.md").data.sdk_version
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=FOREVER)
+    install = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--requirement", folder / "requirements.txt"]
+    subprocess.run([*install, f"gradio=={sdk}"], check=True, timeout=FOREVER)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment |= {"GRADIO_SERVER_PORT": str(port), "GRADIO_ANALYTICS_ENABLED": "False", "HOME": str(tmp_path)}
+    with subprocess.Popen([venv / "bin/python", "app.py"], cwd=folder, env=environment) as served:
+        try:
+            client = _client(f"http://127.0.0.1:{port}", served, tmp_path)
+            client.predict(api_name="/example")
+            if name == "lic":
+                *_, measured = client.predict("gender", api_name="/measure")
+                assert next(iter(measured.values()))["signature"].startswith("metric:lic|preset:fast|")
+            else:
+                client.predict(["gender"], "", "coco_objects", "", ["lic"], "fast", 2, 0, api_name="/measure")
+                assert set(client.predict(api_name="/results")["signatures"]) == {"lic"}
+            client.close()
+        finally:
+            served.terminate()
+
+
+def _client(url, served, folder):
+    """A client of the page once it answers."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return Client(url, verbose=False, download_files=folder, httpx_kwargs={"timeout": PATIENCE})
+        except Exception:
+            assert served.poll() is None, "the app has ended"
+            assert time.monotonic() < end, "the app does not answer"
+            time.sleep(1)

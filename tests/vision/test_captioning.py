@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import shutil
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
+from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
 from captionbias.vision import captioning
 from captionbias.vision.captioning import caption
@@ -160,6 +163,15 @@ def test_the_share_done_is_reported(tiny_blip, all_pictures):
     caption(tiny_blip, all_pictures, batch_size=6, watch=lambda step, done: seen.append((step, done)), **SHORT)
     assert [done for _, done in seen] == [0.0, 0.5]
     assert all(step.startswith("captions by blip") for step, _ in seen)
+
+
+def test_captioning_that_takes_long_tells(tiny_blip, all_pictures, monkeypatch, caplog):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.01)
+    with caplog.at_level(logging.INFO, "captionbias"):
+        caption(tiny_blip, all_pictures, batch_size=6, cache=False, watch=lambda step, done: None, **SHORT)
+        assert not caplog.messages, "one way is enough"
+        caption(tiny_blip, all_pictures, batch_size=6, cache=False, **SHORT)
+    assert re.fullmatch(r"captions by \S+: \d of 2 batches in \d+ s", caplog.messages[-1])
 
 
 def test_no_more_than_two_batches_are_decoded_at_a_time(tiny_blip, monkeypatch):

@@ -19,6 +19,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats32
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
+from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -83,9 +84,11 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     elif source == CAPTIONS:
         if tokens is None:
             raise ValueError("vectors='captions' trains on the captions: pass their tokens as well")
-        vectors = train_vectors(tokens, seed)
+        with told_if_long("training word vectors"):
+            vectors = train_vectors(tokens, seed)
     elif isinstance(source, (str, Path)):
-        vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
+        with told_if_long(f"reading word vectors, {Path(source).name}"):
+            vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
     else:
         raise ValueError(f"vectors cannot be a {type(source).__name__}; {_WAYS_OUT}; of a gensim model, pass model.wv")
     where = f"vectors: {source}" if isinstance(source, (str, Path)) else "vectors"

@@ -52,7 +52,8 @@ class Audit:
 
     Attributes:
         captioners: their names.
-        images: how many there are; `attribute_counts`: of each attribute value.
+        images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each attribute
+            value.
         comparisons: of each metric the captioners' results with details, p-values, parts of the variance and
             differences; see `captionbias.analysis.compare.compare`.
         needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
@@ -73,6 +74,7 @@ class Audit:
 
     captioners: tuple[str, ...]
     images: int
+    image_set: str
     attribute_counts: dict[str, int]
     comparisons: dict[str, Comparison]
     needed: dict[str, dict[str, dict[str, int | None]]]
@@ -287,6 +289,7 @@ def audit(
     return Audit(
         captioners=tuple(checked),
         images=len(first),
+        image_set=first.image_set,
         attribute_counts=dict(sorted(Counter(first.attributes).items())),
         comparisons=comparisons,
         needed={metric: _needed(found, len(first)) for metric, found in comparisons.items()},

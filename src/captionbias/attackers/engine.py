@@ -12,13 +12,13 @@ from pathlib import Path
 from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.device import device
 from captionbias.attackers.placement import PLACEMENTS, Finished, Job
-from captionbias.attackers.progress import Progress, reported, warn_of_cpu
 from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.stored_trials import load_scores, trial_key
 from captionbias.attackers.workers import cores
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import Store, open_store
+from captionbias.progress import Progress, reported, warn_of_cpu
 
 
 def run_trials(

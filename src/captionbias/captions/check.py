@@ -6,7 +6,7 @@ import hashlib
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain, count, repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,7 +59,7 @@ class Captions:
         references: `n` tuples of one or more human captions, or None.
         attributes: `n` labels of the protected attribute, of two or more values.
         tasks: `n` tuples of task names, some of them empty, or None.
-        image_ids: `n` names for the images, all different, or None. They serve messages only.
+        image_ids: `n` names for the images, all different, or None. They serve messages and `image_set` only.
     """
 
     predictions: tuple[str, ...] | None
@@ -103,6 +103,18 @@ class Captions:
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
         return other
+
+    @property
+    def image_set(self) -> str:
+        """A digest of the images, in any order: their ids, labels and human captions.
+
+        Example:
+            >>> captions = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
+            >>> captions.image_set == captions.with_predictions(["a guy", "a woman"]).image_set
+            True
+        """
+        rows = zip(self.image_ids or repeat(""), self.attributes, self.references or repeat(()), strict=False)
+        return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()[:8]
 
     def words(self, tokenizer: str = "words") -> Words:
         """The captions of both sides split by the tokenizer `words` or `whitespace`, over one vocabulary.

@@ -18,6 +18,7 @@ from captionbias.captions.crossing import attribute_columns, one_column
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table
+from captionbias.progress import told_if_long
 
 
 def read_captions(
@@ -188,28 +189,32 @@ def _read(
     crossed = attribute_columns(attribute, attribute_column)
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     try:
-        for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
-            tables = {"predictions": table(predictions[source], source)}
-            tables |= {argument: table(data, argument) for argument, data in others.items()}
-            choices = [
-                choose_columns(
-                    tables, {**columns, "prediction_column": column, "attribute_column": named_column}, usual, optional
-                )
-                for usual, named_column in crossed
-            ]
-            chosen, ids, _ = choices[0]
-            ids_of = match_ids(chosen, ids)
-            labels = one_column([each["attributes"] for each, *_ in choices])
-            if guessed := dict.fromkeys(chain.from_iterable(notes_of for *_, notes_of in choices)):
-                notes.append(f"guessed: {', '.join(guessed)}; name the columns if this is wrong")
-            values = joined({**chosen, "attributes": labels}, ids_of, keep, read, notes)
-            captions = values.pop("predictions", None)
-            with errors_of(name) if named else nullcontext():
-                if found and values == people:
-                    found[name] = next(iter(found.values())).with_predictions(captions)
-                else:
-                    found[name] = check(predictions=captions, **values)
-            people = people or values
+        with told_if_long("reading captions"):
+            for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
+                tables = {"predictions": table(predictions[source], source)}
+                tables |= {argument: table(data, argument) for argument, data in others.items()}
+                choices = [
+                    choose_columns(
+                        tables,
+                        {**columns, "prediction_column": column, "attribute_column": named_column},
+                        usual,
+                        optional,
+                    )
+                    for usual, named_column in crossed
+                ]
+                chosen, ids, _ = choices[0]
+                ids_of = match_ids(chosen, ids)
+                labels = one_column([each["attributes"] for each, *_ in choices])
+                if guessed := dict.fromkeys(chain.from_iterable(notes_of for *_, notes_of in choices)):
+                    notes.append(f"guessed: {', '.join(guessed)}; name the columns if this is wrong")
+                values = joined({**chosen, "attributes": labels}, ids_of, keep, read, notes)
+                captions = values.pop("predictions", None)
+                with errors_of(name) if named else nullcontext():
+                    if found and values == people:
+                        found[name] = next(iter(found.values())).with_predictions(captions)
+                    else:
+                        found[name] = check(predictions=captions, **values)
+                people = people or values
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)

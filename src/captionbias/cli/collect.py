@@ -35,7 +35,7 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     """Results of many captioners, measured one by one or side by side, as one table and one leaderboard.
 
     A captioner that its file does not name is called like the file. A leaderboard needs results that were measured in
-    the same way.
+    the same way, on the same images with the same labels and human captions.
 
     Example: captionbias collect results/nic.json results/sat.json --output table.parquet --plot leaderboard.html
     """
@@ -48,11 +48,11 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     mixed = mixtures(rows)
     if plot and mixed:
         raise ValueError(
-            f"--plot: results that were measured in different ways have no common order ({'; '.join(mixed)}): collect "
-            "those that agree, or leave out --plot"
+            "--plot: results that were measured in different ways or on different images have no common order "
+            f"({'; '.join(mixed)}): collect those that agree, or leave out --plot"
         )
     for difference in mixed:
-        note(f"note: not measured in the same way, {difference}; see the column signature")
+        note(f"note: not measured in the same way, {difference}; see the columns signature and image_set")
     write_table(rows, output)
     captioners = len({row.captioner for row in rows})
     say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")

@@ -69,7 +69,7 @@ def compare(
         )
         for table in comparison_tables(found):
             console.print(table, markup=False)
-        images = len(next(iter(captioners.values())))
-        say(f"\n{images:,} images")
+        first = next(iter(captioners.values()))
+        say(f"\n{len(first):,} images")
         say(f"signature {found.signature}")
-        write({"images": images, **found.as_dict()})
+        write({"images": len(first), "image_set": first.image_set, **found.as_dict()})

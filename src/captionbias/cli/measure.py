@@ -47,8 +47,9 @@ def _measure_one(metric: str, output: Path | None, json: bool, **values: Any) ->
 def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """What is measured of the one captioner there is, or by the name of each, all on the images that it has."""
     captioners = _read(**files)
+    first = next(iter(captioners.values()))
     if len(captioners) == 1:
-        return measure(next(iter(captioners.values())))
+        return {"image_set": first.image_set, **measure(first)}
     found = {}
     for number, (name, captions) in enumerate(captioners.items()):
         say(f"{NEXT if number else ''}{name}\n")
@@ -56,7 +57,7 @@ def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) ->
             found[name] = measure(captions)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    return {"results": found}
+    return {"image_set": first.image_set, "results": found}
 
 
 def _read(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:

@@ -136,8 +136,10 @@ def steps() -> Iterator[Callable[[str, float], None] | None]:
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from captionbias.progress import steps_shown
+
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=complaints, transient=True) as progress:
+    with steps_shown(False), Progress(*columns, console=complaints, transient=True) as progress:
         task = progress.add_task("", total=1.0)
         yield lambda step, done: progress.update(task, description=step, completed=done)
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
@@ -41,6 +40,7 @@ from captionbias.metrics.protocol import (
     signature,
     whole_number,
 )
+from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 

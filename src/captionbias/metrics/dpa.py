@@ -9,7 +9,6 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
@@ -20,6 +19,7 @@ from captionbias.metrics.measurement import Measurement, Metric, bootstrap_sampl
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
+from captionbias.progress import Progress
 from captionbias.scores import QUALITIES, normalized_difference
 from captionbias.text import LexiconSource
 

@@ -12,7 +12,6 @@ import numpy as np
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.progress import Progress
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
@@ -21,6 +20,7 @@ from captionbias.metrics.inputs import note_nothing_masked, number_classes
 from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, mean_over_trials, trial_rows
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name, preset_settings, signature, whole_number
+from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
 from captionbias.vision.judges import Question, answers_for, find_judge, prompt_for

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
@@ -17,6 +16,7 @@ from captionbias.metrics.measurement import Measurement, Metric, bootstrap_sampl
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
+from captionbias.progress import Progress
 from captionbias.scores import leakage
 from captionbias.text import LexiconSource
 

@@ -11,7 +11,6 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.progress import Progress
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
@@ -43,6 +42,7 @@ from captionbias.metrics.protocol import (
     signature,
     whole_number,
 )
+from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 

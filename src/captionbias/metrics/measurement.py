@@ -15,6 +15,7 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.metrics import catalogue
 from captionbias.metrics.notes import note
+from captionbias.progress import steps_shown, told_if_long
 from captionbias.statistics.intervals import bootstrap_interval, resamples, standard_deviation, trial_interval
 
 if TYPE_CHECKING:
@@ -229,7 +230,9 @@ class Metric(Generic[P]):
             kinds = str(self._parameters[name].annotation).split(" | ") if name in self._parameters else []
             if kinds[:1] == ["bool"] and len(kinds) < 3 and not isinstance(value, (bool, np.bool_, type(None))):
                 raise ValueError(f"{name} must be True or False, not {value!r}")
-        measured = self._measure(*args, **kwargs)
+        usual = self._parameters["progress"].default if "progress" in self._parameters else None
+        with steps_shown(kwargs.get("progress", usual)):  # type: ignore[arg-type]
+            measured = self._measure(*args, **kwargs)
         if kwargs.get("bootstrap", 1) and not any(len(sample.replicates) for sample in measured.samples.values()):
             note(measured.notes, f"fewer than {LEAST_IMAGES} images are too few for intervals: none is given")
         return measured
@@ -264,10 +267,15 @@ def bootstrap_samples(
     estimate = quantities(np.ones((units, 1)), None)
     per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
     means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
-    for multiplicity, weights in resamples(units, trials, replicates if units >= LEAST_IMAGES else 0, seed, overlap):
-        for key, values in quantities(multiplicity, weights).items():
-            per_trial[key].append(values)
-            means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
+    replicates, done = replicates if units >= LEAST_IMAGES else 0, 0
+    with told_if_long("bootstrap", "replicates") as report:
+        report(done, replicates)
+        for multiplicity, weights in resamples(units, trials, replicates, seed, overlap):
+            for key, values in quantities(multiplicity, weights).items():
+                per_trial[key].append(values)
+                means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
+            done += multiplicity.shape[1]
+            report(done, replicates)
     return {
         key: Sample(
             values[:, 0], np.concatenate(per_trial[key], axis=1), np.concatenate(means[key]), catalogue.bounds(key)

@@ -20,7 +20,8 @@ SHOWN_NAMES = 3
 
 
 class Row(NamedTuple):
-    """A score with its 95% interval, which may be missing, its verdict ("-" without one), and how it was measured."""
+    """A score with its 95% interval, which may be missing, its verdict ("-" without one), how it was measured, and the
+    digest of the images (see `Captions`) if the result has one."""
 
     captioner: str
     metric: str
@@ -30,6 +31,7 @@ class Row(NamedTuple):
     high: float | None
     verdict: str
     signature: str
+    image_set: str = ""
 
 
 def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
@@ -39,12 +41,14 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
     ('nic', 'lic', 'lic', 1.5)
     """
     rows = []
+    image_set = content.get("image_set", "")
     for captioner, metric, flat in _results(content, name):
         for score in catalogue.scores_of(metric):
             if flat.get(score.key) is not None:
                 low, high = map(flat.get, interval_keys(score.key))
                 said = verdict_in(flat, score)
-                rows.append(Row(captioner, metric, score.key, flat[score.key], low, high, said, flat["signature"]))
+                how = flat["signature"], image_set
+                rows.append(Row(captioner, metric, score.key, flat[score.key], low, high, said, *how))
     return rows
 
 
@@ -64,7 +68,7 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what {WRITTEN_BY} wrote"
             ) from error
         for row in found:
-            key = row.captioner, row.score, row.signature
+            key = row.captioner, row.score, row.signature, row.image_set
             _, other = rows.setdefault(key, (row, file))
             if other != file:
                 raise ValueError(f"{row.score} of {row.captioner} is in {other} and in {file}: leave one out")
@@ -72,7 +76,7 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
 
 
 def mixtures(rows: Iterable[Row]) -> list[str]:
-    """For each metric that was measured in several ways, in which part of the signature these differ, and whose.
+    """For each metric that was measured in several ways, or on several sets of images, what differs, and whose.
 
     >>> row = Row("a", "lic", "lic", 1.0, None, None, "-", "metric:lic|seed:0")
     >>> mixtures([row, row._replace(captioner="b", signature="metric:lic|seed:1")])
@@ -80,7 +84,8 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
     """
     ways: dict[str, dict[str, list[str]]] = {}
     for row in rows:
-        names = ways.setdefault(row.metric, {}).setdefault(row.signature, [])
+        way = f"{row.signature}|image_set:{row.image_set}" if row.image_set else row.signature
+        names = ways.setdefault(row.metric, {}).setdefault(way, [])
         if row.captioner not in names:
             names.append(row.captioner)
     found = []

@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache as once
 from functools import partial
@@ -25,6 +25,7 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.ranks import share
 from captionbias.io.files import replacing
 from captionbias.io.store import Store, open_store
+from captionbias.progress import told_if_long
 from captionbias.vision import needs_images
 from captionbias.vision.images import Images, open_image, read_images
 from captionbias.warnings import CaptionBiasWarning
@@ -78,7 +79,8 @@ def caption(
         strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
         distributed: False when one process captions alone.
-        watch: called with what is being done and the share of the work that is done, in [0, 1].
+        watch: called with what is being done and the share of the work that is done, in [0, 1]; without it a bar, or
+            log lines without a terminal or notebook, if it takes long.
 
     Returns:
         The caption of each image by its id, in the images' order. Images that cannot be read or whose caption is empty
@@ -132,8 +134,7 @@ def caption(
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, str]]], None, None]:
         with closing(_ahead(partial(_read, found, kept), (batches[position] for position in positions))) as read:
             for number, (position, batch) in enumerate(zip(positions, read, strict=True)):
-                if watch:
-                    watch(f"captions by {files.name}", number / len(positions))
+                report(number, len(positions))
                 if strict and (faults := [one.fault for one in batch if one.fault]):
                     raise ValueError(faults[0])
                 if missing := [one for one in batch if one.picture is not None]:
@@ -147,7 +148,11 @@ def caption(
                 store.trim()
 
     keys = [f"{identity} {[found.ids[row] for row in batch]}" for batch in batches]
-    done = [one for batch in share(keys, run, distributed=distributed) for one in batch]
+    doing = f"captions by {files.name}"
+    with (
+        nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
+    ) as report:
+        done = [one for batch in share(keys, run, distributed=distributed) for one in batch]
     unread = [fault for _, fault in done if fault]
     if len(unread) == len(found):
         raise ValueError(f"images: none of {len(found):,} can be read; the first: {unread[0]}")

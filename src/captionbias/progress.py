@@ -1,16 +1,17 @@
-"""How far a training of many attackers is: a bar, log lines, or a function of the caller's."""
+"""How far long work is: a bar, log lines, or a function of the caller's."""
 
 from __future__ import annotations
 
 import logging
 import math
+import os
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import TypeAlias
 
 from captionbias.warnings import CaptionBiasWarning
@@ -23,6 +24,17 @@ Report: TypeAlias = Callable[[int, int], None]
 BAR_AFTER, BAR_EVERY, LINE_EVERY = 5.0, 0.5, 30.0  # seconds
 LONG = 60.0  # seconds that all trainings on a CPU take, for a warning
 logger = logging.getLogger("captionbias")
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextmanager
+def steps_shown(progress: Progress) -> Iterator[None]:
+    """Within, `told_if_long` is silent if the caller wants no progress, or shows it himself."""
+    token = _silent.set(progress is False or callable(progress))
+    try:
+        yield
+    finally:
+        _silent.reset(token)
 
 
 @contextmanager
@@ -31,7 +43,7 @@ def reported(progress: Progress, name: str) -> Iterator[Report]:
     if callable(progress):
         yield progress
     elif progress is None:
-        with _told_if_long(name) as report:
+        with told_if_long(f"training {name}", "attackers") as report:
             yield report
     elif progress:
         with _rich_bar(name) as report:
@@ -41,8 +53,14 @@ def reported(progress: Progress, name: str) -> Iterator[Report]:
 
 
 @contextmanager
-def _told_if_long(name: str) -> Iterator[Report]:
-    """A bar once `BAR_AFTER` has passed, where someone may look at it; else a log line in every `LINE_EVERY`."""
+def told_if_long(doing: str, unit: str = "") -> Iterator[Report]:
+    """A bar once `BAR_AFTER` has passed, where someone may look at it; else a log line in every `LINE_EVERY`.
+
+    Gives a function to call with how many of the unit are finished and how many there are, where that is known.
+    """
+    if _silent.get() or os.environ.get("RANK", "0") != "0":  # of several processes the first one tells
+        yield lambda finished, total: None
+        return
     counts, done, began = [0, 0], threading.Event(), time.monotonic()
 
     def report(finished: int, total: int) -> None:
@@ -53,17 +71,18 @@ def _told_if_long(name: str) -> Iterator[Report]:
             return
         from tqdm.auto import tqdm
 
-        with tqdm(desc=f"training {name}", total=counts[1], leave=False) as bar:
+        with tqdm(desc=doing, total=counts[1] or None, leave=False) as bar:
             bar.start_t -= time.monotonic() - began
             while not done.wait(BAR_EVERY):
-                bar.n = counts[0]
+                bar.n, bar.total = counts[0], counts[1] or None
                 bar.refresh()
 
     def log() -> None:
         while not done.wait(LINE_EVERY):
             passed = duration(time.monotonic() - began)
+            far = f"{counts[0]:,} of {counts[1]:,} {unit} in {passed}" if counts[1] else f"{passed} so far"
             with _shown_by_default():
-                logger.info("training %s: %d of %d attackers in %s", name, *counts, passed)
+                logger.info("%s: %s", doing, far)
 
     watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     # A thread of its own, because a single training may take minutes; in the context, by which notebooks know the cell.
