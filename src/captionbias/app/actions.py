@@ -21,6 +21,7 @@ from captionbias.app.example import example
 from captionbias.app.preview import preview
 from captionbias.app.results import Run
 from captionbias.app.runs import CancelledError, Runs, heard
+from captionbias.app.sessions import NOTHING, Session
 from captionbias.app.upload_state import (
     MAX_LABELS,
     Columns,
@@ -44,7 +45,6 @@ from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped
 
-NOTHING = Data({})
 NO_COLUMN = ""
 NONE = ("(none)", NO_COLUMN)
 CUSTOM = "custom words"
@@ -66,11 +66,11 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def running(runs: Runs, request: gr.Request, progress: gr.Progress) -> Iterator[Callable[[str, float], None]]:
+def running(runs: Runs, session: Session, progress: gr.Progress) -> Iterator[Callable[[str, float], None]]:
     """A run of this session, as the function to call at every step, which shows it."""
     with (
         plain_errors(),
-        runs.begun(str(request.session_hash), lambda done, step: progress(done, desc=step)) as watch,
+        runs.begun(session, lambda done, step: progress(done, desc=step)) as watch,
     ):
         yield watch
 
