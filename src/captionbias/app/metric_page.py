@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components
+from captionbias.app import actions, components, server
 from captionbias.app.components import HOUR, QUEUE, WAITING
 from captionbias.app.runs import Runs, heard, listen
 from captionbias.app.sessions import Sessions
@@ -71,6 +71,7 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
         outputs = [notes, scores, signature, everything]
         button.click(measure, [data, attribute], outputs, api_name="measure", **WAITING)
     page.queue(max_size=QUEUE)
+    server.escape_errors(page)
     return page
 
 

@@ -82,6 +82,7 @@ def page(sessions: Sessions, seconds: float | None = None) -> Any:
         cancel.click(stop, None, [status, *buttons], cancels=measuring, queue=False, api_name="cancel")
         app.load(at_this_address, None, code, **UNNAMED)
     app.queue(max_size=QUEUE)
+    server.escape_errors(app)
     return app
 
 
