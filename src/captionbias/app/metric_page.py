@@ -10,7 +10,7 @@ import gradio as gr
 from captionbias.app import actions, components, server
 from captionbias.app.components import HOUR, QUEUE, WAITING
 from captionbias.app.runs import Runs, heard, listen
-from captionbias.app.sessions import Sessions
+from captionbias.app.sessions import NOTHING, Sessions
 from captionbias.app.upload_state import Data, captioners_of
 from captionbias.metrics import Measurement, Metric
 from captionbias.text.markdown import escaped
@@ -38,7 +38,7 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
     sessions = Sessions()
     runs = Runs(SECONDS)
     with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
-        data = gr.State(actions.NOTHING)
+        data = gr.State(NOTHING)
         gr.Markdown(f"# {title}\n{about}\n{TABLE}")
         attribute = components.attribute_choice()
         components.captions_section(data, attribute)

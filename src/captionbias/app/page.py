@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
-from threading import Thread
+from threading import Timer
 from typing import Any
 
 import gradio as gr
@@ -12,8 +12,9 @@ import gradio as gr
 from captionbias.app import actions, components, image_actions, server
 from captionbias.app.components import HOUR, QUEUE, UNNAMED, WAITING
 from captionbias.app.runs import Runs, listen
-from captionbias.app.sessions import Sessions
+from captionbias.app.sessions import NOTHING, Sessions
 
+AHEAD = 5.0  # seconds, such that the page itself comes first
 RUNS_NEED = (
     *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
@@ -34,10 +35,12 @@ def page(sessions: Sessions, seconds: float | None = None) -> Any:
         seconds: how long one run may take; None for as long as it needs.
     """
     listen()
-    Thread(target=_import_ahead, daemon=True).start()
+    ahead = Timer(AHEAD, _import_ahead)
+    ahead.daemon = True
+    ahead.start()
     runs = Runs(seconds, sessions.here)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
-        data, run = (gr.State(value, time_to_live=HOUR) for value in (actions.NOTHING, None))
+        data, run = (gr.State(value, time_to_live=HOUR) for value in (NOTHING, None))
         gr.Markdown(components.ABOUT)
         attribute = components.attribute_choice(actions.CUSTOM)
         about, example, example_read = components.captions_section(data, attribute)

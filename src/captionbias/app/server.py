@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from captionbias.app.folder import private_folder
-from captionbias.app.sessions import Sessions, address_of
+from captionbias.app.sessions import MAX_SESSIONS, Sessions, address_of
 from captionbias.app.uploads import MAX_BYTES, stop_reading
 
 THREADS = 100  # 80 of them may wait in the four lines of runs and readings
@@ -90,6 +90,7 @@ def launch_options(sessions: Sessions, host: str | None = None) -> dict[str, Any
         "server_name": host,
         "max_file_size": MAX_BYTES,
         "max_threads": THREADS,
+        "state_session_capacity": MAX_SESSIONS,  # gradio keeps 0.2 MB of each page
         "ssr_mode": False,  # another server would answer, without what is below
         "footer_links": ["api", "settings"],
         "app_kwargs": {
@@ -238,7 +239,7 @@ class Guard:
         self._sent = {of: (since, sent) for of, (since, sent) in self._sent.items() if now - since < HOUR}
         since, sent = self._sent.get(address, (now, 0))
         return UPLOADED - sent, (
-            f"Your address has uploaded {UPLOADED / 1e9:,.0f} GB within an hour, the limit of this page: go on in "
+            f"Your address may upload {UPLOADED / 1e6:,.0f} MB an hour, and this is more: go on in "
             f"{(since + HOUR - now) / 60:.0f} minutes, or measure on your machine."
         )
 
@@ -271,7 +272,7 @@ class Guard:
             return parse_qs(scope["query_string"].decode()).get("session_hash", [""])[0]
         if found := _STREAM.search(path):
             event = scope["app"].get_blocks()._queue.event_ids_to_events.get(found[1])
-            return str(event.session_hash) if event else found[1]
+            return str(event.session_hash if event else found[1])
         return ""
 
 
