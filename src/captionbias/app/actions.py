@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from captionbias.app.example import example
 from captionbias.app.preview import preview
 from captionbias.app.results import Run
 from captionbias.app.runs import CancelledError, Runs, heard
+from captionbias.app.sessions import NOTHING, Session, address_of
 from captionbias.app.upload_state import (
     MAX_LABELS,
     Columns,
@@ -44,7 +44,6 @@ from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.markdown import escaped
 
-NOTHING = Data({})
 NO_COLUMN = ""
 NONE = ("(none)", NO_COLUMN)
 CUSTOM = "custom words"
@@ -54,33 +53,35 @@ SEVERAL = ("prediction_column", "attribute_column")  # roles that several column
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of the input as the page shows them; the text is never read as HTML."""
+    """Errors of the input as the page shows them; `captionbias.app.server.escape_errors` makes them text."""
     try:
         yield
     except CancelledError:
         raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
     except (ValueError, RankError, WorkerKilledError) as error:
-        raise gr.Error(
-            html.escape(str(error), quote=False), duration=None, title="Cannot be measured", print_exception=False
-        ) from None
+        raise gr.Error(str(error), duration=None, title="Cannot be measured", print_exception=False) from None
 
 
 @contextmanager
-def running(runs: Runs, request: gr.Request, progress: gr.Progress) -> Iterator[Callable[[str, float], None]]:
+def running(runs: Runs, session: Session, progress: gr.Progress) -> Iterator[Callable[[str, float], None]]:
     """A run of this session, as the function to call at every step, which shows it."""
     with (
         plain_errors(),
-        runs.begun(str(request.session_hash), lambda done, step: progress(done, desc=step)) as watch,
+        runs.begun(session, lambda done, step: progress(done, desc=step)) as watch,
     ):
         yield watch
 
 
 def read(
-    predictions: list[str] | None, references: str | None, attributes: str | None, tasks: str | None
+    predictions: list[str] | None,
+    references: str | None,
+    attributes: str | None,
+    tasks: str | None,
+    request: gr.Request,
 ) -> tuple[Any, ...]:
     """The files as tables, a guess of their columns, and the possible choices."""
     with plain_errors():
-        return guessed(read_uploads(predictions or [], references, attributes, tasks))
+        return guessed(read_uploads(predictions or [], references, attributes, tasks, address_of(request)))
 
 
 def read_example() -> tuple[Any, ...]:

@@ -18,9 +18,9 @@ from captionbias.metrics import catalogue
 QUEUE, HOUR = 32, 3600
 # Runs wait for each other where they can be cancelled: in `Runs`.
 WAITING: dict[str, Any] = {"concurrency_limit": QUEUE}
-# What changes during a reading is read after it: an older reading never ends last.
-READING: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "reading", "trigger_mode": "always_last"}
-IMAGES: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "images", "trigger_mode": "always_last"}
+# What changes during a reading is read after it: an older reading never ends last. Files wait in lines of their own.
+READING: dict[str, Any] = {"concurrency_limit": None, "concurrency_id": "reading", "trigger_mode": "always_last"}
+IMAGES = READING
 # A part of another endpoint. It has a name, or it would take the name of its function from an endpoint.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components
+from captionbias.app import actions, components, server
 from captionbias.app.components import HOUR, QUEUE, WAITING
 from captionbias.app.runs import Runs, heard, listen
+from captionbias.app.sessions import NOTHING, Sessions
 from captionbias.app.upload_state import Data, captioners_of
 from captionbias.metrics import Measurement, Metric
 from captionbias.text.markdown import escaped
@@ -34,9 +35,10 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
         metric: from `captionbias.metrics`. `options`: of it, such that it is quick enough for a page.
     """
     listen()
+    sessions = Sessions()
     runs = Runs(SECONDS)
     with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
-        data = gr.State(actions.NOTHING)
+        data = gr.State(NOTHING)
         gr.Markdown(f"# {title}\n{about}\n{TABLE}")
         attribute = components.attribute_choice()
         components.captions_section(data, attribute)
@@ -58,7 +60,7 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
             request: gr.Request,
             progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
         ) -> tuple[Any, ...]:
-            with actions.running(runs, request, progress) as watch, heard() as warned:
+            with actions.running(runs, sessions.of(request), progress) as watch, heard() as warned:
                 words = actions.words_of(data, attributes)
                 found = measure_each(data, metric, {**options, "attribute_lexicon": words}, watch)
             signatures = dict.fromkeys(measured.signature for measured in found.values())
@@ -66,13 +68,10 @@ def metric_page(title: str, about: str, metric: Metric[Any], **options: Any) -> 
             lines = "\n".join(f"- {escaped(note)}" for note in warned)
             return lines, rows(found), "\n".join(signatures), results
 
-        def left(request: gr.Request) -> None:
-            runs.cancel(str(request.session_hash))
-
         outputs = [notes, scores, signature, everything]
         button.click(measure, [data, attribute], outputs, api_name="measure", **WAITING)
-        page.unload(left)
     page.queue(max_size=QUEUE)
+    server.escape_errors(page)
     return page
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
-from threading import Thread
+from threading import Timer
 from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components, image_actions
+from captionbias.app import actions, components, image_actions, server
 from captionbias.app.components import HOUR, QUEUE, UNNAMED, WAITING
 from captionbias.app.runs import Runs, listen
-from captionbias.app.uploads import MAX_BYTES
+from captionbias.app.sessions import NOTHING, Sessions
 
-SESSIONS = 64
+AHEAD = 5.0  # seconds, such that the page itself comes first
 RUNS_NEED = (
     *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
@@ -27,17 +27,20 @@ CSS = """
 """
 
 
-def page(seconds: float | None = None) -> Any:
-    """The app as a gradio page, for `launch(**launch_options())`.
+def page(sessions: Sessions, seconds: float | None = None) -> Any:
+    """The app as a gradio page, for `captionbias.app.server.serve`.
 
     Args:
+        sessions: what each user has.
         seconds: how long one run may take; None for as long as it needs.
     """
     listen()
-    Thread(target=_import_ahead, daemon=True).start()
-    runs = Runs(seconds)
+    ahead = Timer(AHEAD, _import_ahead)
+    ahead.daemon = True
+    ahead.start()
+    runs = Runs(seconds, sessions.here)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
-        data, run = (gr.State(value, time_to_live=HOUR) for value in (actions.NOTHING, None))
+        data, run = (gr.State(value, time_to_live=HOUR) for value in (NOTHING, None))
         gr.Markdown(components.ABOUT)
         attribute = components.attribute_choice(actions.CUSTOM)
         about, example, example_read = components.captions_section(data, attribute)
@@ -58,34 +61,31 @@ def page(seconds: float | None = None) -> Any:
         measuring = []
 
         def measures(event: Any, action: Any, inputs: list[Any], **name: Any) -> None:
-            begun = event(_begin_in(runs, len(buttons)), None, [*buttons, found, status], **UNNAMED)
+            begun = event(_begin_in(runs, sessions, len(buttons)), None, [*buttons, found, status], **UNNAMED)
             measured = begun.then(action, inputs, [run, status], show_progress_on=status, **WAITING, **name)
             for ended in (measured.success, measured.failure):
                 ended(_idle_of(len(buttons)), None, buttons, **UNNAMED)
             measuring.append(measured)
 
-        measures(measure.click, _measure_in(runs), [data, *words, *settings], api_name="measure")
-        measures(example_read.then, _measure_in(runs), [data, *words, *settings], **UNNAMED)
+        measures(measure.click, _measure_in(runs, sessions), [data, *words, *settings], api_name="measure")
+        measures(example_read.then, _measure_in(runs, sessions), [data, *words, *settings], **UNNAMED)
         if components.JUDGES:
             pictures, *judging = of_images
             inputs = [pictures, data, *words[:2], *judging]
-            measures(measure_images.click, _measure_images_in(runs), inputs, api_name="measure_images")
+            measures(measure_images.click, _measure_images_in(runs, sessions), inputs, api_name="measure_images")
 
         def stop(request: gr.Request) -> tuple[Any, ...]:
-            cancelled = runs.cancel(str(request.session_hash))
+            cancelled = runs.cancel(sessions.of(request))
             return "Cancelled." if cancelled else "There is no run to cancel.", *_idle_of(len(buttons))()
-
-        def left(request: gr.Request) -> None:
-            runs.cancel(str(request.session_hash))
 
         def at_this_address(request: gr.Request) -> str:
             served = request.request
             return components.code(str(served.base_url).rstrip("/") if served else components.ADDRESS)
 
         cancel.click(stop, None, [status, *buttons], cancels=measuring, queue=False, api_name="cancel")
-        app.unload(left)
         app.load(at_this_address, None, code, **UNNAMED)
     app.queue(max_size=QUEUE)
+    server.escape_errors(app)
     return app
 
 
@@ -96,21 +96,20 @@ def _import_ahead() -> None:
             import_module(name)
 
 
-def launch_options() -> dict[str, Any]:
-    """What `launch` needs: limits, and fonts that every machine has."""
+def look() -> dict[str, Any]:
+    """For `launch`: fonts that every machine has."""
     theme = gr.themes.Default(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
     )
-    return {
-        "theme": theme,
-        "css": CSS,
-        "max_file_size": MAX_BYTES,
-        "state_session_capacity": SESSIONS,
-        "footer_links": ["api", "settings"],
-    }
+    return {"theme": theme, "css": CSS}
 
 
-def _measure_in(runs: Runs) -> Any:
+def launch_options() -> dict[str, Any]:
+    """What `launch` needs."""
+    return server.launch_options(Sessions()) | look()
+
+
+def _measure_in(runs: Runs, sessions: Sessions) -> Any:
     def measure(
         data: Any,
         attributes: list[str],
@@ -125,13 +124,16 @@ def _measure_in(runs: Runs) -> Any:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
     ) -> tuple[Any, str]:
         settings = (attributes, custom_attribute, task_words, custom_tasks, metrics, preset, trials, seed)
-        with actions.running(runs, request, progress) as watch:
-            return actions.measure(data, *settings, watch=watch), "Done."
+        session = sessions.of(request)
+        with actions.running(runs, session, progress) as watch:
+            run = actions.measure(data, *settings, watch=watch)
+        sessions.finish(session, run)
+        return run, "Done."
 
     return measure
 
 
-def _measure_images_in(runs: Runs) -> Any:
+def _measure_images_in(runs: Runs, sessions: Sessions) -> Any:
     def measure_images(
         pictures: Any,
         data: Any,
@@ -145,16 +147,19 @@ def _measure_images_in(runs: Runs) -> Any:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
     ) -> tuple[Any, str]:
         settings = (attributes, custom_attribute, trials, epochs, prompt, seed)
-        with actions.running(runs, request, progress) as watch:
-            return image_actions.measure(pictures, data, *settings, watch=watch), "Done."
+        session = sessions.of(request)
+        with actions.running(runs, session, progress) as watch:
+            run = image_actions.measure(pictures, data, *settings, watch=watch)
+        sessions.finish(session, run)
+        return run, "Done."
 
     return measure_images
 
 
-def _begin_in(runs: Runs, buttons: int) -> Any:
+def _begin_in(runs: Runs, sessions: Sessions, buttons: int) -> Any:
     def begin(request: gr.Request) -> tuple[Any, ...]:
         """Cancel comes, nothing else can begin a run, and what was found before goes."""
-        runs.request(str(request.session_hash))
+        runs.request(sessions.of(request))
         waits = [gr.update(interactive=False)] * (buttons - 1)
         return gr.update(visible=True), *waits, gr.update(visible=False), ""
 

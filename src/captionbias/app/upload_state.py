@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from captionbias.app.line import Line
 from captionbias.app.uploads import MAX_BYTES, MAX_IMAGES, open_upload, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, on_the_same_images, read_captioners
@@ -19,8 +20,11 @@ from captionbias.text.lexicon import SEPARATOR
 
 MAX_CAPTIONERS = 10
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
+LARGE = 5_000_000  # bytes of files that take seconds to read
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
+
+_small, _large = Line(2), Line()  # small files do not wait for large ones
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,17 @@ class Data:
 
 
 def read_uploads(
-    predictions: Sequence[str], references: str | None = None, attributes: str | None = None, tasks: str | None = None
+    predictions: Sequence[str],
+    references: str | None = None,
+    attributes: str | None = None,
+    tasks: str | None = None,
+    address: str = "",
 ) -> Data:
-    """Read uploaded files, one for each captioner.
+    """Read uploaded files, one for each captioner, when it is the turn of the address that they come from.
 
     Raises:
-        ValueError: there are too many files, two captioners have one name, or `open_upload` refuses a file.
+        ValueError: the address has begun too much, there are too many files, two captioners have one name, or
+            `open_upload` refuses a file.
     """
     _check_count(len(predictions))
     paths = {"references": references, "attributes": attributes, "tasks": tasks}
@@ -87,8 +96,9 @@ def read_uploads(
     for name, files in Counter(names).items():
         if files > 1:
             raise ValueError(f"two files of captioners are called {name}: rename one, as its name is the captioner's")
-    tables = dict(zip(names, map(open_upload, captioners), strict=True))
-    people = {argument: open_upload(path) for argument, path in others.items()}
+    with (_large if total > LARGE else _small).turn(address):
+        tables = dict(zip(names, map(open_upload, captioners), strict=True))
+        people = {argument: open_upload(path) for argument, path in others.items()}
     return Data(tables, people.get("references"), people.get("attributes"), people.get("tasks"))
 
 
