@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from captionbias.attackers.registry import Attacker
     from captionbias.metrics.attack_plan import AttackPlan
     from captionbias.metrics.dbac_direction import Direction
+    from captionbias.report.picture import Picture
 
 P = ParamSpec("P")
 
@@ -148,9 +149,9 @@ class Measurement:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
         return _frame(self.estimates)
 
-    def plot(self) -> Any:
-        """The scores with their intervals, a panel a range; a plotly figure. Needs the extra `plots`."""
-        return _figure(self.estimates)
+    def plot(self) -> Picture:
+        """The main scores with their intervals, a person at 0: an SVG that a notebook shows, see `Picture.save`."""
+        return _picture(self.estimates)
 
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.notes, self.signature)
@@ -183,9 +184,9 @@ class Result(dict[str, Any]):
         """As `Measurement.to_frame`."""
         return _frame(self.estimates)
 
-    def plot(self) -> Any:
+    def plot(self) -> Picture:
         """As `Measurement.plot`."""
-        return _figure(self.estimates)
+        return _picture(self.estimates)
 
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.get("details", {}).get("warnings", []), self.get("signature", ""))
@@ -204,10 +205,10 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     return frame
 
 
-def _figure(estimates: Mapping[str, Estimate]) -> Any:
-    from captionbias.report.plots import estimates_plot
+def _picture(estimates: Mapping[str, Estimate]) -> Picture:
+    from captionbias.report.picture import captioner_picture
 
-    return estimates_plot(estimates)
+    return captioner_picture(estimates)
 
 
 def _table(estimates: Mapping[str, Estimate], notes: Iterable[str], signature: str) -> str:

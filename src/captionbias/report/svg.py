@@ -24,7 +24,7 @@ STYLE = (
     ".captionbias .strong{font-weight:600}"
 )
 TONES = {AMPLIFIES: "amplifies", MITIGATES: "mitigates"}
-CHARACTER = 0.56  # the width of a character, by the size of its font, on average
+CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
 def tone(verdict: str) -> str:
@@ -122,7 +122,7 @@ def room(content: str, size: float = 13) -> float:
     """About how wide a text is.
 
     >>> room("nic", 10)
-    16.8
+    18.0
     """
     return round(len(content) * size * CHARACTER, 1)
 
@@ -131,7 +131,7 @@ def shortened(content: str, width: float, size: float = 13) -> str:
     """A text that fits, its end left out if need be.
 
     >>> shortened("a long name of a captioner", 60)
-    'a long …'
+    'a long…'
     """
     fitting = max(1, int(width / (size * CHARACTER)))
     return content if len(content) <= fitting else f"{content[: fitting - 1]}…"
