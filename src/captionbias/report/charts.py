@@ -97,7 +97,7 @@ def differences_chart(audit: Audit, baseline: str) -> Chart:
         if entries:
             panels.append(
                 Panel(
-                    _title(audit, score),
+                    question(audit, score),
                     _sorted(entries),
                     _unit(score),
                     score.digits,
@@ -282,6 +282,13 @@ def shown_scores(audit: Audit) -> list[Score]:
     return found
 
 
+def question(audit: Audit, score: Score) -> str:
+    """The question that a score answers; its label where it answers none."""
+    attribute, tasks = subjects(audit)
+    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
+    return claim[:1].upper() + claim[1:] if claim else score.label
+
+
 def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
     """How many words alignment replaced by a word at each delta; None where it replaced none."""
     if "dbac" not in audit.comparisons:
@@ -304,7 +311,7 @@ def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
             for entry in entries
             for one in (entry, Entry(f"{entry.name}, as published", also[entry.name], NOTHING, hollow=True))
         ]
-    return _panel(score, entries, _title(audit, score))
+    return _panel(score, entries, question(audit, score))
 
 
 def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
@@ -315,13 +322,6 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
     return Panel(
         title, entries, _unit(score), score.digits, note, score.bounds[0] < 0, band, (LESS, MORE) if judged else ("", "")
     )
-
-
-def _title(audit: Audit, score: Score) -> str:
-    """The question that a score answers; its label where it answers none."""
-    attribute, tasks = subjects(audit)
-    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
-    return claim[:1].upper() + claim[1:] if claim else score.label
 
 
 def _unit(score: Score) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from captionbias.analysis.resampling import FORMS, added, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
+from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, UNCLEAR
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from captionbias.report.views import Grid
     from captionbias.report.wording import Statement
 
-TOP = 40  # rows of the sources on the page; all of them are in its data
+TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
 SUMMARISED, SUMMARY_NOTES = 8, 6  # captioners and notes that have room on two pages
 
@@ -74,7 +74,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     published = charts.scores_chart(audit, published=True)
     statements = verdicts(audit)
     differing = any(comparison.differences for comparison in audit.comparisons.values())
-    data = gzip.compress(json_text(audit.as_dict()).encode(), mtime=0)
+    data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
         "report.html.jinja",
         audit=audit,
@@ -82,7 +82,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         about=_about(audit),
         command=command,
         statements=statements,
-        in_short=_in_short(statements),
+        in_short=_in_short(audit, statements),
         opened=_opened(audit),
         scores=plain,
         published=published if published != plain else None,
@@ -179,16 +179,16 @@ def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
     return found
 
 
-def _in_short(statements: Sequence[Statement]) -> dict[str, list[str]]:
-    """Which captioners amplify and mitigate, and in how many of their scores; and those of which neither is clear."""
-    scores = Counter(one.captioner for one in statements if one.score)
-    found: dict[str, list[str]] = {}
-    for said, verb in ((AMPLIFIES, "Amplify:"), (MITIGATES, "Mitigate:")):
-        clear = Counter(one.captioner for one in statements if one.verdict == said)
-        found[verb] = [f"{name} ({number} of {scores[name]} scores)" for name, number in clear.items()]
-    clear_ones = {one.captioner for one in statements if one.verdict in (AMPLIFIES, MITIGATES)}
-    found["No clear sign of either:"] = [name for name in scores if name not in clear_ones]
-    return {verb: names for verb, names in found.items() if names}
+def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
+    """Of each question the captioners with more and with less than people, and those of which it cannot be told ("")."""
+    sides = {AMPLIFIES: "more than people", MITIGATES: "less than people"}
+    found: dict[str, dict[str, list[str]]] = {}
+    for said in (*sides, ""):
+        for one in statements:
+            if one.score and (one.verdict == said or (not said and one.verdict not in sides)):
+                claim = found.setdefault(charts.question(audit, catalogue.SCORES[one.score]), {})
+                claim.setdefault(sides.get(said, ""), []).append(one.captioner)
+    return found
 
 
 def _opened(audit: Audit) -> str:
