@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.masking import MaskingStudy
     from captionbias.analysis.sensitivity import Sensitivity
     from captionbias.report.rows import Row
+    from captionbias.report.views import Grid
 
 WIDE, NARROW = 720.0, 360.0
 NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
@@ -246,8 +247,12 @@ def intervals(panels: Sequence[Panel], title: str, stacked: bool = False) -> Cha
     return _both(lambda width: _intervals(panels, title, width, stacked or width < WIDE))
 
 
-def write_chart(chart: Chart, path: Path, title: str) -> None:
+def write_chart(
+    chart: Chart, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
+) -> None:
     """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
+
+    `grid`, `signatures`: shown on the page below it.
 
     Raises:
         ValueError: a path that ends otherwise or cannot be written.
@@ -256,7 +261,7 @@ def write_chart(chart: Chart, path: Path, title: str) -> None:
 
     check_chart(path)
     if path.suffix.lower() == ".html":
-        write_text(chart_page(chart, title), path)
+        write_text(chart_page(chart, title, grid=grid, signatures=signatures), path)
     else:
         Picture(chart.wide).save(path)
 
@@ -320,7 +325,14 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
     judged = score.judged or score.sense == "amplification"
     band = SMALL_DBAC if score.key.endswith("_net") else 0.0
     return Panel(
-        title, entries, _unit(score), score.digits, note, score.bounds[0] < 0, band, (LESS, MORE) if judged else ("", "")
+        title,
+        entries,
+        _unit(score),
+        score.digits,
+        note,
+        score.bounds[0] < 0,
+        band,
+        (LESS, MORE) if judged else ("", ""),
     )
 
 

@@ -120,9 +120,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     )
 
 
-def chart_page(
-    chart: Chart, title: str, *, about: str = "", grid: Grid | None = None, signatures: Iterable[str] = ()
-) -> str:
+def chart_page(chart: Chart, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()) -> str:
     """A chart as one HTML page that loads nothing, with the table of its numbers.
 
     Raises:
@@ -132,7 +130,6 @@ def chart_page(
         "chart.html.jinja",
         chart=chart,
         title=title,
-        about=about,
         grid=grid,
         signatures=signatures,
         shown=views.shown,
@@ -146,9 +143,7 @@ def write_attributions(found: ImageAttributions, path: str | Path, *, title: str
         ValueError: the path cannot be written, or jinja2 is missing.
     """
     pictures = [(found.shares[row], b64encode(png).decode()) for row, png in found.overlays.items()]
-    text = _rendered(
-        "attributions.html.jinja", found=found, mean=percent(found.mean), pictures=pictures, title=title
-    )
+    text = _rendered("attributions.html.jinja", found=found, mean=percent(found.mean), pictures=pictures, title=title)
     write_text(text, Path(path))
 
 
