@@ -48,9 +48,8 @@ def consistency(
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.consistency import consistency as study_of
-    from captionbias.report.terminal import consistency_tables
-
     from captionbias.report.charts import check_chart, consistency_chart, write_chart
+    from captionbias.report.terminal import consistency_tables
 
     if plot:
         check_chart(plot)

@@ -71,9 +71,8 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
     Example: captionbias sensitivity --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
-    from captionbias.report.sensitivity import sensitivity_tables
-
     from captionbias.report.charts import check_chart, specification_chart, write_chart
+    from captionbias.report.sensitivity import sensitivity_tables
 
     if plot:
         check_chart(plot)

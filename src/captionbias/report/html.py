@@ -175,7 +175,7 @@ def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
 
 
 def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
-    """Of each question the captioners with more and with less than people, and those of which it cannot be told ("")."""
+    """Of each question the captioners with more and with less than people, and under "" those that it is open of."""
     sides = {AMPLIFIES: "more than people", MITIGATES: "less than people"}
     found: dict[str, dict[str, list[str]]] = {}
     for said in (*sides, ""):

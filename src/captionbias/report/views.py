@@ -17,9 +17,9 @@ from captionbias.metrics.verdicts import SMALL_DBAC, verdict
 from captionbias.report.picture import main_scores
 
 if TYPE_CHECKING:
-    from captionbias.report.rows import Row
     from captionbias.analysis.audit import Audit
     from captionbias.metrics import Measurement
+    from captionbias.report.rows import Row
 
 Cell = str | float | int | None
 
