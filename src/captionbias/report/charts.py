@@ -497,18 +497,25 @@ def _curves(
             known = [(across(x), one) for x, one in of if one is not None]
             if joined:
                 places = " ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in known)
-                dashes = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
-                parts.append(f'<polyline points="{places}" class="outline" stroke-width="1.5"{dashes}/>')
+                parts.append(_dashed(places, number))
                 parts += [mark(x, up(one.value), UNCLEAR, 5) for x, one in known if one.low is not None]
-                parts += [text(x + 4, up(one.value) - 6, str(number + 1), "strong", size=11) for x, one in known[-1:]]
                 continue
             for x, one in known:
                 if one.low is not None and one.high is not None:
                     parts.append(line(x, up(one.low), x, up(one.high), "unclear", 2))
-                parts.append(f'<circle cx="{x:.1f}" cy="{up(one.value):.1f}" r="8" class="numbered outline"/>')
+                at = f'cx="{x:.1f}" cy="{up(one.value):.1f}"'
+                parts.append(f'<circle {at} r="8" class="outline" style="fill:var(--ground,#ffffff)"/>')
                 parts.append(text(x, up(one.value) + 4, str(number + 1), "strong", "middle", 11))
         top += height + 44
     for number, name in enumerate(names):
-        parts.append(text(0, top + 10, shortened(f"{number + 1}  {name}", width, 13)))
+        y = top + 10
+        parts.append(_dashed(f"0,{y - 4:g} 40,{y - 4:g}", number) if joined else text(0, y, str(number + 1)))
+        parts.append(text(48 if joined else 20, y, shortened(name, width - 48)))
         top += 18
     return document(parts, width, top + 4, title, f"{axis} across; " + ", ".join(names))
+
+
+def _dashed(places: str, number: int) -> str:
+    """A line through these places, in the dashes of its number."""
+    dashes = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
+    return f'<polyline points="{places}" class="outline" stroke-width="1.5"{dashes}/>'
