@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from captionbias.attackers.registry import Attacker
     from captionbias.metrics.attack_plan import AttackPlan
+    from captionbias.metrics.dbac_direction import Direction
     from captionbias.report.picture import Picture
 
 P = ParamSpec("P")
@@ -114,6 +115,7 @@ class Measurement:
         details: nested tables, or None if they were not requested.
         plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
         attacker: how these were trained.
+        questions: of each direction of `dbac` what its trials compare.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
@@ -126,6 +128,7 @@ class Measurement:
     details: dict[str, Any] | None = None
     plans: dict[str, AttackPlan] = field(default_factory=dict)
     attacker: Attacker | None = None
+    questions: dict[str, Direction] = field(default_factory=dict)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
