@@ -13,7 +13,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from threading import Timer
 from typing import Any
-from urllib.parse import parse_qs
 
 from captionbias.app.folder import private_folder
 from captionbias.app.runs import import_ahead
@@ -275,7 +274,7 @@ class Guard:
         if request.method != "GET":
             return ""
         if path.endswith("/gradio_api/queue/data"):
-            return parse_qs(scope["query_string"].decode()).get("session_hash", [""])[0]
+            return str(request.query_params.get("session_hash", ""))
         if found := _STREAM.search(path):
             event = scope["app"].get_blocks()._queue.event_ids_to_events.get(found[1])
             return str(event.session_hash if event else found[1])
