@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib import import_module
-from threading import Timer
 from typing import Any
 
 import gradio as gr
@@ -14,11 +11,6 @@ from captionbias.app.components import HOUR, QUEUE, UNNAMED, WAITING
 from captionbias.app.runs import Runs, listen
 from captionbias.app.sessions import NOTHING, Sessions
 
-AHEAD = 5.0  # seconds, such that the page itself comes first
-RUNS_NEED = (
-    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
-    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
-)
 # Wide tables are scrolled by themselves: without the second rule they would widen the whole page on a phone.
 CSS = """
 .gradio-container { max-width: 76rem !important; margin: 0 auto; }
@@ -35,9 +27,6 @@ def page(sessions: Sessions, seconds: float | None = None) -> Any:
         seconds: how long one run may take; None for as long as it needs.
     """
     listen()
-    ahead = Timer(AHEAD, _import_ahead)
-    ahead.daemon = True
-    ahead.start()
     runs = Runs(seconds, sessions.here)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         data, run = (gr.State(value, time_to_live=HOUR) for value in (NOTHING, None))
@@ -87,13 +76,6 @@ def page(sessions: Sessions, seconds: float | None = None) -> Any:
     app.queue(max_size=QUEUE)
     server.escape_errors(app)
     return app
-
-
-def _import_ahead() -> None:
-    """Import what runs need while users look at the page: otherwise the first run waits some seconds for it."""
-    for name in RUNS_NEED:
-        with suppress(ImportError):
-            import_module(name)
 
 
 def look() -> dict[str, Any]:
