@@ -7,7 +7,7 @@ import json
 import pytest
 
 from captionbias.analysis.sensitivity import sensitivity
-from tests.cli.conftest import IMAGES, ran
+from tests.cli.conftest import IMAGES, of_ids, ran
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -42,7 +42,11 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
     )
     expected = measured(planted, delta=0.4, quality=["accuracy", "confidence"], seed=3, directions=["a_to_t"])
     written = json.loads((tmp_path / "o.json").read_text())
-    assert written == {"version": written["version"], "images": IMAGES, **json.loads(json.dumps(expected.as_dict()))}
+    assert written == {
+        "version": written["version"],
+        "images": IMAGES,
+        **json.loads(of_ids(json.dumps(expected.as_dict()))),
+    }
     for text in (
         "Scores by choices [95% interval]",
         "nic[/v2] ",
@@ -51,7 +55,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
         "How far each choice moves DBAC",
     ):
         assert text in shown
-    assert f"signature of the base {expected.specifications[0].signature}" in shown
+    assert f"signature of the base {of_ids(expected.specifications[0].signature)}" in shown
     assert "10 left: nic[/v2], base" in notes
     assert "DBAC A to T, net" in (tmp_path / "o.html").read_text()
 

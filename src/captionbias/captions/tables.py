@@ -142,8 +142,15 @@ def _explained(path: File) -> Iterator[None]:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"{path} is broken JSON at {place} ({error.msg}): correct it or write it again") from error
+    except RecursionError as error:
+        raise ValueError(f"{path} is nested too deeply: write an array of records") from error
     except (OSError, pyarrow.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read ({error}): check that it is a whole {path.suffix} file") from error
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        raise ValueError(f"{path} has a number of thousands of digits: correct it or write it as text") from error
 
 
 def _csv(path: File) -> Table:

@@ -20,10 +20,11 @@ from captionbias.cli.terminal import complaints, console, note, read_captioners,
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="dbac"),
-    "score": option(
+    "scores": option(
         list[str] | None,
         "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
         "is named.",
+        "--score",
         panel=RESULT,
         metavar="<key>",
         show_default=False,
@@ -42,7 +43,7 @@ OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | REPLICATES | RESULT
 
 
 def compare(
-    metric: str, score: list[str] | None, against: str | None, output: Path | None, json: bool, **values: Any
+    metric: str, scores: list[str] | None, against: str | None, output: Path | None, json: bool, **values: Any
 ) -> None:
     """Which captioner is more biased? Differences of scores on the same images, with intervals and p-values.
 
@@ -62,7 +63,7 @@ def compare(
         found = comparison_of(
             captioners,
             metric=metric,
-            scores=score,
+            scores=scores,
             against=against,
             watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
             **{name: value for name, value in options.items() if name in taken},

@@ -313,16 +313,27 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
     '--bootstrap 10 is too few; leave out --unseen-only'
     >>> as_options("bootstrap must be 0 or more: a bootstrap of 'unseen_only'", flags)
     "--bootstrap must be 0 or more: a bootstrap of 'unseen_only'"
+    >>> as_options("vectors: there is no file a.txt", {"vectors": ("--vectors", "")})
+    '--vectors: there is no file a.txt'
+    >>> as_options("give tasks, or directions=['a_to_t']", {"directions": ("--direction", "")})
+    'give tasks, or --direction a_to_t'
     """
     for name, (on, off) in flags.items():
         alone = rf"(?<![\w'\"/.=-]){name}"
         for value, written in (("True", on), ("False", off or on)):
             text = re.sub(rf"{alone}={value}\b", written, text)
         text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
+        text = re.sub(rf"{alone}=\[('[^\]]*')\]", lambda found, on=on: _repeated(on, found[1]), text)
         if "_" in name:
             text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
         text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
+        if name not in (*PREDICTIONS, *FILES):  # what is wrong with these is in files
+            text = re.sub(rf"(^|: ){name}(?=: )", rf"\g<1>{on}", text)
     return text
+
+
+def _repeated(flag: str, values: str) -> str:
+    return " ".join(f"{flag} {value}" for value in re.findall("'([^']*)'", values))
 
 
 def _is_written(annotation: Any) -> bool:

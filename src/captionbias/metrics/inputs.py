@@ -102,8 +102,7 @@ def check_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> No
         if not named[:, of_part].any():
             raise ValueError(
                 f"attribute_lexicon {part.name!r}, of the crossing: none of its words occurs in any caption, so t_to_a "
-                "would be of the others alone; give the words that these captions use, or directions=['a_to_t'] "
-                "(--direction a_to_t)"
+                "would be of the others alone; give the words that these captions use, or directions=['a_to_t']"
             )
     whole, anything = named[:, of_parts.all(axis=1)].any(axis=1).mean(), named.any(axis=1).mean()
     if whole < WHOLE_SHARE * anything:
