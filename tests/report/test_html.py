@@ -131,12 +131,12 @@ def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_al
         assert visible(page, ".verdicts li").first.bounding_box()["y"] < 300
     visible(page, ".pairs .opener").first.click()
     page.locator(".panel li").first.wait_for()
-    assert axe_violations(page) == []
+    folded = (width, scheme) != (1440, "dark")  # axe takes seconds for all tables
+    assert not folded or axe_violations(page) == []
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     settled(page)
     assert not too_wide(page)
-    if (width, scheme) == (1440, "dark"):  # seconds, of all tables
-        assert axe_violations(page) == []
+    assert folded or axe_violations(page) == []
     assert wrong == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     ink = page.evaluate("getComputedStyle(document.querySelector('figure text')).fill")
