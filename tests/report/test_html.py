@@ -23,7 +23,7 @@ from captionbias.report.views import leaderboard
 from captionbias.report.wording import verdicts
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
-from tests.report.conftest import IMAGES, QUICK, audited
+from tests.report.conftest import IMAGES, QUICK, audited, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -107,7 +107,15 @@ def test_every_verdict_is_said_once_with_its_mark_and_its_reasons(two):
         assert str(escape(said.why)) in page
     assert '<li class="amplifies">' in page
     for note in {note for name in two.captioners for note in two.notes(name)}:
-        assert page.count(f"<li>{escape(note)}") == 1
+        assert page.count(str(escape(note))) == 1
+
+
+def test_notes_that_differ_in_numbers_alone_are_one_with_the_others_folded_away(two):
+    notes = ["64% of 120 captions are seen", "7% of 1,200 captions are seen", "other"]
+    found = changed(two, "lic", "sat", notes=notes)
+    page = html_report(found).partition('<div id="summary"')[0]
+    assert page.count("more, with other numbers") == 1 + html_report(two).count("more, with other numbers")
+    assert all(page.count(note) == 1 for note in notes[:2])
 
 
 def test_one_captioner_has_its_picture_and_nothing_to_compare(planted):

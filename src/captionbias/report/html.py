@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
+NUMBER = re.compile(r"\d[\d.,]*")
 SUMMARISED, SUMMARY_NOTES = 8, 6  # captioners and notes that have room on two pages
 
 
@@ -93,7 +95,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for name in audit.captioners
         },
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
-        notes_of=grouped_notes(audit),
+        notes_of=_alike(grouped_notes(audit)),
         summarised=audit.captioners[:SUMMARISED],
         summary_notes=SUMMARY_NOTES,
         views=views,
@@ -187,6 +189,14 @@ def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[s
             if (names := [name for said, name in of_score if said == side])
         }
     return found
+
+
+def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:
+    """Notes and the captioners that each is about, those together that differ in their numbers alone."""
+    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for note, captioners in notes.items():
+        found.setdefault(NUMBER.sub("", note), []).append((note, captioners))
+    return list(found.values())
 
 
 def _opened(audit: Audit) -> str:
