@@ -35,6 +35,7 @@ NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
 ROW, STACKED_ROW, SMALL = 26.0, 42.0, 12.0
 BAR = 220.0
 SURE = 0.05  # of p-values after correction
+PUBLISHED = "as published"
 LESS, MORE = "◂ less than people", "more than people ▸"
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")  # lines differ by more than their name
 
@@ -47,7 +48,7 @@ class Chart(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of a panel; `estimate`: None where it is undefined; `hollow`: a mark that has no verdict of its own."""
+    """A row of a panel; `estimate`: None where it is undefined; `hollow`: the published score of the entry above."""
 
     name: str
     estimate: Estimate | None
@@ -314,7 +315,7 @@ def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
         entries = [
             one
             for entry in entries
-            for one in (entry, Entry(f"{entry.name}, as published", also[entry.name], NOTHING, hollow=True))
+            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", also[entry.name], NOTHING, hollow=True))
         ]
     return _panel(score, entries, question(audit, score))
 
@@ -420,6 +421,7 @@ def _entry(
 ) -> list[str]:
     """A row: its name, its numbers, its mark and its interval."""
     numbers = interval(entry.estimate, panel.digits)
+    name = PUBLISHED if entry.hollow else entry.name  # it is below the captioner's
     kind = tone(entry.verdict)
     weight = " strong" if kind != "unclear" else ""
     name_kind = "soft" if entry.hollow else ""
@@ -427,11 +429,11 @@ def _entry(
     y = top + (30 if stacked else ROW / 2)
     if stacked:
         room = width - 8 * len(numbers) - 4
-        parts = [text(0, top + 14, shortened(entry.name, max(room, 60), size), name_kind, size=size)]
+        parts = [text(0, top + 14, shortened(name, max(room, 60), size), name_kind, size=size)]
         parts.append(text(width, top + 14, numbers, (kind + weight).strip(), "end", SMALL))
     else:
         indent = 12.0 if entry.hollow else 0.0
-        parts = [text(indent, y + 4, shortened(entry.name, NAMES - 12 - indent, size), name_kind, size=size)]
+        parts = [text(indent, y + 4, shortened(name, NAMES - 12 - indent, size), name_kind, size=size)]
         parts.append(text(width, y + 4, numbers, (kind + weight).strip(), "end", SMALL))
     if entry.estimate is None:
         return parts

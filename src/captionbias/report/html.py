@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -19,7 +20,7 @@ from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.measurement import Estimate
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, UNCLEAR
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
 from captionbias.report.picture import WAYS, captioner_picture
 from captionbias.report.svg import tone
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
+NUMBER = re.compile(r"\d[\d.,]*")
 SUMMARISED, SUMMARY_NOTES = 8, 6  # captioners and notes that have room on two pages
 
 
@@ -93,7 +95,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for name in audit.captioners
         },
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
-        notes_of=grouped_notes(audit),
+        notes_of=_alike(grouped_notes(audit)),
         summarised=audit.captioners[:SUMMARISED],
         summary_notes=SUMMARY_NOTES,
         views=views,
@@ -105,7 +107,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for direction in DIRECTIONS
         },
         tone=tone,
-        unclear=UNCLEAR,
+        clear=(AMPLIFIES, MITIGATES),
         pair_name=pair_name,
         pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
@@ -177,13 +179,24 @@ def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
 def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
     """Of each question the captioners with more and with less than people, and under "" those that it is open of."""
     sides = {AMPLIFIES: "more than people", MITIGATES: "less than people"}
+    scored = [one for one in statements if one.score]
     found: dict[str, dict[str, list[str]]] = {}
-    for said in (*sides, ""):
-        for one in statements:
-            if one.score and (one.verdict == said or (not said and one.verdict not in sides)):
-                claim = found.setdefault(charts.question(audit, catalogue.SCORES[one.score]), {})
-                claim.setdefault(sides.get(said, ""), []).append(one.captioner)
+    for key in dict.fromkeys(one.score for one in scored):
+        of_score = [(sides.get(one.verdict, ""), one.captioner) for one in scored if one.score == key]
+        found[charts.question(audit, catalogue.SCORES[key])] = {
+            side: names
+            for side in (*sides.values(), "")
+            if (names := [name for said, name in of_score if said == side])
+        }
     return found
+
+
+def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:
+    """Notes and the captioners that each is about, those together that differ in their numbers alone."""
+    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for note, captioners in notes.items():
+        found.setdefault(NUMBER.sub("", note), []).append((note, captioners))
+    return list(found.values())
 
 
 def _opened(audit: Audit) -> str:

@@ -91,9 +91,10 @@ for (const header of all(".sortable thead th")) {
   header.append(button);
   button.addEventListener("click", () => order(header));
 }
-for (const part of all(".scroll")) {  // what is scrolled can be scrolled by keyboard
-  if (!part.querySelector(".pairs, .words")) Object.assign(part, { tabIndex: 0 }).setAttribute("role", "group");
-  part.setAttribute("aria-label", part.querySelector("caption")?.textContent ?? "");
+for (const part of all(".scroll:not(:has(.pairs, .words))")) {  // what is scrolled can be scrolled by keyboard
+  part.tabIndex = 0;
+  part.setAttribute("role", "group");
+  part.setAttribute("aria-label", part.querySelector("caption").textContent);
 }
 
 // The captions behind a pair or a word, below its row.
