@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from captionbias.app.upload_state import Data
+from captionbias.app.roles import roles_of
+from captionbias.app.upload_state import Data, as_said
 from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
 
@@ -32,8 +33,6 @@ def example() -> Data:
     captions = {"faithful": faithful.predictions, "biased": biased.predictions}
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
     ids = {"image_id": list(range(IMAGES))}
-    return Data(
-        {name: table_from_memory(ids | {"caption": texts}, name) for name, texts in captions.items()},
-        references=table_from_memory(ids | people, "people"),
-        code=CODE,
-    )
+    tables = {name: table_from_memory(ids | {"caption": texts}, name) for name, texts in captions.items()}
+    tables["people"] = table_from_memory(ids | people, "people")
+    return as_said([*tables.values()], roles_of([*tables.values()]), CODE)

@@ -16,7 +16,6 @@ from captionbias.app.results import DATA, Run
 from captionbias.app.runs import heard
 from captionbias.app.upload_state import Data, captioners_of
 from captionbias.captions import Captions, check_captions, uncross
-from captionbias.text.markdown import escaped
 from captionbias.vision.images import Images, Selected, coco_name
 from captionbias.vision.masks import shown
 
@@ -27,22 +26,16 @@ AGAIN = (
 )
 
 
-def read(paths: list[str] | None, annotations: str | None, masked: bool) -> tuple[Any, ...]:
+def read(paths: list[str] | None, annotations: str | None, masked: bool) -> tuple[Pictures | None, str, list[Any]]:
     """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
     if not paths:
-        return read_nothing()
+        return None, "", []
     if bool(annotations) == masked:
-        return None, "**Not ready yet:** give annotations of the persons, or say that they are masked.", []
-    with actions.plain_errors():
-        found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
-    lines = [f"**{len(found.ids):,} images**, of which the judge sees {found.side} x {found.side} pixels."]
-    lines += [f"Note: {escaped(note)}." for note in found.notes]
-    return found, "\n\n".join(lines), list(found.previews)
-
-
-def read_nothing() -> tuple[Any, ...]:
-    """After a refused upload: the previous images must not be measured."""
-    return None, "", []
+        return None, "Not ready yet: give annotations of the persons, or say that they are masked.", []
+    found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
+    lines = [f"{len(found.ids):,} images, of which the judge sees {found.side} x {found.side} pixels."]
+    lines += [f"Note: {note}." for note in found.notes]
+    return found, "\n".join(lines), list(found.previews)
 
 
 def measure(
