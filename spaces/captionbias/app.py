@@ -1,8 +1,11 @@
 """The Space of captionbias."""
 
-from captionbias.app.page import launch_options, page
+from functools import partial
 
-demo = page(seconds=30 * 60)  # others wait while a run goes on
+from captionbias.app.page import look, page
+from captionbias.app.server import serve
+
+demo = partial(page, seconds=30 * 60)  # others wait while a run goes on
 
 if __name__ == "__main__":
-    demo.launch(**launch_options())
+    serve(demo, **look())

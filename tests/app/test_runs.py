@@ -1,4 +1,4 @@
-"""A run is cancelled by its own session, by a later run of it, or when its time is over; it hears its own warnings."""
+"""A run is cancelled by its own session, by a later one, or when nobody listens; each address has its turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from captionbias.app.runs import CancelledError, Runs, heard, listen
+from captionbias.app.runs import OF_ADDRESS, CancelledError, Line, Runs, heard, listen
+from captionbias.app.sessions import Session
 from captionbias.captions import CaptionBiasWarning
 from tests.patience import PATIENCE
 
@@ -28,37 +29,37 @@ def cancelled(watch) -> bool:
 
 
 def test_a_session_cancels_its_own_run_and_no_other():
-    runs = Runs()
-    with runs.begun("a", ignore) as watch:
-        assert not runs.cancel("b")
+    runs, a, b = Runs(), Session(), Session()
+    with runs.begun(a, ignore) as watch:
+        assert not runs.cancel(b)
         assert not cancelled(watch)
-        assert runs.cancel("a")
+        assert runs.cancel(a)
         assert cancelled(watch)
-    assert not runs.cancel("a")
+    assert not runs.cancel(a)
 
 
 def test_a_run_that_was_cancelled_before_it_began_does_not_begin():
-    runs = Runs()
-    runs.request("a")
-    assert not runs.cancel("b")
-    assert runs.cancel("a")
-    with pytest.raises(CancelledError), runs.begun("a", ignore):
+    runs, a = Runs(), Session()
+    runs.request(a)
+    assert not runs.cancel(Session())
+    assert runs.cancel(a)
+    with pytest.raises(CancelledError), runs.begun(a, ignore):
         raise AssertionError("it began")
-    assert not runs.cancel("a")
-    runs.request("a")
-    with runs.begun("a", ignore) as watch:
+    assert not runs.cancel(a)
+    runs.request(a)
+    with runs.begun(a, ignore) as watch:
         assert not cancelled(watch)
 
 
 def test_a_later_run_of_a_session_ends_the_earlier_one_and_waits_for_that():
-    runs, worked = Runs(), []
+    runs, worked, a = Runs(), [], Session()
 
     def later():
-        with runs.begun("a", ignore) as watch:
+        with runs.begun(a, ignore) as watch:
             worked.append("later")
             watch("step", 0.5)
 
-    with ThreadPoolExecutor(1) as pool, runs.begun("a", ignore) as watch:
+    with ThreadPoolExecutor(1) as pool, runs.begun(a, ignore) as watch:
         waiting = pool.submit(later)
         while not cancelled(watch):
             time.sleep(0.01)
@@ -68,28 +69,86 @@ def test_a_later_run_of_a_session_ends_the_earlier_one_and_waits_for_that():
     assert worked == ["earlier", "later"]
 
 
-def test_runs_work_in_the_order_in_which_they_were_begun_and_say_how_many_are_before_them():
+def test_runs_of_an_address_work_in_their_order_and_say_how_many_are_before_them():
     runs, order, shown = Runs(), [], {}
+    sessions = {name: Session() for name in "abcd"}
 
-    def wait(session):
-        with runs.begun(session, lambda share, text: shown.update({session: text})):
-            order.append(session)
+    def wait(name):
+        with runs.begun(sessions[name], lambda share, text: shown.update({name: text})):
+            order.append(name)
 
-    with ThreadPoolExecutor(3) as pool, runs.begun("a", ignore):
+    with ThreadPoolExecutor(3) as pool, runs.begun(sessions["a"], ignore):
         waiting = []
-        for session in "bcd":
-            waiting.append(pool.submit(wait, session))
-            while session not in shown:
+        for number, name in enumerate("bcd", 1):
+            waiting.append(pool.submit(wait, name))
+            while shown.get(name) != f"waiting for {number} earlier run{'s' if number > 1 else ''}":
                 time.sleep(0.01)
-        assert list(shown.values()) == [
-            f"waiting for {before}" for before in ("1 earlier run", "2 earlier runs", "3 earlier runs")
-        ]
-        runs.cancel("c")
+        runs.cancel(sessions["c"])
         with pytest.raises(CancelledError):
             waiting[1].result()
         while shown["d"] != "waiting for 2 earlier runs":
             time.sleep(0.01)
     assert order == ["b", "d"]
+
+
+def test_who_begins_many_does_not_hold_up_another_address_and_can_only_begin_some():
+    line, order, waiting = Line(), [], []
+
+    def work(address, number):
+        with line.turn(address, lambda before: waiting.append((address, number))):
+            order.append((address, number))
+
+    with ThreadPoolExecutor(OF_ADDRESS + 1) as pool, line.turn("many"):
+        for number in range(1, OF_ADDRESS):
+            pool.submit(work, "many", number)
+            while ("many", number) not in waiting:
+                time.sleep(0.01)
+        with pytest.raises(ValueError, match="8 are from your address"):
+            work("many", OF_ADDRESS)
+        pool.submit(work, "one", 0)
+        while ("one", 0) not in waiting:
+            time.sleep(0.01)
+    assert order == [("one", 0), *(("many", number) for number in range(1, OF_ADDRESS))]
+
+
+def test_several_places_are_taken_at_once():
+    line, together = Line(2), Barrier(2, timeout=PATIENCE)
+
+    def work(number):
+        with line.turn(""):
+            together.wait()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [None] * 4
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_run_that_nobody_listens_to_is_dropped_also_while_it_waits(waits):
+    here = {"a": True, "b": True}
+    runs = Runs(here=lambda session: here[session.address])
+    with runs.begun(Session("a"), ignore) as watch:
+        assert not cancelled(watch)
+        if waits:
+            shown = []
+            with ThreadPoolExecutor(1) as pool:
+                waiting = pool.submit(lambda: runs.begun(Session("b"), lambda *told: shown.append(told)).__enter__())
+                while not shown:
+                    time.sleep(0.01)
+                here["b"] = False
+                with pytest.raises(CancelledError):
+                    waiting.result()
+        else:
+            here["a"] = False
+            assert cancelled(watch)
+
+
+def test_progress_is_told_from_the_beginning_and_kept_while_the_run_goes_on():
+    shown, session = [], Session()
+    with Runs().begun(session, lambda *told: shown.append(told)) as watch:
+        assert shown[0] == session.progress == (0.0, "starting")
+        watch("measuring", 0.5)
+        assert shown[-1] == session.progress == (0.5, "measuring")
+    assert session.progress is None
 
 
 def test_the_time_of_a_run_begins_with_its_work_and_is_limited(monkeypatch):
@@ -98,20 +157,21 @@ def test_the_time_of_a_run_begins_with_its_work_and_is_limited(monkeypatch):
     runs = Runs(seconds=1)
 
     def wait():
-        with runs.begun("b", lambda share, text: shown.append((share, text))) as watch:
+        with runs.begun(Session(), lambda share, text: shown.append((share, text))) as watch:
             watch("step", 0.5)
             clock[0] += 2
             watch("step", 0.75)
 
     with ThreadPoolExecutor(1) as pool:
-        with runs.begun("a", ignore):
+        with runs.begun(Session(), ignore):
             waiting = pool.submit(wait)
-            while not shown:
+            while len(shown) < 2:
                 time.sleep(0.01)
             clock[0] = 10.0
         with pytest.raises(ValueError, match="take the fast preset"):
             waiting.result()
-    assert shown == [(0.0, "waiting for 1 earlier run"), (0.5, "step")]
+    told = list(dict.fromkeys(shown))
+    assert told == [(0.0, "starting"), (0.0, "waiting for 1 earlier run"), (0.5, "step")]
 
 
 def test_each_thread_hears_its_own_warnings_once():

@@ -119,9 +119,9 @@ def told(data: Data) -> dict[str, Any]:
 def looked(session: Session, *words: Any) -> dict[str, Any]:
     """What `look` finds, which is kept: several events ask for the same."""
     asked = (session.data, *words)
-    if session.seen_before is None or session.seen_before[0] != asked:
-        session.seen_before = asked, look(*asked)
-    found: dict[str, Any] = session.seen_before[1]
+    if session.look is None or session.look[0] != asked:
+        session.look = asked, look(*asked)
+    found: dict[str, Any] = session.look[1]
     return found
 
 

@@ -33,10 +33,12 @@ EXAMPLE = (
     "Measure yours in three steps: files, check, result."
 )
 FILES = """
-Drop everything at once: the captions of one or more captioners, people's captions of the same images, labels (such as
-the gender of the person in each image), and tasks (such as objects). The page finds out which is which. CSV, TSV, JSON,
-JSONL, Parquet, COCO results and COCO captions are read on the machine that serves this page, sent nowhere else, and
-deleted within two hours.
+Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
+person's gender), tasks (such as objects). The page finds out which is which.
+"""
+KEPT = """
+CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions. Files are read on the machine that serves this page,
+sent nowhere else, and deleted within two hours.
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
@@ -53,8 +55,8 @@ most {MAX_IMAGES:,} images and {MAX_BYTES / 1e6:,.0f} MB. A thousand images take
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
-`pip install 'captionbias[images]'`. Then images can be given here, and `captionbias measure imagecaptioner2` measures it
-on the command line.
+`pip install 'captionbias[images]'`. Then images can be given here, and `captionbias measure imagecaptioner2` measures
+it on the command line.
 """
 IMAGES_PROGRAM = """\
 | `/images` | takes images or archives of them (a list), annotations, and whether the persons are masked already |
@@ -102,7 +104,7 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
                     gr.Markdown(EXAMPLE)
                     own = gr.Button("Measure your own captions", variant="primary", elem_id="own", scale=0)
                     own.click(None, js=_to("files"))
-                gr.HTML(frame("example", "The example's result"))
+                gr.HTML(frame("example", "The example's result"), padding=False)
         with gr.Tab("1. Files", id="files"):
             _files_section(of)
         with gr.Tab("2. Check", id="check", interactive=False) as of.check:
@@ -115,7 +117,8 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
 
 def _files_section(of: SimpleNamespace) -> None:
     gr.Markdown(FILES)
-    of.files = upload(KINDS, label="Your files", file_count="multiple", height=170, elem_id="upload")
+    of.files = upload(KINDS, label="Your files", file_count="multiple", elem_id="upload")
+    gr.Markdown(KEPT, elem_classes="small")
     of.read = gr.HTML(elem_id="read")
     with gr.Group(visible=False) as of.roles_group, gr.Row():
         of.roles = [
@@ -154,7 +157,9 @@ def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
             [*TASK_WORDS, CUSTOM], value=TASK_WORDS[0], label="Task words", info="What is looked for in captions."
         )
     of.custom = [
-        gr.Textbox(info=f"A line for each {name}, or JSON.", label=label, lines=3, visible=False, placeholder=placeholder)
+        gr.Textbox(
+            info=f"A line for each {name}, or JSON.", label=label, lines=3, visible=False, placeholder=placeholder
+        )
         for name, label, placeholder in (
             ("value", "Attribute words", "female: woman, lady, girl\nmale: man, guy, boy"),
             ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),
@@ -163,7 +168,7 @@ def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
     of.words = [of.attribute, of.custom[0], of.tasks, of.custom[1]]
     with gr.Accordion("What will be masked, in some of the images", open=False, visible=False) as of.masked_group:
         of.masked = gr.HTML(elem_id="masked")
-    with gr.Accordion("Settings", open=False):
+    with gr.Accordion("Metrics, trials and seed", open=False):
         offered = [(_asked(metric), metric) for metric in metrics]
         with gr.Row():
             chosen = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
@@ -283,11 +288,13 @@ def result(of: SimpleNamespace, session: Session, said: str = "") -> dict[Any, A
     link = f"result/{session.result}"
     shown = {
         of.result: gr.update(interactive=bool(run or said)),
-        of.status: said,
+        of.status: f'<div role="status">{said}</div>',
         of.cancel: gr.update(visible=False),
         of.found: gr.update(visible=bool(run)),
         of.frame: "",
         of.downloads: None,
+        of.command: "",
+        of.python: "",
     }
     if run:
         shown |= {
@@ -303,8 +310,8 @@ def result(of: SimpleNamespace, session: Session, said: str = "") -> dict[Any, A
 def frame(name: str, title: str) -> str:
     """A result in the page; nothing in it reaches the page, nor anything outside."""
     return (
-        f'<iframe src="result/{name}" title="{title}" sandbox="allow-scripts allow-downloads allow-modals allow-popups">'
-        "</iframe>"
+        f'<iframe src="result/{name}" title="{title}" '
+        'sandbox="allow-scripts allow-downloads allow-modals allow-popups"></iframe>'
     )
 
 
@@ -358,7 +365,8 @@ def masked(found: dict[str, Any]) -> str:
         "task_lexicon": "In T to A: the words for tasks",
     }
     return "".join(
-        f"<section><h3>{titles[kind]}</h3><p>{''.join(map(_marked, spans))}</p></section>" for kind, spans in found.items()
+        f"<section><h3>{titles[kind]}</h3><p>{''.join(map(_marked, spans))}</p></section>"
+        for kind, spans in found.items()
     )
 
 
@@ -370,7 +378,9 @@ def _marked(span: tuple[str, str | None]) -> str:
 def html_table(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table of text and counts."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
-    cells = ("".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows)
+    cells = (
+        "".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
 
 
@@ -392,7 +402,9 @@ def upload(kinds: list[str], **options: Any) -> Any:
 
 def choice(label: str, multiselect: bool = False) -> Any:
     """A choice of what users named. It is checked where it is used: gradio would show a stale one as HTML."""
-    found: Any = gr.Dropdown(label=label, choices=[], value=[] if multiselect else None, multiselect=multiselect)
+    found: Any = gr.Dropdown(
+        label=label, choices=[], value=[] if multiselect else None, multiselect=multiselect, min_width=200
+    )
     found.preprocess = lambda payload: payload
     return found
 

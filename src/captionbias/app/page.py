@@ -133,7 +133,12 @@ def _changes_by_people(of: Any, sessions: Sessions, line: Line, everything: list
 
     files = of.files
     begun = gr.on(
-        [files.upload, files.delete, files.clear], reading, None, [of.next, of.check, of.measure], queue=False, **UNNAMED
+        [files.upload, files.delete, files.clear],
+        reading,
+        None,
+        [of.next, of.check, of.measure],
+        queue=False,
+        **UNNAMED,
     )
     on(begun.then, changed(actions.read, keeps=False), [files], show_progress="full", show_progress_on=of.read)
     taken = of.example.click(lambda: None, None, files, queue=False, **UNNAMED)
@@ -153,7 +158,11 @@ def _changes_by_people(of: Any, sessions: Sessions, line: Line, everything: list
                 found, told, previews = None, str(error), []
             session.pictures = found
             ready = bool(found and session.data)
-            return {of.images_told: components.paragraphs(told), of.previews: previews, of.measure_images: gr.update(interactive=ready)}
+            return {
+                of.images_told: components.paragraphs(told),
+                of.previews: previews,
+                of.measure_images: gr.update(interactive=ready),
+            }
 
         shown = [of.images_told, of.previews, of.measure_images]
         _any(*(one.change for one in of.images))(pictures, of.images, shown, **READING, **UNNAMED)
@@ -167,7 +176,7 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
         runs.request(session)
         session.run, session.result = None, ""
         return {
-            **components.result(of, session, "<p>Starting.</p>"),
+            **components.result(of, session, '<p class="working"></p>'),
             of.cancel: gr.update(visible=True),
             of.steps: gr.Tabs(selected="result"),
             of.measure: gr.update(interactive=False),

@@ -21,7 +21,7 @@ Spans: TypeAlias = list[tuple[str, str | None]]
 
 
 def preview(captions: Captions, lexicon: Lexicon) -> Spans:
-    """Some images of each label with a caption of each side, every mention marked that a metric with this lexicon masks.
+    """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks.
 
     LIC and A to T mask the words of the attribute lexicon, T to A those of the task lexicon.
 

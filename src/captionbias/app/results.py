@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,6 +38,16 @@ class Run:
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     data: str | None = None
+
+    @cached_property
+    def report(self) -> str:
+        """The self-contained page."""
+        return html_report(self.audit, command=self.command)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, about: the audit is about as large as its report."""
+        return 2 * len(self.report) + len(self.data or "")
 
 
 def frame(grid: Grid) -> dict[str, Any]:
@@ -87,7 +98,7 @@ def overview(run: Run) -> dict[str, Any]:
 def files(run: Run) -> list[str]:
     """Write the files to download: the report, everything as JSON, the tables as CSV, custom words as JSON."""
     texts = {
-        "report.html": html_report(run.audit, command=run.command),
+        "report.html": run.report,
         "report.md": markdown_report(run.audit, command=run.command),
         "everything.json": json_text(run.audit.as_dict(), indent=2),
     }

@@ -52,9 +52,7 @@ def roles_of(tables: Sequence[Table]) -> dict[str, str]:
     surest: dict[str, str] = {}
     for name in sorted(found, key=lambda name: (-found[name].sureness, name)):
         surest.setdefault(found[name].name, name)
-    return {
-        name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in found.items()
-    }
+    return {name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in found.items()}
 
 
 def _role(table: Table) -> Role:

@@ -1,100 +1,174 @@
-"""Runs of users who share the process of the app: one works at a time, and only its user cancels it or hears of it."""
+"""Runs and readings of users who share a process: each in its turn, cancelled and heard of by its user alone."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Condition, Event
+from dataclasses import dataclass
+from threading import Condition, Event, RLock
 from typing import Any
 
+from captionbias.app.sessions import Session
 from captionbias.captions import CaptionBiasWarning
+
+# Several people may share an address. All of them together take fewer threads than the page has, see `server`.
+OF_ADDRESS, IN_LINE = 8, 32
 
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
 class CancelledError(Exception):
-    """The user who began the run cancelled it."""
+    """The user who began the run cancelled it, or left."""
+
+
+@dataclass(eq=False)
+class _Place:
+    address: str
+    working: bool = False
+
+
+class Line:
+    """Who works and who waits: each address in its turn, so that nobody waits for all that another one began."""
+
+    def __init__(self, at_once: int = 1) -> None:
+        self._at_once = at_once
+        self._places: list[_Place] = []
+        self._last: dict[str, float] = {}  # by address in the line: when it had its last turn
+        self._changed = Condition()
+
+    @contextmanager
+    def turn(self, address: str, wait: Callable[[int], object] = lambda before: None) -> Iterator[None]:
+        """Work, as soon as it is this one's turn.
+
+        `wait`: called every second until then, with how many are before this one; what it raises leaves the line.
+
+        Raises:
+            ValueError: too many of this address, or of all, are in the line.
+        """
+        place = _Place(address)
+        with self._changed:
+            near = sum(one.address == address for one in self._places)
+            if near >= OF_ADDRESS or len(self._places) >= IN_LINE:
+                whose = f"{near} are from your address" if near >= OF_ADDRESS else f"{len(self._places)} in all"
+                raise ValueError(f"too many runs or readings work or wait already ({whose}): wait until one has ended")
+            self._places.append(place)
+        try:
+            with self._changed:
+                while before := self._before(place):
+                    wait(before)
+                    self._changed.wait(1)
+                place.working = True
+                self._last[address] = time.monotonic()
+            yield
+        finally:
+            with self._changed:
+                self._places.remove(place)
+                if address not in {one.address for one in self._places}:
+                    self._last.pop(address, None)
+                self._changed.notify_all()
+
+    def check(self) -> None:
+        """Call every `wait` now."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _before(self, place: _Place) -> int:
+        """How many have to end or begin before this one begins; 0 if it may."""
+        waited: Counter[str] = Counter()
+        order = []
+        for number, one in enumerate(self._places):
+            if not one.working:
+                waited[one.address] += 1
+                order.append((waited[one.address], self._last.get(one.address, 0.0), number, one))
+        waiting = [one for *_, one in sorted(order, key=lambda found: found[:3])]
+        working = len(self._places) - len(waiting)
+        before = working + waiting.index(place)
+        return before if before >= self._at_once else 0
 
 
 class Runs:
-    """The runs in progress, by session."""
+    """The runs in progress, one at a time."""
 
-    def __init__(self, seconds: float | None = None) -> None:
-        """`seconds`: how long a run may take; None for as long as it needs."""
-        self._line: list[tuple[str, Event]] = []  # the first one works, the others wait
-        self._requested: dict[str, Event] = {}  # of sessions whose run is about to begin
-        self._changed = Condition()
-        self._seconds = seconds
+    def __init__(self, seconds: float | None = None, here: Callable[[Session], bool] = lambda session: True) -> None:
+        """`seconds`: how long a run may take, None for as long as it needs; `here`: whether its user still listens."""
+        self._line = Line()
+        self._stops: dict[Session, list[Event]] = {}
+        self._requested: dict[Session, Event] = {}  # whose run is about to begin
+        self._seconds, self._here = seconds, here
+        self._lock = RLock()
 
-    def request(self, session: str) -> None:
+    def request(self, session: Session) -> None:
         """A run of this session is about to begin, and can be cancelled from now on."""
-        with self._changed:
+        with self._lock:
             self._requested[session] = Event()
 
     @contextmanager
-    def begun(self, session: str, show: Callable[[float, str], object]) -> Iterator[Callable[[str, float], None]]:
+    def begun(self, session: Session, show: Callable[[float, str], object]) -> Iterator[Callable[[str, float], None]]:
         """A run, as the function that an audit calls at every step; an earlier run of the session is cancelled.
 
-        Runs work one after another, in the order in which they were begun. One that was cancelled goes on to its next
-        step.
+        One that was cancelled, or whose user left, goes on to its next step.
 
-        `show`: called with the share that is done and a text with the step and the time left.
+        `show`: called with the share that is done and a text with the step and the time left, from the beginning.
         """
-        with self._changed:
+        with self._lock:
             stop = self._requested.pop(session, None) or Event()
-            run = session, stop
             self.cancel(session)
-            self._line.append(run)
+            self._stops.setdefault(session, []).append(stop)
+
+        def tell(done: float, text: str) -> None:
+            if stop.is_set() or not self._here(session):
+                raise CancelledError
+            session.progress = done, text
+            show(done, text)
+
         try:
-            self._wait(run, show)
-            start = time.monotonic()
+            tell(0.0, "starting")
+            with self._line.turn(session.address, lambda before: tell(0.0, _waiting(before))):
+                start = time.monotonic()
 
-            def watch(step: str, done: float) -> None:
-                if stop.is_set():
-                    raise CancelledError
-                passed = time.monotonic() - start
-                if self._seconds and passed > self._seconds:
-                    raise ValueError(
-                        f"the run took more than {self._seconds / 60:.0f} minutes, the limit of this page: "
-                        "take the fast preset, fewer trials or fewer images, or measure on your machine"
-                    )
-                show(done, step + _time_left(passed, done))
+                def watch(step: str, done: float) -> None:
+                    passed = time.monotonic() - start
+                    if self._seconds and passed > self._seconds:
+                        raise ValueError(
+                            f"the run took more than {self._seconds / 60:.0f} minutes, the limit of this page: "
+                            "take the fast preset, fewer trials or fewer images, or measure on your machine"
+                        )
+                    tell(done, step + _time_left(passed, done))
 
-            yield watch
+                watch("starting", 0.0)
+                yield watch
         finally:
-            with self._changed:
-                self._line.remove(run)
-                self._changed.notify_all()
+            with self._lock:
+                self._stops[session].remove(stop)
+                if not self._stops[session]:
+                    del self._stops[session]
+                    session.progress = None
 
-    def _wait(self, run: tuple[str, Event], show: Callable[[float, str], object]) -> None:
-        """Until the run is the first in the line."""
-        _, stop = run
-        with self._changed:
-            while (before := self._line.index(run)) and not stop.is_set():
-                show(0.0, f"waiting for {before} earlier run{'s' if before > 1 else ''}")
-                self._changed.wait()
-        if stop.is_set():
-            raise CancelledError
-
-    def cancel(self, session: str) -> bool:
-        """Cancel the run of a session, working, waiting or requested; whether there was one."""
-        with self._changed:
-            stops = [stop for name, stop in (*self._line, *self._requested.items()) if name == session]
+    def cancel(self, session: Session | None = None) -> bool:
+        """Cancel the run of a session, or all runs, working, waiting or requested; whether there was one."""
+        with self._lock:
+            of_runs = [*self._stops.items(), *((one, [stop]) for one, stop in self._requested.items())]
+            stops = [stop for one, found in of_runs if session in (None, one) for stop in found]
             for stop in stops:
                 stop.set()
-            self._changed.notify_all()
+        self._line.check()
         return bool(stops)
+
+
+def _waiting(before: int) -> str:
+    return f"waiting for {before} earlier run{'s' if before > 1 else ''}"
 
 
 def _time_left(passed: float, done: float) -> str:
     """
-    >>> _time_left(10, 0.25), _time_left(1, 0.01), _time_left(600, 0.5)
+    >>> _time_left(10, 0.25), _time_left(0.1, 0.01), _time_left(600, 0.5)
     (', about 30 s left', '', ', about 10 min left')
     """
-    if done < 0.02 or passed < 1 or done >= 1:
+    if passed < 1 or not 0.005 <= done < 1:
         return ""
     left = passed * (1 - done) / done
     return f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"

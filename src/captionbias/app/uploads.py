@@ -73,7 +73,7 @@ def open_upload(path: Path) -> Table:
     check_file(path, ENDINGS)
     first, *lines = in_child("captionbias.app.uploads", str(path.absolute()), shown, shown=shown).splitlines()
     texts = dict(zip(json.loads(first), lines, strict=True))
-    return Table(shown, tuple(texts), lambda column: list(json.loads(texts[column])))
+    return Table(shown, tuple(texts), lambda column: list(json.loads(texts[column])), sum(map(len, lines)))
 
 
 def in_child(module: str, *arguments: str, shown: str, seconds: float | None = None, given: bytes = b"") -> bytes:

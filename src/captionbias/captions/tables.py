@@ -17,11 +17,12 @@ File: TypeAlias = Path | Remote
 
 
 class Table(NamedTuple):
-    """Named columns. `name` is what messages call the table."""
+    """Named columns. `name` is what messages call the table; `size`: the bytes of memory that it holds by itself."""
 
     name: str
     columns: tuple[str, ...]
     read: Callable[[str], list[Any]]
+    size: int = 0
 
     def column(self, column: str) -> list[Any]:
         """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
+import errno
 import socket
-import sys
 from typing import Annotated
 
 import typer
@@ -21,32 +20,25 @@ def app(
 
     Example: captionbias app
     """
+    with plain_errors():
+        _check(host, port)
+    say("starting the page; this takes some seconds ...")
     with plain_errors(), needs("app"):
-        from captionbias.app.page import launch_options, page
+        from captionbias.app.page import look, page
+        from captionbias.app.server import serve
 
-    with plain_errors():
-        _check_host(host)
-    served = page()  # it listens to warnings as long as it is served, and plain_errors to those meanwhile
-    with plain_errors():
-        try:
-            _, address, _ = served.launch(
-                **launch_options(),
-                server_name=host,
-                server_port=port,
-                inbrowser=open_browser,
-                quiet=True,
-                prevent_thread_lock=True,
-            )
-        except OSError as error:
-            raise ValueError(f"--port {port} is taken: choose another, or stop the program that uses it") from error
-    say(f"the page is at {address}; end it with Ctrl-C")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: files of runs are deleted
-    served.block_thread()
+        serve(page, host=host, port=port, open_browser=open_browser, tell=say, **look())
 
 
-def _check_host(host: str) -> None:
+def _check(host: str, port: int) -> None:
     try:
         with socket.create_server((host, 0)):
             pass
     except OSError as error:
         raise ValueError(f"--host {host} is no address of this machine ({error.strerror or error})") from error
+    try:
+        with socket.create_server((host, port)):
+            pass
+    except OSError as error:
+        fault = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+        raise ValueError(f"--port {port} {fault}: choose another, or stop the program that uses it") from error
