@@ -151,10 +151,15 @@ def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
             value=[ATTRIBUTES[0]],
             multiselect=True,
             label="Attribute",
+            min_width=200,
             info="Whose words are masked. Of several columns of labels one for each, in the same order.",
         )
         of.tasks = gr.Dropdown(
-            [*TASK_WORDS, CUSTOM], value=TASK_WORDS[0], label="Task words", info="What is looked for in captions."
+            [*TASK_WORDS, CUSTOM],
+            value=TASK_WORDS[0],
+            label="Task words",
+            info="What is looked for in captions.",
+            min_width=200,
         )
     of.custom = [
         gr.Textbox(
@@ -202,7 +207,7 @@ def _images_section(of: SimpleNamespace) -> None:
     of.images = [images, annotations, masked]
     of.images_told = gr.HTML(elem_id="images-read")
     of.previews = gr.Gallery(
-        label="The first images, before and after masking", columns=4, height=260, interactive=False, elem_id="previews"
+        label="The first images, before and after masking", columns=4, height=260, visible=False, elem_id="previews"
     )
     with gr.Row():
         trials = gr.Slider(2, 10, value=2, step=1, label="Judges for each set of captions")
@@ -225,15 +230,15 @@ def _result_section(of: SimpleNamespace) -> None:
             label="Report, data and tables", interactive=False, file_count="multiple", elem_id="downloads"
         )
         with gr.Accordion("The same on your machine", open=False):
-            of.command = gr.Code(language="shell", label="Command", interactive=False, elem_id="command")
-            of.python = gr.Code(language="python", label="Python", interactive=False, elem_id="python")
+            of.command = _code("Command", elem_id="command")
+            of.python = _code("Python", elem_id="python")
 
 
 def program_section(metrics: Sequence[str]) -> Any:
     """How a program uses the page; gives the component with the code, which names the page's address."""
     with gr.Accordion("Use it from a program", open=False, elem_id="program"):
         gr.Markdown(PROGRAM.format(images=IMAGES_PROGRAM if JUDGES and tuple(metrics) == METRICS else ""))
-        return gr.Code(code(ADDRESS, metrics), language="python", label="gradio_client", interactive=False)
+        return _code("gradio_client", value=code(ADDRESS, metrics))
 
 
 def code(address: str, metrics: Sequence[str] = METRICS) -> str:
@@ -407,6 +412,10 @@ def choice(label: str, multiselect: bool = False) -> Any:
     )
     found.preprocess = lambda payload: payload
     return found
+
+
+def _code(label: str, **options: Any) -> Any:
+    return gr.Code(label=label, interactive=False, wrap_lines=True, show_line_numbers=False, **options)
 
 
 def _asked(metric: str) -> str:

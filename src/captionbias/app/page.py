@@ -26,6 +26,18 @@ READING: dict[str, Any] = {**WAITING, "trigger_mode": "always_last"}
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 PROGRESS = gr.Progress()  # as a default it tells gradio that it is wanted
 FAULTS = (ValueError, RankError, WorkerKilledError)
+# Of gradio's own, those that are too faint to be read are replaced.
+COLOURS = {
+    "body_text_color_subdued": "#5a5a63",
+    "body_text_color_subdued_dark": "#b8b8c0",
+    "block_info_text_color": "#5a5a63",
+    "block_info_text_color_dark": "#b8b8c0",
+    "link_text_color_dark": "#6cb8f0",
+    "button_primary_background_fill": "#1d4ed8",
+    "button_primary_background_fill_dark": "#1d4ed8",
+    "button_cancel_background_fill": "#b3261e",
+    "button_cancel_background_fill_dark": "#b3261e",
+}
 KEEP = "(token) => { sessionStorage.setItem('captionbias', token || '') }"
 KEPT = "() => [sessionStorage.getItem('captionbias') || '']"
 RUNS_NEED = (
@@ -82,7 +94,7 @@ def look() -> dict[str, Any]:
     """For `launch`: style, script, and fonts that every machine has."""
     theme = gr.themes.Default(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    )
+    ).set(**COLOURS)
     files = resources.files("captionbias.app")
     script = files.joinpath("page.js").read_text(encoding="utf-8")
     return {
