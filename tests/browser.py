@@ -65,3 +65,19 @@ def watched(page: Any) -> tuple[list[str], list[str]]:
 def too_wide(page: Any) -> bool:
     """Whether the page has to be scrolled sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+def axe_violations(page: Any) -> list[str]:
+    """What axe-core finds seriously or critically wrong for people who use a keyboard, a screen reader or large print.
+
+    `page`: a page, or a frame of one, whose own frames are not looked into.
+    """
+    from axe_core_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"resultTypes": ["violations"], "iframes": 0})["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {one['help']}: {node['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]

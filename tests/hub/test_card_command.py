@@ -56,7 +56,8 @@ def test_a_model_card_gets_every_option(files, tmp_path):
     options += ["--source-url", "https://example.org/run", "--source-name", "a run", "--source-user", "me"]
     arguments = ["model", tmp_path / "README.md", "--results", files / "all.json", *DATASET, *options]
     entries = tmp_path / ".eval_results" / "captionbias.yaml"
-    assert invoke(card, *arguments).splitlines() == [str(tmp_path / "README.md"), str(entries)]
+    written = [tmp_path / "README.md", tmp_path / "captionbias.svg", entries]
+    assert invoke(card, *arguments).splitlines() == list(map(str, written))
     entry = yaml.safe_load(entries.read_text())[0]
     assert entry["dataset"] == {"id": "someone/captions", "task_id": "dbac_a_to_t_net", "revision": "0" * 40}
     assert entry["date"] == "2026-01-31"

@@ -14,6 +14,7 @@ from captionbias.hub.eval_results import TASK_NAME
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import OF_CAPTIONS
 from captionbias.metrics.verdicts import verdict
+from captionbias.report.picture import written
 from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped
@@ -116,7 +117,11 @@ def test_a_new_dataset_card_has_what_was_measured_of_people(measured, tmp_path, 
 
 def test_a_model_card_has_every_score_three_times(both, tmp_path):
     changed = update_model_card(tmp_path, both, dataset=DATASET, model_name="nic")
-    assert changed == [tmp_path / "README.md", tmp_path / ".eval_results" / "captionbias.yaml"]
+    assert changed == [tmp_path / name for name in ("README.md", "captionbias.svg", ".eval_results/captionbias.yaml")]
+    drawn = changed[1].read_text()
+    assert "(captionbias.svg)" in section_of(changed[0])
+    for key in ("dbac_a_to_t_net", "dbac_t_to_a_net", "lic"):
+        assert written(both[catalogue.SCORES[key].metric].estimates[key], catalogue.SCORES[key]) in drawn
     values = {task: both[score.metric][score.key] for task, score in TASKS.items()}
     card = ModelCard.load(changed[0])
     assert {result.metric_type: result.metric_value for result in card.data.eval_results} == values

@@ -10,14 +10,14 @@ import pytest
 from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import verdict
-from captionbias.report.wording import interval, sentence, verdicts
-from tests.report.conftest import audited, measured
+from captionbias.report.wording import grouped_notes, interval, statement, verdicts
+from tests.report.conftest import audited, changed, measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 A_TO_T, T_TO_A, LIC = "dbac_a_to_t_net", "dbac_t_to_a_net", "lic"
 WORDED = [
-    score for metric in catalogue.OF_CAPTIONS for score in catalogue.scores_of(metric) if score.judged and score.more
+    score for metric in catalogue.OF_CAPTIONS for score in catalogue.scores_of(metric) if score.judged and score.claim
 ]
 
 
@@ -60,60 +60,78 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     whole = measured(LIC, 5.04, 5.04)
     point = replace(whole, samples={LIC: replace(whole.samples[LIC], replicates=whole.samples[LIC].replicates[:0])})
     assert verdict(point.estimates, LIC) == verdict({}, LIC) == "-"
-    said = "nic: no interval, so no conclusion is possible (LIC x 100: 5.0)."
-    assert sentence("nic", point, LIC, math.nan) == said
+    said = statement("nic", point, LIC, math.nan)
+    assert said.text == "nic: no interval, so it cannot be told whether other words give the attribute away (5.0)."
 
 
 @pytest.mark.parametrize("score", WORDED, ids=lambda score: score.key)
 @pytest.mark.parametrize(
-    ("low", "high", "opening"),
+    ("low", "high", "text", "said"),
     [
-        (0.1, 0.3, "nic makes its data's bias worse: it {more}. We are sure of that ("),
-        (-0.3, -0.1, "nic softens its data's bias: it {less}. We are sure of that ("),
-        (-0.1, 0.3, "nic: no clear change. We cannot tell whether it {more}, or less ("),
+        (0.1, 0.3, "nic amplifies: {claim} more than in {there} ({value}, {low} to {high}).", "amplifies"),
+        (-0.3, -0.1, "nic mitigates: {claim} less than in {there} ({value}, {low} to {high}).", "mitigates"),
+        (-0.1, 0.3, "nic: no clear sign that {claim}, compared with {other} ({value}, {low} to {high}).", None),
     ],
 )
-def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, opening):
-    said = sentence("nic", measured(score.key, low, high, **beside(score.key)), score.key, 0.001, "race", "dishes")
-    words = {"more": score.more, "less": score.less}
-    assert said.startswith(opening.format(**words).format(attribute="race", tasks="dishes") + score.label)
+def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, text, said):
+    found = statement("nic", measured(score.key, low, high, **beside(score.key)), score.key, 0.001, "race", "dishes")
+    there, other = ("people's captions", "people") if score.control or score.metric == "lic" else ("the data", "data")
+    numbers = {"value": (low + high) / 2, "low": low, "high": high}
+    numbers = {name: f"{number:.{score.digits}f}" for name, number in numbers.items()}
+    claim = score.claim.format(attribute="race", value="race", tasks="dishes")
+    assert found.text == text.format(claim=claim, there=there, other=other, **numbers)
+    assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said or "no clear change")
+
+
+@pytest.mark.parametrize("score", WORDED, ids=lambda score: score.key)
+def test_no_statement_is_longer_than_twenty_words(score):
+    for low, high in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.3)):
+        found = measured(score.key, low, high, **beside(score.key))
+        assert len(statement("nic", found, score.key, 0.001, "gender and race").text.split()) <= 20
 
 
 @pytest.mark.parametrize(
     ("p", "words"),
     [
-        (0.0099, "We are sure of that"),
-        (0.01, "We are fairly sure of that"),
-        (0.049, "We are fairly sure of that"),
-        (math.nan, "We are fairly sure of that"),
-        (0.05, "That is a hint, not sure"),
+        (0.0099, "hardly bring it (p 0.010)"),
+        (0.01, "seldom bring it (p 0.010)"),
+        (0.049, "seldom bring it (p 0.049)"),
+        (0.05, "now and then bring it (p 0.050)"),
     ],
 )
 def test_a_p_value_says_how_sure_a_verdict_is(p, words):
     for low, high in ((1.0, 3.0), (-3.0, -1.0)):
-        assert f"people do. {words} (LIC" in sentence("nic", measured(LIC, low, high), LIC, p)
+        assert f"Chance alone would {words}." in statement("nic", measured(LIC, low, high), LIC, p).why
+        assert "lies on one side of 0" in statement("nic", measured(LIC, low, high), LIC, math.nan).why
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.001, 0.003), (-0.003, -0.001), (0.001, 0.018)])
-def test_a_score_as_small_as_a_person_s_is_too_small_to_tell(low, high):
-    said = sentence("nic", measured(T_TO_A, low, high, **beside(T_TO_A)), T_TO_A, 0.001)
-    small = "The score is too small to tell from what a person reads, 0.01 (DBAC"
-    assert said.startswith(f"nic: no clear change. {small}")
+def test_a_score_as_small_as_a_person_s_is_no_clear_sign(low, high):
+    said = statement("nic", measured(T_TO_A, low, high, **beside(T_TO_A)), T_TO_A, 0.001)
+    assert said.text.startswith("nic: no clear sign that objects change which attribute it names")
+    assert "One more person's captions can read as much as 0.01 by chance." in said.why
 
 
 def test_a_net_dbac_without_a_side_says_that_what_matched_has_is_not_of_the_words_named():
     others = {"dbac_t_to_a_matched": (0.1, 0.3), "dbac_t_to_a_blind": (0.2, 0.4), "dbac_t_to_a": (-0.6, -0.4)}
-    said = sentence("nic", measured(T_TO_A, -0.2, 0.1, **others), T_TO_A, 0.4, "gender")
-    assert said.startswith("nic: no clear change. We cannot tell whether it lets the objects in an image ")
-    assert said.endswith(
-        "With the words for objects hidden, its captions reveal the objects more than people's do (matched 0.200 "
-        "[0.100, 0.300]). Hiding the words for gender as well changes little: other words explain it (blind 0.300 "
-        "[0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on how often captions name "
-        "anything."
+    said = statement("nic", measured(T_TO_A, -0.2, 0.1, **others), T_TO_A, 0.4, "gender").why
+    assert said == (
+        "DBAC T to A, net. The interval holds 0, so chance alone could bring such a score; more images or trials "
+        "narrow it. With the words for objects hidden, its captions reveal objects more than people's do "
+        "(matched 0.200 [0.100, 0.300]). Hiding the words for gender as well changes little: other words explain it "
+        "(blind 0.300 [0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on how often captions "
+        "name anything."
     )
-    other_side = sentence("nic", measured(T_TO_A, 0.1, 0.3, **others | {"dbac_t_to_a_blind": (-0.2, 0.0)}), T_TO_A, 0.0)
-    assert other_side.startswith("nic makes its data's bias worse: ")
-    assert "With the words for attribute hidden as well: -0.100 [-0.200, 0.000] (blind). As" in other_side
+    found = measured(T_TO_A, 0.1, 0.3, **others | {"dbac_t_to_a_blind": (-0.2, 0.0)})
+    other_side = statement("nic", found, T_TO_A, 0.0, "gender").why
+    assert "With the words for gender hidden as well: -0.100 [-0.200, 0.000] (blind). As" in other_side
+
+
+def test_a_note_about_several_captioners_is_said_once(two):
+    both = changed(changed(two, "lic", "nic", notes=["few images"]), "lic", "sat", notes=["few images", "one trial"])
+    notes = grouped_notes(both)
+    assert (notes["LIC: few images"], notes["LIC: one trial"]) == (("nic", "sat"), ("sat",))
+    assert sum(map(len, notes.values())) == sum(len(both.notes(name)) for name in both.captioners)
 
 
 def test_the_verdict_is_of_the_excess_over_a_person_where_there_is_one():
@@ -132,7 +150,8 @@ def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(eve
     assert len(found) == len(wanted)
     for said, (captioner, score) in zip(found, wanted, strict=True):
         assert said.captioner == captioner
-        assert f"({score.label}: " in said.text
+        assert said.score == score.key
+        assert said.why.startswith(f"{score.label}. ")
         assert said.verdict == verdict(every_metric.measurement(score.metric, captioner).estimates, score.key)
 
 
@@ -148,18 +167,20 @@ def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(eve
 )
 def test_tasks_are_called_objects_where_they_are(lexicon, called, two):
     found = replace(two, settings={**two.settings, "task_lexicon": lexicon})
-    (said,) = (one.text for one in verdicts(found) if one.captioner == "sat" and "(DBAC A to T" in one.text)
-    assert f"shape which {called} it names" in said
+    (said,) = (one.text for one in verdicts(found) if (one.captioner, one.score) == ("sat", A_TO_T))
+    assert f"{called} it names depend on gender" in said
 
 
 def test_crossed_attributes_are_named(two):
     found = replace(two, settings={**two.settings, "attribute_lexicon": ["gender", "race"]})
-    (said,) = (one.text for one in verdicts(found) if one.captioner == "sat" and "(DBAC A to T" in one.text)
-    assert "lets the person's gender and race shape which objects" in said
+    (said,) = (one.text for one in verdicts(found) if (one.captioner, one.score) == ("sat", A_TO_T))
+    assert "objects it names depend on gender and race" in said
 
 
 def test_a_custom_attribute_is_called_the_attribute_and_without_people_there_is_no_verdict(planted, alone):
     words = {"female": ["woman", "lady", "girl"], "male": ["man", "guy", "boy"]}
     (said,) = verdicts(audited(planted["sat"], metrics=["lic"], attribute_lexicon=words))
-    assert "gives the person's attribute away" in said.text
-    assert verdicts(alone) == []
+    assert "other words give the attribute away" in said.text
+    assert [one.text for one in verdicts(alone)] == [
+        f"{name}: no verdict, as there are no human captions to compare with." for name in alone.captioners
+    ]

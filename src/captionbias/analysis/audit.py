@@ -22,6 +22,7 @@ from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
+from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import replicate_count, whole_number
 from captionbias.statistics.significance import images_needed
@@ -67,6 +68,8 @@ class Audit:
         settings: the arguments, to reproduce it.
         signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
         sensitivity: how much hangs on choices, if it was requested; see `captionbias.analysis.sensitivity`.
+        evidence: the captions behind the largest pairs of DBAC and LIC's telling words; see
+            `captionbias.explain.evidence.captions_behind`.
         alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric; see
             `captionbias.analysis.intersections`.
     """
@@ -84,6 +87,7 @@ class Audit:
     signatures: dict[str, str]
     sensitivity: Sensitivity | None = None
     alone: dict[str, dict[str, Comparison]] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
 
     def measurement(self, metric: str, captioner: str) -> Measurement:
         """What the metric computed for the captioner, details included."""
@@ -282,6 +286,14 @@ def audit(
             )
         except ValueError as error:
             missing.append(f"sensitivity: {error}")
+    evidence = captions_behind(
+        checked,
+        comparisons["dbac"].measurements if "dbac" in comparisons else {},
+        {name: found["by_word"] for name, found in words.items()},
+        preset=preset,
+        attribute_lexicon=attribute_lexicon,
+        task_lexicon=task_lexicon,
+    )
     steps.watch("done", 1.0)
     return Audit(
         captioners=tuple(checked),
@@ -298,6 +310,7 @@ def audit(
         | {f"{metric}, {name} alone": one.signature for name, found in alone.items() for metric, one in found.items()},
         sensitivity=choices,
         alone=alone,
+        evidence=evidence,
     )
 
 

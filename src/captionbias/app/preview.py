@@ -7,13 +7,11 @@ from heapq import nsmallest
 from itertools import chain
 from typing import TypeAlias
 
-import regex
-
 from captionbias.captions import Captions
-from captionbias.text import Lexicon, find_mentions, split_words, tokenize
+from captionbias.text import Lexicon, find_mentions, tokenize
 from captionbias.text.lexicon import SEPARATOR
+from captionbias.text.marks import token_places
 from captionbias.text.masking import NO_LABEL
-from captionbias.text.tokens import folded
 
 IMAGES = 4
 
@@ -67,7 +65,7 @@ def mark_masked(caption: str, lexicon: Lexicon) -> Spans:
             if label != NO_LABEL:
                 names.setdefault(first, []).append(part.labels[label])
     mentions = find_mentions(tokens, lexicon)
-    places = _token_places(caption)
+    places = token_places(caption)
     spans: Spans = []
     done = 0
     for first, length in zip(mentions.starts, mentions.lengths, strict=True):
@@ -76,19 +74,3 @@ def mark_masked(caption: str, lexicon: Lexicon) -> Spans:
         spans += [(caption[done:start], None), (caption[max(start, done) : end], named or lexicon.mask)]
         done = end
     return [span for span in (*spans, (caption[done:], None)) if span[0]]
-
-
-def _token_places(caption: str) -> list[tuple[int, int]]:
-    """Where each token of a caption starts and ends in it."""
-    places: list[tuple[int, int]] = []  # of each character that tokenizers split: what they fold has another length
-    for found in regex.finditer(r"\X", caption):  # accents join within what a reader sees as one character
-        start, end = found.span()
-        length = len(folded(found[0]))
-        places += [(at, at + 1) for at in range(start, end)] if length == end - start else [(start, end)] * length
-    whole, end = folded(caption), 0
-    tokens = []
-    for token in split_words(caption):
-        start = whole.index(token, end)
-        end = start + len(token)
-        tokens.append((places[start][0], places[end - 1][1]))
-    return tokens

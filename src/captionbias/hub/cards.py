@@ -32,6 +32,8 @@ from captionbias.hub.scores import (
 )
 from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import Score
+from captionbias.metrics.measurement import Result
+from captionbias.report.picture import Picture, captioner_picture
 from captionbias.report.wording import fixed
 from captionbias.text.markdown import code, escaped
 
@@ -39,6 +41,7 @@ __all__ = ["read_results", "update_dataset_card", "update_model_card"]
 
 CARD = "README.md"
 EVAL_RESULTS = Path(".eval_results") / "captionbias.yaml"
+PICTURE = "captionbias.svg"
 NEW_DATASET_CARD = "---\ntask_categories:\n- image-to-text\n---\n"
 NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
@@ -104,9 +107,10 @@ def update_model_card(
 ) -> list[Path]:
     """Put a captioner's bias amplification into its card: text, `model-index`, and `.eval_results/captionbias.yaml`.
 
-    The text is as `update_dataset_card` puts it. One result in the `model-index` is ours, by the name of its task;
-    huggingface_hub writes the front matter, where the content of others stays but not its formatting, see `put_result`.
-    The same results again change nothing. A card holds the results on one dataset.
+    The text is as `update_dataset_card` puts it, with a picture beside the card, `captionbias.svg`. One result in the
+    `model-index` is ours, by the name of its task; huggingface_hub writes the front matter, where the content of others
+    stays but not its formatting, see `put_result`. The same results again change nothing. A card holds the results on
+    one dataset.
 
     Args:
         path, results: see `update_dataset_card`; measured with predictions.
@@ -134,7 +138,7 @@ def update_model_card(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     changed = update_model_card(folder, {"gender_error": result}, dataset="someone/captions")
         ...     [file.name for file in changed]
-        ['README.md', 'captionbias.yaml']
+        ['README.md', 'captionbias.svg', 'captionbias.yaml']
     """
     check_results(results)
     check_repo("dataset", dataset)
@@ -164,7 +168,14 @@ def update_model_card(
     entries_after = entries_of(results, dataset, dataset_revision, today, source)
     if date is None and entries_before is not None:
         entries_after = dated_as_before(entries_after, entries_before)
-    return _write({card: (before, after), entries: (entries_before, entries_after)})
+    drawn = card.parent / PICTURE
+    return _write(
+        {
+            card: (before, after),
+            drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
+            entries: (entries_before, entries_after),
+        }
+    )
 
 
 def dataset_section(results: Results) -> str:
@@ -183,6 +194,13 @@ def model_section(results: Results, dataset: str, revision: str | None) -> str:
     return _section(about, results, scores_in(results), judged=True)
 
 
+def _picture(results: Results, name: str) -> Picture:
+    estimates = {key: found for result in results.values() for key, found in Result(result).estimates.items()}
+    first = next(iter(results.values()))["signature"]
+    words = first.partition("|attribute:")[2].partition("|")[0]
+    return captioner_picture(estimates, name, words if words.isalpha() else "the attribute")
+
+
 def _section(about: str, results: Results, scores: list[Score], judged: bool) -> str:
     names = dict.fromkeys(score.metric for score in scores)
     meanings: dict[str, list[str]] = {}
@@ -194,6 +212,7 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         "",
         about,
         "",
+        *([f"![The main scores, beside a person]({PICTURE})", ""] if judged else []),
         f"| score | value | 95% interval |{' verdict |' if judged else ''}",
         f"| :--- | ---: | :--- |{' :--- |' if judged else ''}",
         *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),

@@ -38,7 +38,8 @@ class Score:
         against_a_person: whether captions are also scored against one more person, see `person_scores`.
         headline: among the metric's main scores: compared, logged and plotted by default.
         alone: compared instead where there are no human captions.
-        more, less: what a score above and below 0 says of a captioner; `{attribute}` and `{tasks}` are filled in.
+        claim: what a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
+            ("gender", "attribute") and `{tasks}` are filled in.
         task: its id in the Hub's evaluation results, of scores of a captioner.
         human: it describes human captions alone.
         in_tables, on_cards: where it is listed.
@@ -58,8 +59,7 @@ class Score:
     against_a_person: bool = False
     headline: bool = False
     alone: bool = False
-    more: str = ""
-    less: str = ""
+    claim: str = ""
     task: str | None = None
     human: bool = False
     in_tables: bool = True
@@ -146,7 +146,7 @@ METRICS = {
 OF_CAPTIONS = tuple(name for name, entry in METRICS.items() if not entry.of_images)  # they need nothing else
 
 
-def _dbac(direction: str, shaping: str, hidden: str, more: str, less: str) -> Iterable[Score]:
+def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
     name = DIRECTIONS[direction]
 
     def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
@@ -173,8 +173,7 @@ def _dbac(direction: str, shaping: str, hidden: str, more: str, less: str) -> It
         judged=True,
         control=True,
         headline=True,
-        more=more,
-        less=less,
+        claim=claim,
     )
     yield score(
         "_matched",
@@ -254,8 +253,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         sense="amplification",
         judged=True,
         headline=main,
-        more="gives the person's {attribute} away by its other words, more than people do" if main else "",
-        less="gives the person's {attribute} away by its other words less than people do" if main else "",
+        claim="other words give {attribute} away" if main else "",
         task=key,
     )
     for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
@@ -331,7 +329,7 @@ def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float
     )
 
 
-def _dpa(direction: str, more: str, shown: str) -> Iterable[Score]:
+def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
     name = DIRECTIONS[direction]
     yield Score(
         f"dpa_{direction}",
@@ -345,8 +343,7 @@ def _dpa(direction: str, more: str, shown: str) -> Iterable[Score]:
         judged=True,
         headline=True,
         against_a_person=True,
-        more=f"names what makes {shown} easier to guess than in the data",
-        less=f"names what makes {shown} harder to guess than in the data",
+        claim=claim,
         task=f"dpa_{direction}",
     )
     for side, who in (("m", "predicted labels"), ("d", "labels of the images")):
@@ -376,8 +373,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         sense="amplification",
         judged=main,
         headline=main,
-        more="gives the person's {attribute} away, together with the image, more than people do" if main else "",
-        less="gives the person's {attribute} away, together with the image, less than people do" if main else "",
+        claim="image and caption together give {attribute} away" if main else "",
         task=key,
     )
     for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
@@ -409,19 +405,18 @@ def _others() -> Iterable[Score]:
         judged=True,
         headline=True,
         against_a_person=True,
-        more="strengthens the lean of {tasks} to their likelier {attribute}",
-        less="weakens the lean of {tasks} to their likelier {attribute}",
+        claim="{tasks} lean to their likelier {value}",
         task="ba_mals",
     )
     yield from _dpa(
         "a_to_t",
         "the tasks that captions name are easier to guess from the attribute than those shown",
-        "the {tasks} named",
+        "{tasks} it names follow from {attribute}",
     )
     yield from _dpa(
         "t_to_a",
         "the attribute that captions name is easier to guess from the tasks than the true one",
-        "the {attribute} named",
+        "{tasks} predict which {value} it names",
     )
     yield Score(
         "label_leakage",
@@ -435,8 +430,7 @@ def _others() -> Iterable[Score]:
         judged=True,
         headline=True,
         against_a_person=True,
-        more="names {tasks} that give the person's {attribute} away more than those shown",
-        less="names {tasks} that give the person's {attribute} away less than those shown",
+        claim="{tasks} it names give {attribute} away",
         task="label_leakage",
     )
     for suffix, who in (("m", "captioner"), ("d", "images")):
@@ -472,8 +466,7 @@ def _others() -> Iterable[Score]:
         sense="size",
         headline=True,
         against_a_person=True,
-        more="names the wrong {attribute} more often than a person does",
-        less="names the wrong {attribute} less often than a person does",
+        claim="it names the wrong {value}",
         task="gender_error",
     )
     yield Score(
@@ -503,7 +496,7 @@ def person_scores(score: Score) -> Iterable[Score]:
         meaning="The captioner's score minus that of one more person who describes the same images: 0 is a person.",
         row="  beyond a person",
         sense="amplification",
-        judged=bool(score.more),
+        judged=bool(score.claim),
         control=True,
         task=f"{score.task}{EXCESS}",
     )
@@ -517,8 +510,7 @@ def person_scores(score: Score) -> Iterable[Score]:
         judged=False,
         control=True,
         headline=False,
-        more="",
-        less="",
+        claim="",
         task=None,
         human=True,
         on_cards=False,
@@ -541,15 +533,13 @@ _MEASURED = (
         "a_to_t",
         "the attribute shapes the named tasks more",
         "the attribute",
-        "lets the person's {attribute} shape which {tasks} it names, more than people do",
-        "lets the person's {attribute} shape which {tasks} it names less than people do",
+        "{tasks} it names depend on {attribute}",
     ),
     *_dbac(
         "t_to_a",
         "the tasks shape the named attribute more",
         "the tasks",
-        "lets the {tasks} in an image shape which {attribute} it names, more than people do",
-        "lets the {tasks} in an image shape which {attribute} it names less than people do",
+        "{tasks} change which {value} it names",
     ),
     *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
     *_omega("t_to_a", "the tasks from captions whose task words are masked"),

@@ -265,6 +265,7 @@ def dbac(
         else None,
         {name: plan.keep(answers) for name, plan in plans.items()},
         attacker,
+        questions,
     )
 
 

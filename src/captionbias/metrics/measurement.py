@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from captionbias.attackers.registry import Attacker
     from captionbias.metrics.attack_plan import AttackPlan
+    from captionbias.metrics.dbac_direction import Direction
+    from captionbias.report.picture import Picture
 
 P = ParamSpec("P")
 
@@ -112,6 +114,7 @@ class Measurement:
         details: nested tables, or None if they were not requested.
         plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
         attacker: how these were trained.
+        questions: of each direction of `dbac` what its trials compare.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
@@ -124,6 +127,7 @@ class Measurement:
     details: dict[str, Any] | None = None
     plans: dict[str, AttackPlan] = field(default_factory=dict)
     attacker: Attacker | None = None
+    questions: dict[str, Direction] = field(default_factory=dict)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
@@ -145,9 +149,9 @@ class Measurement:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
         return _frame(self.estimates)
 
-    def plot(self) -> Any:
-        """The scores with their intervals, a panel a range; a plotly figure. Needs the extra `plots`."""
-        return _figure(self.estimates)
+    def plot(self) -> Picture:
+        """The main scores with their intervals, a person at 0: an SVG that a notebook shows, see `Picture.save`."""
+        return _picture(self.estimates)
 
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.notes, self.signature)
@@ -180,9 +184,9 @@ class Result(dict[str, Any]):
         """As `Measurement.to_frame`."""
         return _frame(self.estimates)
 
-    def plot(self) -> Any:
+    def plot(self) -> Picture:
         """As `Measurement.plot`."""
-        return _figure(self.estimates)
+        return _picture(self.estimates)
 
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.get("details", {}).get("warnings", []), self.get("signature", ""))
@@ -201,10 +205,10 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     return frame
 
 
-def _figure(estimates: Mapping[str, Estimate]) -> Any:
-    from captionbias.report.plots import estimates_plot
+def _picture(estimates: Mapping[str, Estimate]) -> Picture:
+    from captionbias.report.picture import captioner_picture
 
-    return estimates_plot(estimates)
+    return captioner_picture(estimates)
 
 
 def _table(estimates: Mapping[str, Estimate], notes: Iterable[str], signature: str) -> str:

@@ -1,41 +1,57 @@
-"""An audit as one HTML file that needs no network: plots, tables, and the data they are made of."""
+"""An audit as one HTML file that needs no network: the answer first, what it is made of, and the captions behind it."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from captionbias import __version__
+from captionbias.analysis.resampling import FORMS, added, pair_name
+from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
-from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS
-from captionbias.report import plots, sensitivity, views
-from captionbias.report.wording import percent, verdicts
+from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, UNCLEAR
+from captionbias.report import charts, sensitivity, views
+from captionbias.report.picture import WAYS, captioner_picture
+from captionbias.report.svg import tone
+from captionbias.report.wording import grouped_notes, percent, subjects, verdicts
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.explain.image_attributions import ImageAttributions
+    from captionbias.report.charts import Chart
+    from captionbias.report.views import Grid
+    from captionbias.report.wording import Statement
 
 TOP = 40  # rows of the sources on the page; all of them are in its data
+WORDS = 12  # of an attribute value, before one asks for more
+SUMMARISED, SUMMARY_NOTES = 8, 6  # captioners and notes that have room on two pages
 
 
 def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
     """Write an audit as one HTML file, whole or not at all; see `html_report`.
 
     Raises:
-        ValueError: the path cannot be written, or plotly or jinja2 is missing.
+        ValueError: the path cannot be written, or jinja2 is missing.
     """
     write_text(html_report(audit, title=title, command=command), Path(path))
 
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
-    """An audit as one HTML page: verdicts, plots, tables, and all its data as JSON in `<script id="audit-data">`.
+    """An audit as one HTML page: a picture and a sentence for each question, the pairs and words behind them, their
+    captions, and every table; its data, JSON by gzip in base64, are in `<script id="audit-data">`.
 
-    It loads nothing, and its content security policy forbids it to.
+    It loads nothing, and its content security policy forbids it to. In a frame it has no title of its own, and posts
+    its height to the page around it, as `{captionbias: {height: pixels}}`, whenever that changes.
 
     Args:
         audit: from `captionbias.analysis.audit.audit`.
@@ -43,7 +59,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         command: the command that reproduces it, to be shown.
 
     Raises:
-        ValueError: plotly or jinja2 is missing.
+        ValueError: jinja2 is missing.
 
     >>> from captionbias.analysis.audit import audit
     >>> from captionbias.synthetic import plant
@@ -52,36 +68,74 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     >>> "LIC x 100" in html_report(found)
     True
     """
-    check_installed()
-    from jinja2 import Environment
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
     scores = views.scores(audit)
-    scripts = {
-        "data": json_text(audit.as_dict()),
-        "scores_csv": json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
-    }
-    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file("report.html.jinja"))
-    return page.render(
+    attribute, tasks = subjects(audit)
+    several, plain = len(audit.captioners) > 1, charts.scores_chart(audit)
+    published = charts.scores_chart(audit, published=True)
+    statements = verdicts(audit)
+    differing = any(comparison.differences for comparison in audit.comparisons.values())
+    data = gzip.compress(json_text(audit.as_dict()).encode(), mtime=0)
+    return _rendered(
+        "report.html.jinja",
         audit=audit,
         title=title or f"Bias of {', '.join(audit.captioners)}",
         about=_about(audit),
         command=command,
-        version=__version__,
-        verdicts=verdicts(audit),
-        aligned="dbac" in audit.comparisons
-        and any(views.alignment(audit, name, "a_to_t").rows for name in audit.captioners),
+        statements=statements,
+        in_short=_in_short(statements),
+        opened=_opened(audit),
+        scores=plain,
+        published=published if published != plain else None,
+        against={name: charts.differences_chart(audit, name) for name in audit.captioners} if differing else {},
+        banded="dbac" in audit.comparisons,
+        pictures={
+            name: captioner_picture(_estimates(audit, name), name if several else "", attribute, tasks)
+            for name in audit.captioners
+        },
+        aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
+        notes_of=grouped_notes(audit),
+        summarised=audit.captioners[:SUMMARISED],
+        summary_notes=SUMMARY_NOTES,
         views=views,
-        plots=plots,
+        charts=charts,
         sensitivity=sensitivity,
         directions=DIRECTIONS,
-        questions=QUESTIONS,
+        ways={
+            direction: WAYS[f"dbac_{direction}_net"].format(attribute=attribute.removeprefix("the "), tasks=tasks)
+            for direction in DIRECTIONS
+        },
+        tone=tone,
+        unclear=UNCLEAR,
+        pair_name=pair_name,
+        pair_bar=charts.pair_bar,
+        word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
+        part_of=_part_of,
+        added_by=_added_by,
+        reach_of=_reach_of,
         top=TOP,
-        style=Markup(_file("report.css")),
-        script=Markup(_file("report.js")),
-        plotly=Markup(get_plotlyjs()),
-        **{name: Markup(text.replace("<", "\\u003c")) for name, text in scripts.items()},  # no text can end its script
+        shown_pairs=PAIRS,
+        shown_words=WORDS,
+        data=b64encode(data).decode(),
+        scores_csv=json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
+    )
+
+
+def chart_page(
+    chart: Chart, title: str, *, about: str = "", grid: Grid | None = None, signatures: Iterable[str] = ()
+) -> str:
+    """A chart as one HTML page that loads nothing, with the table of its numbers.
+
+    Raises:
+        ValueError: jinja2 is missing.
+    """
+    return _rendered(
+        "chart.html.jinja",
+        chart=chart,
+        title=title,
+        about=about,
+        grid=grid,
+        signatures=signatures,
+        shown=views.shown,
     )
 
 
@@ -91,19 +145,9 @@ def write_attributions(found: ImageAttributions, path: str | Path, *, title: str
     Raises:
         ValueError: the path cannot be written, or jinja2 is missing.
     """
-    check_installed()
-    from jinja2 import Environment
-    from markupsafe import Markup
-
-    page = Environment(autoescape=True).from_string(_file("attributions.html.jinja"))
     pictures = [(found.shares[row], b64encode(png).decode()) for row, png in found.overlays.items()]
-    text = page.render(
-        found=found,
-        mean=percent(found.mean),
-        pictures=pictures,
-        title=title,
-        version=__version__,
-        style=Markup(_file("report.css")),
+    text = _rendered(
+        "attributions.html.jinja", found=found, mean=percent(found.mean), pictures=pictures, title=title
     )
     write_text(text, Path(path))
 
@@ -114,13 +158,78 @@ def check_installed() -> None:
         raise ValueError("reports need jinja2: pip install 'captionbias[plots]'")
 
 
+def _rendered(name: str, **content: Any) -> str:
+    """A page from its template, with the style and the script that all pages have; every text in it is escaped."""
+    check_installed()
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file(name))
+    if "scores_csv" in content:  # no text can end its script
+        content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
+    style, script = Markup(_file("report.css")), Markup(_file("report.js"))
+    return page.render(version=__version__, style=style, script=script, **content)
+
+
+def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
+    """Everything that was measured of a captioner, by all metrics."""
+    found: dict[str, Estimate] = {}
+    for comparison in audit.comparisons.values():
+        found |= comparison.measurements[captioner].estimates
+    return found
+
+
+def _in_short(statements: Sequence[Statement]) -> dict[str, list[str]]:
+    """Which captioners amplify and mitigate, and in how many of their scores; and those of which neither is clear."""
+    scores = Counter(one.captioner for one in statements if one.score)
+    found: dict[str, list[str]] = {}
+    for said, verb in ((AMPLIFIES, "Amplify:"), (MITIGATES, "Mitigate:")):
+        clear = Counter(one.captioner for one in statements if one.verdict == said)
+        found[verb] = [f"{name} ({number} of {scores[name]} scores)" for name, number in clear.items()]
+    clear_ones = {one.captioner for one in statements if one.verdict in (AMPLIFIES, MITIGATES)}
+    found["No clear sign of either:"] = [name for name in scores if name not in clear_ones]
+    return {verb: names for verb, names in found.items() if names}
+
+
+def _opened(audit: Audit) -> str:
+    """The captioner that the page shows first: the one with the largest score that has a verdict."""
+
+    def size(name: str) -> tuple[bool, float]:
+        nets = [one for key, one in _estimates(audit, name).items() if key.endswith("_net") or key == "lic"]
+        clear = [one for one in nets if one.low is not None and one.high is not None and one.low * one.high > 0]
+        return bool(clear), max((abs(one.value) / (100 if abs(one.value) > 2 else 1) for one in clear), default=0.0)
+
+    return max(audit.captioners, key=size)
+
+
+def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What rows of the sources add to, for the head of a table."""
+    part = views.main_part(rows)
+    return f"adds, {FORMS[part]}" if part in FORMS else "omega"
+
+
+def _added_by(row: Mapping[str, Any]) -> float | None:
+    part = added(row)
+    return part[1] if part else next((row[key] for key in ("omega_m", "omega_h") if key in row), None)
+
+
+def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
+    """How far the bars of a captioner's pairs go, the same in both directions, intervals included."""
+    ends = [0.0]
+    for rows in sources.values():
+        part = views.main_part(rows)
+        for row in rows[:PAIRS]:
+            ends += [abs(row.get(f"{part}{end}", 0.0)) for end in ("", "_ci_low", "_ci_high")]
+    return max(ends) or 1.0
+
+
 def _about(audit: Audit) -> str:
     counts = ", ".join(f"{count:,} {value}" for value, count in audit.attribute_counts.items())
     attackers = {
-        "fast": "quick attackers (preset fast): for numbers to publish, measure with the papers' preset too",
-        "papers": "the protocols of the papers",
+        "fast": "Quick attackers: before you publish a number, measure with the papers' preset too.",
+        "papers": "Measured as in the papers.",
     }
-    return f"{audit.images:,} images ({counts}), measured with {attackers[audit.settings['preset']]}."
+    return f"{audit.images:,} images ({counts}). {attackers[audit.settings['preset']]}"
 
 
 def _file(name: str) -> str:

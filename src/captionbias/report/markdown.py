@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import sensitivity, views
 from captionbias.report.views import Grid
-from captionbias.report.wording import verdicts
+from captionbias.report.wording import grouped_notes, verdicts
 from captionbias.text.markdown import code, escaped, one_line
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from (f"- {escaped(said.text)}" for said in verdicts(audit))
     yield ""
     yield from _table(views.scores(audit, judged=True))
+    yield from _details(
+        "Why", [f"- {escaped(f'{said.captioner}: {said.why}')}" for said in verdicts(audit) if said.why]
+    )
     yield from _folded(views.alone(audit))
     yield from _folded(views.cells(audit))
     yield from _folded(views.differences(audit))
@@ -55,7 +58,7 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from _folded(views.leaks(audit))
     if audit.sensitivity:
         yield from _folded(sensitivity.moves(audit.sensitivity))
-    notes = [f"{captioner}: {note}" for captioner in audit.captioners for note in audit.notes(captioner)]
+    notes = [f"{', '.join(captioners)}: {note}" for note, captioners in grouped_notes(audit).items()]
     missing = [f"Not included: {line}" for line in audit.missing]
     yield from _details("Notes", [f"- {escaped(note)}" for note in (*notes, *missing)])
     again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]

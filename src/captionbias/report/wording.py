@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 SURE, FAIRLY_SURE = 0.01, 0.05
+ALONE = "no verdict, as there are no human captions to compare with."
 
 
 def fixed(number: float, digits: int) -> str:
@@ -64,43 +65,77 @@ def p_text(p: float) -> str:
 
 
 class Statement(NamedTuple):
-    """A sentence about a captioner's score, and the verdict that it puts into words, see `verdict`."""
+    """What a score says of a captioner: the verdict (see `verdict`) in at most twenty words, and the reasons for it."""
 
     captioner: str
+    score: str
     text: str
+    why: str
     verdict: str
 
 
 def verdicts(audit: Audit) -> list[Statement]:
-    """A sentence for each captioner and judged headline score."""
-    attribute = audit.settings["attribute_lexicon"]
-    attributes = attribute if isinstance(attribute, list) else [attribute]
-    named = all(isinstance(one, str) and one.isalpha() for one in attributes)
-    kind = " and ".join(attributes) if named else "attribute"
-    lexicon = audit.settings["task_lexicon"]
-    tasks = "objects" if lexicon is None or str(lexicon).startswith(OBJECTS) else "tasks"
+    """A statement for each captioner and judged headline score; without human captions, that there is no verdict."""
+    attribute, tasks = subjects(audit)
     found = []
     for captioner in audit.captioners:
+        said = []
         for metric, comparison in audit.comparisons.items():
             measured = comparison.measurements[captioner]
             for score in catalogue.scores_of(metric):
-                has_verdict = score.judged and score.more and not catalogue.superseded(score.key, measured.estimates)
-                if has_verdict and score.key in measured.estimates:
+                worded = score.judged and score.claim and not catalogue.superseded(score.key, measured.estimates)
+                if worded and score.key in measured.estimates:
                     p = comparison.p_values[captioner].get(score.key, math.nan)
-                    text = sentence(captioner, measured, score.key, p, kind, tasks)
-                    found.append(Statement(captioner, text, verdict(measured.estimates, score.key)))
+                    said.append(statement(captioner, measured, score.key, p, attribute, tasks))
+        found += said or [Statement(captioner, "", f"{captioner}: {ALONE}", "", NOTHING)]
     return found
 
 
-def sentence(
-    captioner: str, measured: Measurement, key: str, p: float, attribute: str = "attribute", tasks: str = "objects"
-) -> str:
-    """One score in plain words, with how sure it is; `attribute` and `tasks` are what these are called.
+def subjects(audit: Audit) -> tuple[str, str]:
+    """What the attribute and the tasks of an audit are called."""
+    attribute = audit.settings["attribute_lexicon"]
+    attributes = attribute if isinstance(attribute, list) else [attribute]
+    named = all(isinstance(one, str) and one.isalpha() for one in attributes)
+    lexicon = audit.settings["task_lexicon"]
+    objects = lexicon is None or str(lexicon).startswith(OBJECTS)
+    return " and ".join(attributes) if named else "the attribute", "objects" if objects else "tasks"
 
-    Of DBAC also what the scores say that net is made of.
-    """
-    found = _sentence(captioner, measured, key, p, attribute, tasks)
-    return f"{found} {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else found
+
+def statement(
+    captioner: str, measured: Measurement, key: str, p: float, attribute: str = "the attribute", tasks: str = "objects"
+) -> Statement:
+    """One score in plain words; `attribute` and `tasks` are what these are called."""
+    score, estimate = catalogue.SCORES[key], measured.estimates[key]
+    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
+    said = verdict(measured.estimates, key)
+    numbers = fixed(estimate.value, score.digits)
+    if estimate.low is not None and estimate.high is not None:
+        numbers += f", {fixed(estimate.low, score.digits)} to {fixed(estimate.high, score.digits)}"
+    of_data = score.against_a_person and not key.endswith(catalogue.EXCESS)
+    there, other = ("the data", "data") if of_data else ("people's captions", "people")
+    text = {
+        AMPLIFIES: f"{captioner} amplifies: {claim} more than in {there}",
+        MITIGATES: f"{captioner} mitigates: {claim} less than in {there}",
+        UNCLEAR: f"{captioner}: no clear sign that {claim}, compared with {other}",
+    }.get(said, f"{captioner}: no interval, so it cannot be told whether {claim}")
+    why = {
+        AMPLIFIES: _sure(p),
+        MITIGATES: _sure(p),
+        UNCLEAR: f"One more person's captions can read as much as {SMALL_DBAC:g} by chance."
+        if _excludes_zero(estimate)
+        else "The interval holds 0, so chance alone could bring such a score; more images or trials narrow it.",
+    }.get(said, "Without an interval, chance cannot be excluded.")
+    more = f" {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else ""
+    return Statement(captioner, key, f"{text} ({numbers}).", f"{score.label}. {why}{more}", said)
+
+
+def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
+    """What to know before the numbers are believed, each note once, and the captioners that it is about."""
+    found: dict[str, list[str]] = {}
+    for captioner in audit.captioners:
+        for note in audit.notes(captioner):
+            found.setdefault(note, []).append(captioner)
+    return {note: tuple(captioners) for note, captioners in found.items()}
 
 
 def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str:
@@ -110,9 +145,7 @@ def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str
     published, matched, blind = (measured.estimates[f"dbac_{direction}{form}"] for form in ("", "_matched", "_blind"))
     side = _side(matched)
     how = {1: "more than people's do", -1: "less than people's do", 0: "about as much as people's do"}[side]
-    text = (
-        f"With the words for {hidden} hidden, its captions reveal the {hidden} {how} (matched {interval(matched, 3)})."
-    )
+    text = f"With the words for {hidden} hidden, its captions reveal {hidden} {how} (matched {interval(matched, 3)})."
     if side and verdict(measured.estimates, key) == UNCLEAR:
         text += f" Hiding the words for {named} as well changes little: other words explain it (blind"
         text += f" {interval(blind, 3)})."
@@ -128,29 +161,11 @@ def _side(estimate: Estimate) -> int:
     return 1 if estimate.value > 0 else -1
 
 
-def _sentence(captioner: str, measured: Measurement, key: str, p: float, attribute: str, tasks: str) -> str:
-    score, estimate = catalogue.SCORES[key], measured.estimates[key]
-    numbers = f"{score.label}: {interval(estimate, score.digits)}"
-    found = verdict(measured.estimates, key)
-    more, less = (text.format(attribute=attribute, tasks=tasks) for text in (score.more, score.less))
-    if found == AMPLIFIES:
-        return f"{captioner} makes its data's bias worse: it {more}. {_sure(p)} ({numbers})."
-    if found == MITIGATES:
-        return f"{captioner} softens its data's bias: it {less}. {_sure(p)} ({numbers})."
-    if found == UNCLEAR and _excludes_zero(estimate):
-        return (
-            f"{captioner}: no clear change. The score is too small to tell from what a person reads, "
-            f"{SMALL_DBAC:g} ({numbers})."
-        )
-    if found == UNCLEAR:
-        return f"{captioner}: no clear change. We cannot tell whether it {more}, or less ({numbers})."
-    return f"{captioner}: no interval, so no conclusion is possible ({numbers})."
-
-
 def _sure(p: float) -> str:
-    if p < SURE:
-        return "We are sure of that"
-    return "We are fairly sure of that" if p < FAIRLY_SURE or math.isnan(p) else "That is a hint, not sure"
+    if math.isnan(p):
+        return "The interval lies on one side of 0."
+    how = "hardly" if p < SURE else "seldom" if p < FAIRLY_SURE else "now and then"
+    return f"Chance alone would {how} bring it (p {p_text(p)})."
 
 
 def _excludes_zero(estimate: Estimate) -> bool:

@@ -1,61 +1,240 @@
 "use strict";
 
-// Plots are drawn when they are seen: one in a closed part of the page has no size yet.
-const draw = (place) => {
-  const colours = getComputedStyle(document.documentElement);
-  const ink = colours.getPropertyValue("--text").trim();
-  const line = colours.getPropertyValue("--line").trim();
-  const figure = JSON.parse(place.dataset.figure);
-  const layout = structuredClone(figure.layout);
-  layout.font = { ...layout.font, color: ink };
-  for (const axis of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
-    Object.assign(layout[axis], { automargin: true, gridcolor: line, zerolinecolor: line, linecolor: line });
-  }
-  Plotly.react(place, figure.data, layout, { responsive: true, displaylogo: false, displayModeBar: false });
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const node = (name, content = [], attributes = {}) => {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...[content].flat());
+  return made;
 };
-const seen = new IntersectionObserver((entries) => {
-  for (const entry of entries.filter((entry) => entry.isIntersecting)) {
-    seen.unobserve(entry.target);
-    draw(entry.target);
-  }
-}, { rootMargin: "200px" });
-const places = document.querySelectorAll(".plot");
-places.forEach((place) => seen.observe(place));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-  places.forEach((place) => place.data && draw(place)));
-addEventListener("beforeprint", () => places.forEach(draw));
 
-const order = (header) => {
-  const column = header.cellIndex;
-  const down = header.getAttribute("aria-sort") !== "descending";
-  header.parentNode.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
-  header.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const body = header.closest("table").tBodies[0];
-  const value = (row) => {
-    const cell = row.cells[column];
-    if (cell.dataset.value === undefined) return cell.textContent;
-    return cell.dataset.value === "" ? -Infinity : Number(cell.dataset.value);
-  };
-  const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b));
-  const rows = [...body.rows].sort((a, b) => compare(value(a), value(b)) * (down ? -1 : 1));
-  body.append(...rows);
-};
-document.querySelectorAll("th").forEach((header) => {
-  header.addEventListener("click", () => order(header));
-  header.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); order(header); }
-  });
-});
+// In a frame: the page around it has the title, and makes room for all of it.
+if (window.parent !== window) {
+  document.documentElement.classList.add("framed");
+  new ResizeObserver(() => {
+    const height = Math.ceil(document.documentElement.getBoundingClientRect().height);
+    window.parent.postMessage({ captionbias: { height } }, "*");
+  }).observe(document.documentElement);
+}
 
-const files = {
-  json: () => ["captionbias.json", "application/json", document.getElementById("audit-data").textContent],
-  csv: () => ["captionbias.csv", "text/csv", JSON.parse(document.getElementById("scores-csv").textContent)],
+// The data: JSON, by gzip, in base64; unpacked once, when they are asked for.
+const packed = document.getElementById("audit-data");
+const unpacked = async () => {
+  const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 };
-document.querySelectorAll("[data-save]").forEach((button) => button.addEventListener("click", () => {
-  const [name, type, content] = files[button.dataset.save]();
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
+let reading;
+const evidence = () => (reading ??= unpacked().then((text) => JSON.parse(text).evidence));
+
+const save = (name, type, content) => {
+  const link = node("a", [], { href: URL.createObjectURL(new Blob([content], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-}));
+};
+// No spreadsheet takes a text for a formula: what could be one gets a quote before it.
+const cell = (value) => {
+  const text = typeof value === "string" && /^([\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/.test(value) ? `'${value}` : `${value ?? ""}`;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+const csv = (rows) => rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+const files = {
+  json: async () => save("captionbias.json", "application/json", await unpacked()),
+  csv: () => save("captionbias.csv", "text/csv", JSON.parse(document.getElementById("scores-csv").textContent)),
+};
+for (const button of all("[data-save]")) button.addEventListener("click", () => files[button.dataset.save]());
+
+// What is shown: scores or differences from a baseline, published scores, one captioner at a time.
+const view = document.querySelector("[data-choose=view]");
+const published = document.querySelector("[data-choose=published]");
+const showView = () => {
+  const chosen = view?.value ?? "scores";
+  if (published) published.disabled = chosen !== "scores";
+  const name = chosen === "scores" && published?.checked ? "published" : chosen;
+  for (const figure of all("[data-view]")) figure.hidden = figure.dataset.view !== name;
+};
+for (const control of [view, published]) control?.addEventListener("change", showView);
+const choosers = all("[data-choose=captioner]");
+for (const chooser of choosers) {
+  chooser.addEventListener("change", () => {
+    for (const other of choosers) other.value = chooser.value;
+    for (const part of all("[data-captioner]")) part.hidden = part.dataset.captioner !== chooser.value;
+  });
+}
+for (const button of all(".show-more")) {
+  button.addEventListener("click", () => {
+    for (const rows of all("tbody.more", button.parentNode)) rows.hidden = false;
+    button.remove();
+  });
+}
+
+// Tables are sorted by a click on the head of a column.
+const order = (header) => {
+  const table = header.closest("table");
+  all(".opener[aria-expanded=true]", table).forEach(close);
+  const down = header.getAttribute("aria-sort") !== "descending";
+  all("th", table).forEach((other) => other.removeAttribute("aria-sort"));
+  header.setAttribute("aria-sort", down ? "descending" : "ascending");
+  all("tbody.more", table).forEach((part) => { part.hidden = false; });
+  table.parentNode.querySelector(".show-more")?.remove();
+  const value = (row) => {
+    const found = row.cells[header.cellIndex];
+    const { value } = found.dataset;
+    if (value === undefined) return found.textContent;
+    return value === "" ? -Infinity : Number.isNaN(Number(value)) ? value : Number(value);
+  };
+  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : `${a}`.localeCompare(`${b}`));
+  const rows = [...table.tBodies].flatMap((part) => [...part.rows]);
+  table.tBodies[0].append(...rows.sort((a, b) => compare(value(a), value(b)) * (down ? -1 : 1)));
+};
+for (const header of all(".sortable thead th")) {
+  const button = node("button", [...header.childNodes], { type: "button" });
+  header.append(button);
+  button.addEventListener("click", () => order(header));
+}
+for (const part of all(".scroll")) {  // what is scrolled can be scrolled by keyboard
+  if (!part.querySelector(".pairs, .words")) Object.assign(part, { tabIndex: 0 }).setAttribute("role", "group");
+  part.setAttribute("aria-label", part.querySelector("caption")?.textContent ?? "");
+}
+
+// The captions behind a pair or a word, below its row.
+const marked = (text, spans) => {
+  const parts = [];
+  let done = 0;
+  for (const [start, end, first] of spans.sort((a, b) => a[0] - b[0])) {
+    if (start < done) continue;
+    parts.push(text.slice(done, start), node("mark", text.slice(start, end), first ? { class: "first" } : {}));
+    done = end;
+  }
+  return [...parts, text.slice(done)];
+};
+const inWords = (found, number, { attribute, task, word }) => {
+  const text = found.texts[number];
+  if (word !== undefined) {
+    const literal = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const places = text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, "giu"));
+    return marked(text, [...places].map((place) => [place.index, place.index + place[0].length, false]));
+  }
+  const values = new Set((attribute ?? "").split(", "));
+  const flat = found.marks[number];
+  const spans = [];
+  for (let at = 0; at < flat.length; at += 3) {
+    const label = found.labels[flat[at + 2]];
+    if (label === task || values.has(label)) spans.push([flat[at], flat[at + 1], label !== task]);
+  }
+  return marked(text, spans);
+};
+const percent = (share) => `${Math.round(100 * share)}%`;
+const count = (number) => number.toLocaleString("en");
+const told = (kind, direction, item, name) => {
+  const listed = item.rows.length < item.images ? `${item.rows.length} of ${count(item.images)} images` : `all ${count(item.images)} images`;
+  if (kind === "words") {
+    const labels = Object.entries(item.labels).map(([label, number]) => `${count(number)} ${label}`).join(", ");
+    const people = item.people === null ? "" : `; people's captions of ${count(item.people)} images have it`;
+    return `${name} writes “${item.word}” for ${count(item.images)} images (${labels})${people}. Here: ${item.rows.length} of them.`;
+  }
+  const attribute = item.attribute ?? "nobody";
+  const task = item.task ?? "nothing";
+  const [shown, named] = direction === "a_to_t" ? [item.attribute === null ? "nobody" : attribute, task] : [task, attribute];
+  const by = [
+    item.captioner === null ? "" : `${name} names “${named}” for ${count(item.captioner)}`,
+    item.people === null ? "" : `people's captions do, one or more, for ${count(item.people)}`,
+  ].filter(Boolean).join("; ");
+  return `Of ${count(item.shown)} images that show “${shown}”, ${by}. Here: ${listed}, those with the largest difference either way.`;
+};
+const itemOf = (found, row, number, item, kind) => {
+  const image = found.images[row.row];
+  const named = row.captioner === null ? "" : row.captioner ? "captioner names it" : "captioner does not";
+  const people = row.people === null ? "" : `${percent(row.people)} of people do`;
+  const difference = row.difference === null ? "" : `difference ${row.difference > 0 ? "+" : ""}${Math.round(100 * row.difference)}`;
+  const head = [node("b", image.id === null ? `row ${row.row}` : `image ${image.id}`), image.label, named, people, difference];
+  const texts = node("dl", [], { class: "texts" });
+  if (number !== undefined) texts.append(node("dt", "captioner"), node("dd", inWords(found, number, item)));
+  image.people.forEach((one, place) => texts.append(node("dt", place ? "" : "people"), node("dd", inWords(found, one, item))));
+  return node("li", [node("div", head.filter((part) => part !== "").map((part) => (part instanceof Node ? part : node("span", part))), { class: "head" }), texts]);
+};
+const panelOf = (found, button) => {
+  const { kind, group, index } = button.dataset;
+  const number = Number(button.closest("[data-captioner]").dataset.captioner);
+  const name = Object.keys(found.captioners)[number];
+  const own = found.captioners[name];
+  const item = own[kind][group][index];
+  const rows = item.rows.map((row) => {
+    const image = found.images[row.row];
+    const text = own.captions[row.row];
+    const words = [image.id, row.row, image.label, found.texts[text], ...image.people.map((one) => found.texts[one])];
+    return { ...row, id: image.id ?? row.row, label: image.label, words: words.join(" ").toLowerCase(), text, item: itemOf(found, row, text, item, kind) };
+  });
+  const options = (pairs) => pairs.map(([value, label]) => node("option", label, { value }));
+  const filter = node("input", [], { type: "search", placeholder: "word, image, label" });
+  const who = node("select", options([["all", "everyone"], ["captioner", "the captioner"], ["people", "people"], ["only", "the captioner alone"]]));
+  const sort = node("select", options([["most", "captioner more than people"], ["least", "people more than captioner"], ["id", "image"], ["label", "label"]]));
+  const list = node("ol", [], { tabindex: "0", "aria-label": "Captions" });
+  const status = node("p", "", { class: "meaning", role: "status" });
+  const chosen = () => {
+    const wanted = filter.value.toLowerCase().trim();
+    const named = {
+      all: () => true, captioner: (row) => row.captioner, people: (row) => row.people > 0,
+      only: (row) => row.captioner && row.people === 0,
+    }[who.value];
+    const by = {
+      most: (a, b) => b.difference - a.difference, least: (a, b) => a.difference - b.difference,
+      id: (a, b) => `${a.id}`.localeCompare(`${b.id}`, "en", { numeric: true }), label: (a, b) => a.label.localeCompare(b.label),
+    }[sort.value];
+    return rows.filter((row) => named(row) && row.words.includes(wanted)).sort(by);
+  };
+  const show = () => {
+    const found = chosen();
+    list.replaceChildren(...found.map((row) => row.item));
+    status.textContent = found.length === rows.length ? "" : `${found.length} of ${rows.length} shown`;
+  };
+  for (const control of [filter, who, sort]) control.addEventListener("input", show);
+  show();
+  const saved = node("button", "Save as CSV", { type: "button" });
+  saved.addEventListener("click", () => save("captions.csv", "text/csv", csv([
+    ["captioner", "image", "row", "label", "captioner names it", "share of people", "difference", "caption", "people's captions"],
+    ...chosen().map((row) => [name, row.id, row.row, row.label, row.captioner, row.people, row.difference, found.texts[row.text],
+      found.images[row.row].people.map((one) => found.texts[one]).join(" | ")]),
+  ])));
+  const closed = node("button", "Close", { type: "button" });
+  closed.addEventListener("click", () => { close(button); button.focus(); });
+  const tools = [node("label", ["find", filter]), node("label", ["named by", who]), node("label", ["sort by", sort]), saved, closed];
+  const columns = button.closest("tr").cells.length;
+  const panel = node("tr", node("td", [node("p", told(kind, group, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list], { colspan: columns }), { class: "panel" });
+  panel.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { close(button); button.focus(); }
+  });
+  return panel;
+};
+function close(button) {
+  button.setAttribute("aria-expanded", "false");
+  button.closest("tr").nextElementSibling.remove();
+}
+const open = async (button) => {
+  if (button.getAttribute("aria-expanded") === "true") return close(button);
+  all(".opener[aria-expanded=true]").forEach(close);
+  button.setAttribute("aria-expanded", "true");
+  const found = await evidence();
+  if (button.getAttribute("aria-expanded") === "true") button.closest("tr").after(panelOf(found, button));
+};
+for (const button of all(".opener")) {
+  button.addEventListener("click", () => open(button));
+  const bar = button.parentNode.querySelector(".bar");
+  bar?.addEventListener("click", () => open(button));
+}
+
+// Paper shows what is folded away.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = all("details:not([open])");
+  for (const part of folded) part.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const part of folded) part.open = false;
+  document.documentElement.classList.remove("summarised");
+});
+for (const button of all("[data-print]")) {
+  button.addEventListener("click", () => {
+    document.documentElement.classList.toggle("summarised", button.dataset.print === "summary");
+    window.print();
+  });
+}

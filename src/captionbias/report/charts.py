@@ -1,0 +1,502 @@
+"""Charts as static SVG: scores with their intervals on common scales, and curves. They print and need no script.
+
+Each is drawn twice, for wide pages and for phones; colour is never the only sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from captionbias.analysis.resampling import added
+from captionbias.analysis.sensitivity import label as choice_label
+from captionbias.io.files import write_text
+from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import DIRECTIONS, Score
+from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DBAC, UNCLEAR, verdict
+from captionbias.report.picture import Picture, main_scores
+from captionbias.report.svg import box, document, line, mark, shortened, text, tick_text, ticks, tone
+from captionbias.report.wording import interval, subjects
+
+if TYPE_CHECKING:
+    from captionbias.analysis.alignment_quality import AlignmentStudy
+    from captionbias.analysis.audit import Audit
+    from captionbias.analysis.consistency import Study
+    from captionbias.analysis.masking import MaskingStudy
+    from captionbias.analysis.sensitivity import Sensitivity
+    from captionbias.report.rows import Row
+
+WIDE, NARROW = 720.0, 360.0
+NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
+ROW, STACKED_ROW, SMALL = 26.0, 42.0, 12.0
+BAR = 220.0
+SURE = 0.05  # of p-values after correction
+LESS, MORE = "◂ less than people", "more than people ▸"
+DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")  # lines differ by more than their name
+
+
+class Chart(NamedTuple):
+    """One chart as SVG for pages 720 pixels wide and more, and for narrower ones."""
+
+    wide: str
+    narrow: str
+
+
+class Entry(NamedTuple):
+    """A row of a panel; `estimate`: None where it is undefined; `hollow`: a mark that has no verdict of its own."""
+
+    name: str
+    estimate: Estimate | None
+    verdict: str = NOTHING
+    hollow: bool = False
+
+
+class Panel(NamedTuple):
+    """Scores of one kind below each other. Panels of the same `unit` have the same scale.
+
+    `note`: below the title; `digits`: of the numbers; `zero`: whether 0 is marked; `band`: how far from 0 a person
+    reads; `ends`: what to the left and to the right of 0 means.
+    """
+
+    title: str
+    entries: list[Entry]
+    unit: str
+    digits: int = 3
+    note: str = ""
+    zero: bool = True
+    band: float = 0.0
+    ends: tuple[str, str] = ("", "")
+
+
+def scores_chart(audit: Audit, published: bool = False) -> Chart:
+    """A panel for each main score: every captioner with its interval, the most biased first.
+
+    `published`: DBAC as its paper defines it too, a hollow mark below each captioner's.
+    """
+    panels = [_score_panel(audit, score, published) for score in shown_scores(audit)]
+    return intervals(panels, "Scores of " + ", ".join(audit.captioners))
+
+
+def differences_chart(audit: Audit, baseline: str) -> Chart:
+    """A panel for each main score: how far every other captioner is from this one, with the interval of the pair."""
+    panels = []
+    for score in shown_scores(audit):
+        found = audit.comparisons[score.metric].differences
+        entries = []
+        for one in found:
+            if one.score == score.key and baseline in (one.first, one.second):
+                other, sign = (one.first, 1) if one.second == baseline else (one.second, -1)
+                ends = (sign * end if end is not None else None for end in one.estimate[1:3][::sign])
+                said = UNCLEAR
+                if one.p_holm < SURE:
+                    said = AMPLIFIES if sign * one.difference > 0 else MITIGATES
+                entries.append(Entry(other, Estimate(sign * one.difference, *ends), said))
+        if entries:
+            panels.append(
+                Panel(
+                    _title(audit, score),
+                    _sorted(entries),
+                    _unit(score),
+                    score.digits,
+                    f"{score.label}, less {baseline}'s",
+                    ends=(f"◂ less than {baseline}", f"more than {baseline} ▸"),
+                )
+            )
+    return intervals(panels, f"Differences from {baseline}")
+
+
+def leaderboard_chart(rows: Sequence[Row]) -> Chart:
+    """A panel for each main score: captioners from the most biased to the best, with their intervals."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.score, []).append(row)
+    panels = []
+    for metric in dict.fromkeys(row.metric for row in rows):
+        of_metric = {row.score: Estimate(row.value) for row in rows if row.metric == metric}
+        for score in main_scores(of_metric):
+            entries = [
+                Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict) for row in found[score.key]
+            ]
+            panels.append(_panel(score, _sorted(entries), score.label))
+    return intervals(panels, "Leaderboard")
+
+
+def masking_chart(study: MaskingStudy) -> Chart:
+    """A panel for each score: each version of the images with its interval."""
+    versions = list(study.captions)
+    panels = []
+    for found in study.comparisons.values():
+        for key in found.scores:
+            measured = {version: found.measurements[version].estimates for version in versions}
+            entries = [Entry(name, of.get(key), verdict(of, key)) for name, of in measured.items()]
+            panels.append(_panel(catalogue.SCORES[key], entries, catalogue.label(key)))
+    if study.attributions:
+        entries = [
+            Entry(name, study.attributions[name].mean if name in study.attributions else None) for name in versions
+        ]
+        panels.append(Panel("attribution outside the person", entries, "share", zero=False))
+    return intervals(panels, "Scores of each version of the images")
+
+
+def consistency_chart(study: Study) -> Chart:
+    """A panel for each score and captioner: what each encoder reads, with its interval."""
+    from captionbias.analysis.consistency import Cell
+
+    panels = []
+    for key in study.scores:
+        score = catalogue.SCORES[key]
+        for captioner in study.captioners:
+            found = {one: study.measurements[Cell(captioner, one, score.metric)].estimates for one in study.encoders}
+            entries = [Entry(encoder, of.get(key), verdict(of, key)) for encoder, of in found.items()]
+            panels.append(_panel(score, entries, f"{captioner}: {score.label}"))
+    return intervals(panels, "Scores by encoder")
+
+
+def specification_chart(found: Sensitivity, captioners: Sequence[str] = ()) -> Chart:
+    """For each captioner and judged score its estimates, ascending, each with the choices that it was made with.
+
+    Source: Simonsohn, Simmons and Nelson 2020.
+    """
+    scores = [key for key in found.scores if catalogue.SCORES[key].judged] or found.scores
+    panels = []
+    for captioner in captioners or found.captioners:
+        for key in scores:
+            entries = [
+                Entry(found.label(one) or "base", one.estimates.get(key), one.verdicts.get(key, NOTHING))
+                for one in found.of(captioner)
+            ]
+            varied = ", ".join(map(choice_label, found.varied))
+            panel = _panel(catalogue.SCORES[key], _sorted(entries), f"{captioner}: {catalogue.label(key)}")
+            panels.append(panel._replace(note=f"Varied: {varied}" if varied else ""))
+    return intervals(panels, "Scores by choices", stacked=True)
+
+
+def tradeoff_chart(audit: Audit) -> Chart:
+    """Bias over CIDEr, a numbered mark for each captioner: is the better captioner the more biased one?
+
+    Source: Türk et al. 2023, whose conclusion is drawn from such a plot.
+    """
+    marks = {name: audit.quality[name]["cider"] for name in audit.captioners}
+    panels = []
+    for score in shown_scores(audit):
+        points = [(marks[name], _estimate(audit, name, score)) for name in audit.captioners]
+        panels.append((score.label, [[one] for one in points], score.bounds[0] < 0))
+    return _both(lambda width: _curves(panels, audit.captioners, "CIDEr", "Bias over caption quality", width, False))
+
+
+def alignment_chart(audit: Audit) -> Chart:
+    """The share of contextual substitutions over delta, a panel a direction, with the elbow of each captioner."""
+    masked = {"a_to_t": "Attribute words masked (A to T)", "t_to_a": "Task words masked (T to A)"}
+    panels = []
+    for direction in DIRECTIONS:
+        found = [by_delta(audit, name, direction) for name in audit.captioners]
+        if any(found):
+            panels.append((masked[direction], [_line(of) if of else [] for of in found], True))
+    title = "Share of replaced words that became a word and not <unk>"
+    return _both(lambda width: _curves(panels, audit.captioners, "delta", title, width, True))
+
+
+def vectors_chart(study: AlignmentStudy) -> Chart:
+    """The share of contextual substitutions over delta with each word vectors, and where each curve bends most.
+
+    Source: the DBAC paper, section 5.4, which recommends to look at several word vectors.
+    """
+    title = "Share of replaced words that became a word and not <unk>"
+    curves = [
+        _line({"deltas": of.deltas.tolist(), "shares": of.shares.tolist(), "elbow": of.elbow})
+        for of in study.vectors.values()
+    ]
+    return _both(lambda width: _curves([(title, curves, True)], list(study.vectors), "delta", title, width, True))
+
+
+def pair_bar(row: Mapping[str, Any], reach: float) -> str:
+    """What a row of the sources adds, as a bar from 0 with its interval, on an axis that goes so far either way."""
+    part = added(row)
+    key = part[0] if part else next((key for key in ("omega_m", "omega_h") if key in row), "")
+    return bar(Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high")), reach, part is None)
+
+
+def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
+    """A bar from 0 with its interval. `positive`: it has no other side."""
+    left = 0.0 if positive else -reach
+
+    def place(value: float) -> float:
+        return 2 + (BAR - 4) * (min(reach, max(left, value)) - left) / ((reach - left) or 1)
+
+    kind = "unclear" if positive else tone(AMPLIFIES if estimate.value > 0 else MITIGATES)
+    start, end = sorted((place(0), place(estimate.value)))
+    parts = [box(start, 5, end - start, 10, kind), line(place(0), 1, place(0), 19, "zero")]
+    if estimate.low is not None and estimate.high is not None:
+        parts += [line(place(estimate.low), 10, place(estimate.high), 10, "zero", 1.5)]
+        parts += [line(place(at), 6, place(at), 14, "zero", 1.5) for at in (estimate.low, estimate.high)]
+    return (
+        f'<svg class="captionbias bar" viewBox="0 0 {BAR:g} 20" width="{BAR:g}" height="20" aria-hidden="true">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def intervals(panels: Sequence[Panel], title: str, stacked: bool = False) -> Chart:
+    """Panels below each other: a row for each entry, its mark and its interval, on one scale for each unit.
+
+    `stacked`: names above their intervals also where there is room beside them.
+    """
+    return _both(lambda width: _intervals(panels, title, width, stacked or width < WIDE))
+
+
+def write_chart(chart: Chart, path: Path, title: str) -> None:
+    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
+
+    Raises:
+        ValueError: a path that ends otherwise or cannot be written.
+    """
+    from captionbias.report.html import chart_page
+
+    check_chart(path)
+    if path.suffix.lower() == ".html":
+        write_text(chart_page(chart, title), path)
+    else:
+        Picture(chart.wide).save(path)
+
+
+def check_chart(path: Path) -> None:
+    """Raise a ValueError for a name that `write_chart` does not write."""
+    if path.suffix.lower() not in (".svg", ".html"):
+        raise ValueError(f"{path} ends in neither .svg nor .html: name a file of one of these kinds")
+    if path.suffix.lower() == ".html":
+        from captionbias.report.html import check_installed
+
+        check_installed()
+
+
+def shown_scores(audit: Audit) -> list[Score]:
+    """The main scores of each metric that was measured, of any of the captioners."""
+    found: list[Score] = []
+    for comparison in audit.comparisons.values():
+        estimates: dict[str, Estimate] = {}
+        for measured in comparison.measurements.values():
+            estimates |= measured.estimates
+        found += main_scores(estimates)
+    return found
+
+
+def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
+    """How many words alignment replaced by a word at each delta; None where it replaced none."""
+    if "dbac" not in audit.comparisons:
+        return None
+    report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
+    return report["by_delta"] if report else None
+
+
+def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
+    found = [
+        (name, _estimate(audit, name, score), verdict(audit.measurement(score.metric, name).estimates, score.key))
+        for name in audit.captioners
+    ]
+    entries = _sorted([Entry(*one) for one in found])
+    key = f"dbac_{score.direction}"
+    if published and score.key == f"{key}_net":
+        also = {name: audit.measurement("dbac", name).estimates.get(key) for name in audit.captioners}
+        entries = [
+            one
+            for entry in entries
+            for one in (entry, Entry(f"{entry.name}, as published", also[entry.name], NOTHING, hollow=True))
+        ]
+    return _panel(score, entries, _title(audit, score))
+
+
+def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
+    """A panel of a score: what its unit, its zero and its sides are."""
+    note = score.label if title != score.label else ""
+    judged = score.judged or score.sense == "amplification"
+    band = SMALL_DBAC if score.key.endswith("_net") else 0.0
+    return Panel(
+        title, entries, _unit(score), score.digits, note, score.bounds[0] < 0, band, (LESS, MORE) if judged else ("", "")
+    )
+
+
+def _title(audit: Audit, score: Score) -> str:
+    """The question that a score answers; its label where it answers none."""
+    attribute, tasks = subjects(audit)
+    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
+    return claim[:1].upper() + claim[1:] if claim else score.label
+
+
+def _unit(score: Score) -> str:
+    return f"{score.metric} {score.digits} {score.bounds[0] < 0}"
+
+
+def _sorted(entries: Iterable[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda one: -math.inf if one.estimate is None else one.estimate.value, reverse=True)
+
+
+def _estimate(audit: Audit, captioner: str, score: Score) -> Estimate | None:
+    return audit.measurement(score.metric, captioner).estimates.get(score.key)
+
+
+def _both(draw: Callable[[float], str]) -> Chart:
+    return Chart(draw(WIDE), draw(NARROW))
+
+
+def _range(panels: Iterable[Panel]) -> tuple[float, float]:
+    """From where to where the scale of these panels goes."""
+    found = [
+        end
+        for panel in panels
+        for entry in panel.entries
+        if entry.estimate
+        for end in entry.estimate[:3]
+        if end is not None
+    ]
+    for panel in panels:
+        found += [0.0, -2 * panel.band, 2 * panel.band] if panel.zero else [0.0]
+    low, high = min(found), max(found)
+    margin = 0.04 * (high - low) or 1.0
+    return (low - margin if low < 0 else 0.0), high + margin
+
+
+def _intervals(panels: Sequence[Panel], title: str, width: float, stacked: bool) -> str:
+    ranges = {unit: _range([one for one in panels if one.unit == unit]) for unit in {one.unit for one in panels}}
+    left, right = (8.0, width - 8) if stacked else (NAMES, width - NUMBERS)
+    parts: list[str] = []
+    told: list[str] = []
+    top = 0.0
+    for panel in panels:
+        low, high = ranges[panel.unit]
+
+        def place(value: float, low: float = low, high: float = high) -> float:
+            return left + (right - left) * (value - low) / (high - low)
+
+        parts.append(text(0, top + 16, shortened(panel.title, width, 15), "strong", size=15))
+        top += 24
+        if panel.note:
+            parts.append(text(0, top + 10, shortened(panel.note, width, SMALL), "soft", size=SMALL))
+            top += 18
+        height = (STACKED_ROW if stacked else ROW) * len(panel.entries)
+        bottom = top + height
+        if panel.zero and panel.band:
+            parts.append(box(place(-panel.band), top, place(panel.band) - place(-panel.band), height, "person"))
+        for value in ticks(low, high, 6 if width >= WIDE else 5):
+            parts.append(line(place(value), top, place(value), bottom, "grid"))
+            parts.append(text(place(value), bottom + 14, tick_text(value), "soft", "middle", 11))
+        if panel.zero:
+            parts.append(line(place(0), top, place(0), bottom + 3, "zero", 1.5))
+        for entry in panel.entries:
+            parts += _entry(entry, panel, place, top, width, stacked)
+            numbers = interval(entry.estimate, panel.digits)
+            said = "" if entry.verdict == NOTHING else f" {entry.verdict}"
+            told.append(f"{panel.title}, {entry.name}: {numbers}{said}")
+            top += STACKED_ROW if stacked else ROW
+        top = bottom + 20
+        if any(panel.ends):
+            ends = [shortened(end, (width - 8) / 2, SMALL) for end in panel.ends]
+            if stacked or place(0) - left < 110:
+                parts += [text(left, top + 9, ends[0], "soft", size=SMALL)]
+                parts += [text(right, top + 9, ends[1], "soft", "end", SMALL)]
+            else:
+                parts += [text(place(0) - 6, top + 9, ends[0], "soft", "end", SMALL)]
+                parts += [text(place(0) + 6, top + 9, ends[1], "soft", size=SMALL)]
+            top += 16
+        top += 18
+    return document(parts, width, max(1.0, top - 14), title, "; ".join(told))
+
+
+def _entry(
+    entry: Entry, panel: Panel, place: Callable[[float], float], top: float, width: float, stacked: bool
+) -> list[str]:
+    """A row: its name, its numbers, its mark and its interval."""
+    numbers = interval(entry.estimate, panel.digits)
+    kind = tone(entry.verdict)
+    weight = " strong" if kind != "unclear" else ""
+    name_kind = "soft" if entry.hollow else ""
+    size = SMALL if stacked or entry.hollow else 13.0
+    y = top + (30 if stacked else ROW / 2)
+    if stacked:
+        room = width - 8 * len(numbers) - 4
+        parts = [text(0, top + 14, shortened(entry.name, max(room, 60), size), name_kind, size=size)]
+        parts.append(text(width, top + 14, numbers, (kind + weight).strip(), "end", SMALL))
+    else:
+        indent = 12.0 if entry.hollow else 0.0
+        parts = [text(indent, y + 4, shortened(entry.name, NAMES - 12 - indent, size), name_kind, size=size)]
+        parts.append(text(width, y + 4, numbers, (kind + weight).strip(), "end", SMALL))
+    if entry.estimate is None:
+        return parts
+    value, low, high = entry.estimate[:3]
+    if low is not None and high is not None:
+        parts.append(line(place(low), y, place(high), y, kind, 1.5 if entry.hollow else 3))
+    if entry.hollow:
+        return [*parts, f'<circle cx="{place(value):.1f}" cy="{y:g}" r="4" class="hollow outline"/>']
+    return [*parts, mark(place(value), y, entry.verdict)]
+
+
+Point = tuple[float, Estimate | None]
+
+
+def _line(found: Mapping[str, Any]) -> list[Point]:
+    """Points of a curve; the one where it bends most has an interval of no length, by which it is drawn larger."""
+    pairs = zip(found["deltas"], found["shares"], strict=True)
+    return [(x, Estimate(y, y if x == found["elbow"] else None)) for x, y in pairs if y is not None]
+
+
+def _curves(
+    panels: Sequence[tuple[str, Sequence[Sequence[Point]], bool]],
+    names: Sequence[str],
+    axis: str,
+    title: str,
+    width: float,
+    joined: bool,
+) -> str:
+    """Panels of points, numbered by their name; `joined` by lines, whose larger mark is where they bend most."""
+    left, right, height = 52.0, width - 14, 220.0
+    parts: list[str] = []
+    top = 0.0
+    for heading, series, zero in panels:
+        points = [(x, one) for of in series for x, one in of if one is not None]
+        if not points:
+            continue
+        xs = [x for x, _ in points]
+        ys = [end for _, one in points for end in one[:3] if end is not None]
+        low, high = min([*ys, 0.0] if zero else ys), max([*ys, 0.0] if zero else ys)
+        margin = 0.06 * (high - low) or 0.5
+        low, high = (low - margin if low < 0 or not zero else 0.0), high + margin
+        first, last = min(xs), max(xs)
+        side = 0.06 * (last - first) or 0.5
+        parts.append(text(0, top + 15, shortened(heading, width, 14), "strong", size=14))
+        top += 26
+
+        def across(x: float, first: float = first - side, last: float = last + side) -> float:
+            return left + (right - left) * (x - first) / (last - first)
+
+        def up(y: float, low: float = low, high: float = high, top: float = top) -> float:
+            return top + height * (1 - (y - low) / (high - low))
+
+        for y in ticks(low, high, 5):
+            parts.append(line(left, up(y), right, up(y), "grid"))
+            parts.append(text(left - 6, up(y) + 4, tick_text(y), "soft", "end", 11))
+        if zero and low < 0:
+            parts.append(line(left, up(0), right, up(0), "zero", 1.5))
+        for x in ticks(first - side, last + side, 6):
+            parts.append(line(across(x), top + height, across(x), top + height + 4, "grid"))
+            parts.append(text(across(x), top + height + 16, tick_text(x), "soft", "middle", 11))
+        parts.append(text(right, top + height + 30, axis, "soft", "end", SMALL))
+        for number, of in enumerate(series):
+            known = [(across(x), one) for x, one in of if one is not None]
+            if joined:
+                places = " ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in known)
+                dashes = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
+                parts.append(f'<polyline points="{places}" class="outline" stroke-width="1.5"{dashes}/>')
+                parts += [mark(x, up(one.value), UNCLEAR, 5) for x, one in known if one.low is not None]
+                parts += [text(x + 4, up(one.value) - 6, str(number + 1), "strong", size=11) for x, one in known[-1:]]
+                continue
+            for x, one in known:
+                if one.low is not None and one.high is not None:
+                    parts.append(line(x, up(one.low), x, up(one.high), "unclear", 2))
+                parts.append(f'<circle cx="{x:.1f}" cy="{up(one.value):.1f}" r="8" class="numbered outline"/>')
+                parts.append(text(x, up(one.value) + 4, str(number + 1), "strong", "middle", 11))
+        top += height + 44
+    for number, name in enumerate(names):
+        parts.append(text(0, top + 10, shortened(f"{number + 1}  {name}", width, 13)))
+        top += 18
+    return document(parts, width, top + 4, title, f"{axis} across; " + ", ".join(names))

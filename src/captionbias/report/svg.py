@@ -1,0 +1,151 @@
+"""The pieces that pictures are drawn with: SVG as text, every text in it escaped.
+
+Pictures take their colours from the page that holds them (the CSS variables `--amplifies`, `--mitigates`, `--soft`,
+`--person`, and the colour of its text), and have their own where there is none.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
+
+# Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
+COLOURS = {"amplifies": "#b34700", "mitigates": "#00639c", "unclear": "#656d76", "soft": "#656d76", "person": "#8b949e"}
+STYLE = (
+    ".captionbias{font-family:system-ui,sans-serif;font-size:13px;fill:currentColor}"
+    + "".join(f".captionbias .{name}{{fill:var(--{name},{colour})}}" for name, colour in COLOURS.items())
+    + ".captionbias .person{fill-opacity:.25}"
+    ".captionbias .outline{fill:none;stroke:currentColor}"
+    ".captionbias .grid{stroke:var(--soft,#656d76);stroke-opacity:.3}"
+    ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
+    ".captionbias .strong{font-weight:600}"
+)
+TONES = {AMPLIFIES: "amplifies", MITIGATES: "mitigates"}
+CHARACTER = 0.6  # the width of a character, by the size of its font, on average
+
+
+def tone(verdict: str) -> str:
+    """The class whose colour a verdict has.
+
+    >>> tone("amplifies"), tone("no clear change"), tone("-")
+    ('amplifies', 'unclear', 'unclear')
+    """
+    return TONES.get(verdict, "unclear")
+
+
+def document(parts: Iterable[str], width: float, height: float, title: str, description: str = "") -> str:
+    """A picture of these parts, as wide as its page lets it be, with a text for those who cannot see it.
+
+    >>> print(document([line(0, 0, 10, 10, "grid")], 20, 10, "A & B")[:96])
+    <svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 20 10" width="20" role=
+    """
+    name = html.escape(title)
+    told = f"<desc>{html.escape(description)}</desc>" if description else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 {_number(width)} {_number(height)}" '
+        f'width="{_number(width)}" role="img" aria-label="{name}. {html.escape(description)}" '
+        f'style="max-width:100%;height:auto"><title>{name}</title>{told}<style>{STYLE}</style>{"".join(parts)}</svg>'
+    )
+
+
+def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start", size: float | None = None) -> str:
+    """Text whose baseline begins, is centred ("middle") or ends at a place.
+
+    >>> text(1, 2, "<b>", anchor="middle")
+    '<text x="1" y="2" text-anchor="middle">&lt;b&gt;</text>'
+    """
+    more = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    more += f' font-size="{_number(size)}"' if size else ""
+    return f'<text x="{_number(x)}" y="{_number(y)}"{_kind(kind)}{more}>{html.escape(content, quote=False)}</text>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "zero", width: float = 1, dashed: bool = False) -> str:
+    """A straight line; `kind` colours it: `grid`, `zero` or a class that is a tone."""
+    ends = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
+    dashes = ' stroke-dasharray="5 3"' if dashed else ""
+    return f'<line {ends}{_stroked(kind)} stroke-width="{_number(width)}"{dashes}/>'
+
+
+def box(x: float, y: float, width: float, height: float, kind: str = "outline", radius: float = 0) -> str:
+    """A rectangle."""
+    sides = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
+    corners = f' rx="{_number(radius)}"' if radius else ""
+    return f"<rect {sides}{corners}{_kind(kind)}/>"
+
+
+def shape(points: Sequence[tuple[float, float]], kind: str) -> str:
+    """A closed shape with these corners."""
+    return f'<polygon points="{" ".join(f"{_number(x)},{_number(y)}" for x, y in points)}"{_kind(kind)}/>'
+
+
+def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
+    """A mark whose shape says the verdict too: up where it amplifies, down where it mitigates, else round.
+
+    >>> mark(0, 0, "no clear change")
+    '<circle cx="0" cy="0" r="5" class="unclear"/>'
+    """
+    if verdict not in TONES:
+        return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="unclear"/>'
+    up = -1 if verdict == AMPLIFIES else 1
+    corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
+    return shape(corners, TONES[verdict])
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from `low` to `high`, at most so many; 0 is one of them if it lies between.
+
+    >>> ticks(-0.05, 0.11), ticks(0, 100)
+    ([-0.05, 0.0, 0.05, 0.1], [0.0, 20.0, 40.0, 60.0, 80.0, 100.0])
+    """
+    if not high > low:
+        return [low]
+    least = (high - low) / most
+    size = 10.0 ** math.floor(math.log10(least))
+    step = next(size * times for times in (1, 2, 5, 10, 20) if size * times * most >= high - low)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    return [round(step * number, digits) + 0.0 for number in range(first, last + 1)]
+
+
+def tick_text(value: float) -> str:
+    """
+    >>> tick_text(0.1), tick_text(-20.0), tick_text(0.0)
+    ('0.1', '-20', '0')
+    """
+    return f"{value:.10g}"
+
+
+def room(content: str, size: float = 13) -> float:
+    """About how wide a text is.
+
+    >>> room("nic", 10)
+    18.0
+    """
+    return round(len(content) * size * CHARACTER, 1)
+
+
+def shortened(content: str, width: float, size: float = 13) -> str:
+    """A text that fits, its end left out if need be.
+
+    >>> shortened("a long name of a captioner", 60)
+    'a long…'
+    """
+    fitting = max(1, int(width / (size * CHARACTER)))
+    return content if len(content) <= fitting else f"{content[: fitting - 1]}…"
+
+
+def _stroked(kind: str) -> str:
+    if kind in ("grid", "zero", "outline"):
+        return f' class="{kind}"'
+    return f' style="stroke:var(--{kind},{COLOURS[kind]})"'
+
+
+def _kind(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,101 @@
+"""The one picture of a captioner: every number in it is that of the measurement, and zero is a person."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from captionbias.metrics import Result
+from captionbias.metrics.measurement import Estimate
+from captionbias.report.picture import MIDDLE, captioner_picture, main_scores
+
+A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
+SVG = "{http://www.w3.org/2000/svg}"
+DBAC = {A_TO_T: Estimate(0.09, 0.08, 0.1), T_TO_A: Estimate(-0.05, -0.06, -0.04)}
+
+
+def elements(picture, name):
+    return list(ElementTree.fromstring(picture).iter(f"{SVG}{name}"))
+
+
+def kinds(picture):
+    """The classes of its arrows, from A to T and back, and then of its marks."""
+    return [one.get("class") for one in elements(picture, "polygon")]
+
+
+def across(polygon):
+    """How thick an arrow is where it begins, and which way it points."""
+    corners = [tuple(map(float, pair.split(","))) for pair in polygon.get("points").split()]
+    return corners[-1][1] - corners[0][1], corners[3][0] > corners[0][0]
+
+
+def test_each_arrow_is_as_thick_as_its_score_and_coloured_by_its_verdict():
+    picture = captioner_picture(DBAC, "nic", "gender", "objects")
+    there, back, *_ = elements(picture, "polygon")
+    assert (across(there)[1], across(back)[1]) == (True, False)
+    assert across(there)[0] > across(back)[0]
+    assert kinds(picture)[:2] == ["amplifies", "mitigates"]
+    unclear = captioner_picture(DBAC | {A_TO_T: Estimate(0.001, -0.007, 0.009)}, "nic", "gender", "objects")
+    assert kinds(unclear)[0] == "unclear"
+    assert across(elements(unclear, "polygon")[0])[0] < across(back)[0]
+
+
+def test_a_person_is_in_the_middle_and_more_bias_to_the_right():
+    for value in (-20.0, -1.0, 0.0, 1.0, 20.0):
+        picture = captioner_picture({"lic": Estimate(value, value - 0.5, value + 0.5)})
+        (zero,) = (one for one in elements(picture, "line") if one.get("class") == "zero")
+        assert float(zero.get("x1")) == MIDDLE
+        (interval,) = (one for one in elements(picture, "line") if one.get("stroke-width") == "4")
+        middle = (float(interval.get("x1")) + float(interval.get("x2"))) / 2
+        assert (middle > MIDDLE, middle < MIDDLE) == (value > 0, value < 0)
+
+
+def test_both_directions_have_one_scale():
+    picture = captioner_picture({A_TO_T: Estimate(0.3, 0.28, 0.32), T_TO_A: Estimate(0.15, 0.13, 0.17)})
+    first, second = (one for one in elements(picture, "line") if one.get("stroke-width") == "4")
+    middles = [(float(one.get("x1")) + float(one.get("x2"))) / 2 - MIDDLE for one in (first, second)]
+    assert middles[0] == pytest.approx(2 * middles[1], abs=0.05)
+
+
+def test_every_number_is_in_words_too():
+    (told,) = elements(
+        captioner_picture(DBAC | {"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender", "objects"), "desc"
+    )
+    assert told.text == (
+        "gender → objects: amplifies, +0.090 [0.080, 0.100]; objects → gender: mitigates, -0.050 [-0.060, -0.040]; "
+        "other words → gender: amplifies, +20.1 [17.3, 23.0]"
+    )
+
+
+def test_names_are_text_and_do_not_leave_the_picture():
+    name = "<script>alert(1)</script>" * 9
+    (shown, *_) = elements(captioner_picture(DBAC, name, "<b>", "&"), "text")
+    assert shown.text.endswith("…")
+    assert len(shown.text) < 50
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ([A_TO_T, "dbac_a_to_t", "dbac_a_to_t_matched", "omega_m_a_to_t"], [A_TO_T]),
+        (["dbac_a_to_t", "dbac_a_to_t_matched"], ["dbac_a_to_t_matched", "dbac_a_to_t"]),
+        (["lic_m"], ["lic_m"]),
+        (["ratio", "error", "error_excess", "unnamed"], ["error_excess", "ratio"]),
+        (["dpa_a_to_t", "dpa_a_to_t_excess", "dpa_a_to_t_human"], ["dpa_a_to_t_excess"]),
+        (["lic_d"], ["lic_d"]),
+    ],
+)
+def test_scores_with_a_verdict_are_shown_and_else_what_there_is(keys, shown):
+    estimates = dict.fromkeys(keys, Estimate(1.0))
+    assert [score.key for score in main_scores(estimates)] == shown
+    assert captioner_picture(estimates).count("<circle") == len(shown)
+
+
+def test_a_notebook_shows_it_on_white_and_a_file_is_the_same(tmp_path):
+    picture = Result(lic=1.0).plot()
+    picture.save(tmp_path / "nic.svg")
+    assert (tmp_path / "nic.svg").read_text() == picture._repr_svg_()
+    assert "background:#ffffff" in picture._repr_svg_()
+    with pytest.raises(ValueError, match=r"ends in \.svg"):
+        picture.save(tmp_path / "nic.png")
