@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import captionbias
 from captionbias.app import upload_state, uploads
+from captionbias.app.sessions import Sessions
 from captionbias.cli.publish import publish
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +61,7 @@ def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
 
 def test_the_app_is_the_page() -> None:
     with warnings.catch_warnings():  # the page listens to these
-        demo = runpy.run_path(str(FOLDER / "app.py"))["demo"]
+        demo = runpy.run_path(str(FOLDER / "app.py"))["demo"](Sessions())
     assert demo.title == "captionbias"
     assert "measure" in {event.api_name for event in demo.fns.values()}
 
