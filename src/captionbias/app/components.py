@@ -102,8 +102,7 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
             with gr.Tab("Example", id="example"):
                 with gr.Row(elem_id="example-about"):
                     gr.Markdown(EXAMPLE)
-                    own = gr.Button("Measure your own captions", variant="primary", elem_id="own", scale=0)
-                    own.click(None, js=_to("files"))
+                    gr.Button("Measure your own captions", variant="primary", elem_id="own", scale=0)
                 gr.HTML(frame("example", "The example's result"), padding=False)
         with gr.Tab("1. Files", id="files"):
             _files_section(of)
@@ -111,7 +110,8 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
             _check_section(of, metrics)
         with gr.Tab("3. Result", id="result", interactive=False) as of.result:
             _result_section(of)
-    of.token = gr.Textbox(visible=False)
+    # For the page's script: what a page that is loaded again gets its session back by.
+    of.session, of.token = gr.HTML(elem_id="session"), gr.Textbox(elem_id="token")
     return of
 
 
@@ -130,7 +130,6 @@ def _files_section(of: SimpleNamespace) -> None:
     with gr.Row():
         of.example = gr.Button("Try it with the example's data", elem_id="take-example")
         of.next = gr.Button("Next: check", variant="primary", interactive=False, elem_id="next")
-    of.next.click(None, js=_to("check"))
 
 
 def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
@@ -268,7 +267,7 @@ def holding(of: SimpleNamespace, session: Session, words: Sequence[Any], fault: 
         of.masked_group: gr.update(visible=bool(found["masked"])),
         of.masked: masked(found["masked"]),
         of.measure: gr.update(interactive=can_measure),
-        of.token: session.token if data else "",
+        of.session: f'<span data-token="{session.token if data else ""}"></span>',
         **result(of, session),
     }
     captioners, *roles = of.roles
@@ -421,8 +420,3 @@ def _code(label: str, **options: Any) -> Any:
 def _asked(metric: str) -> str:
     entry = catalogue.METRICS[metric]
     return f"{entry.title}: {entry.question}"
-
-
-def _to(step: str) -> str:
-    """The script that goes to a step."""
-    return f"() => document.querySelector('#steps [data-tab-id={step}]').click()"

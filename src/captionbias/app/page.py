@@ -38,8 +38,6 @@ COLOURS = {
     "button_cancel_background_fill": "#b3261e",
     "button_cancel_background_fill_dark": "#b3261e",
 }
-KEEP = "(token) => { sessionStorage.setItem('captionbias', token || '') }"
-KEPT = "() => [sessionStorage.getItem('captionbias') || '']"
 RUNS_NEED = (
     *("gensim.models", "scipy.sparse", "sklearn.linear_model", "captionbias.report.html"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
@@ -71,21 +69,20 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
             said = "<p>Cancelled.</p>" if cancelled else "<p>There is no run to cancel.</p>"
             return {**components.result(of, Session(), said), of.measure: gr.update(interactive=True)}
 
-        def loaded(token: str, request: gr.Request) -> dict[Any, Any]:
-            """What a page that is loaded again had before; else only how programs find it."""
+        def at_this_address(request: gr.Request) -> str:
             served = request.request
-            address = str(served.base_url).rstrip("/") if served else components.ADDRESS
-            found = {code: components.code(address, metrics)}
-            if token:
-                sessions.adopt(request, token)
-                session = sessions.of(request)
-                words = actions.guess_words(session.data, session.data.columns.attribute_column)
-                found |= components.holding(of, session, [words, "", components.TASK_WORDS[0], ""])
-            return found
+            return components.code(str(served.base_url).rstrip("/") if served else components.ADDRESS, metrics)
+
+        def restored(token: str, request: gr.Request) -> dict[Any, Any]:
+            """What a page had before it was loaded again."""
+            sessions.adopt(request, token)
+            session = sessions.of(request)
+            words = actions.guess_words(session.data, session.data.columns.attribute_column)
+            return components.holding(of, session, [words, "", components.TASK_WORDS[0], ""])
 
         of.cancel.click(stop, None, everything, cancels=measuring, queue=False, **UNNAMED)
-        restored = app.load(loaded, of.token, [code, *everything], js=KEPT, show_progress="hidden", **UNNAMED)
-        restored.then(None, of.token, None, js=KEEP)
+        app.load(at_this_address, None, code, **UNNAMED)
+        of.token.submit(restored, of.token, everything, show_progress="hidden", **UNNAMED)
     app.queue(max_size=QUEUE)
     return app
 
@@ -136,8 +133,7 @@ def _changes_by_people(of: Any, sessions: Sessions, line: Line, everything: list
 
     def on(event: Any, action: Callable[..., Any], inputs: list[Any], **options: Any) -> None:
         options = {"show_progress": "hidden", **UNNAMED, **options}
-        changes = event(action, [*inputs, *of.words], everything, **READING, **options)
-        changes.then(None, of.token, None, js=KEEP)
+        event(action, [*inputs, *of.words], everything, **READING, **options)
 
     def reading() -> list[Any]:
         """Nothing that takes the data can begin before they are read."""

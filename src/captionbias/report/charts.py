@@ -313,7 +313,14 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
     judged = score.judged or score.sense == "amplification"
     band = SMALL_DBAC if score.key.endswith("_net") else 0.0
     return Panel(
-        title, entries, _unit(score), score.digits, note, score.bounds[0] < 0, band, (LESS, MORE) if judged else ("", "")
+        title,
+        entries,
+        _unit(score),
+        score.digits,
+        note,
+        score.bounds[0] < 0,
+        band,
+        (LESS, MORE) if judged else ("", ""),
     )
 
 
