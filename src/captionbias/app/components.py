@@ -111,7 +111,8 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
         with gr.Tab("3. Result", id="result", interactive=False) as of.result:
             _result_section(of)
     # For the page's script: what a page that is loaded again gets its session back by.
-    of.session, of.token = gr.HTML(elem_id="session"), gr.Textbox(elem_id="token")
+    with gr.Column(elem_id="kept"):
+        of.session, of.token = gr.HTML(elem_id="session"), gr.Textbox(elem_id="token")
     return of
 
 

@@ -192,7 +192,7 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
 
     def runs_by(measure: Callable[..., Any]) -> Any:
         def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> dict[Any, Any]:
-            session, said = sessions.of(request), "<p>Done.</p>"
+            session, said = sessions.of(request), '<p class="heard">Done.</p>'
             corrections, words = given[:6], list(given[6:10])
             try:
                 with _running(runs, session, progress) as watch:
