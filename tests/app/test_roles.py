@@ -1,4 +1,4 @@
-"""Dropped files are sorted out by what is in them: captioners, people, labels and tasks, in whatever order they come."""
+"""Dropped files are sorted out by what is in them: captioners, people, labels and tasks, in any order."""
 
 from __future__ import annotations
 

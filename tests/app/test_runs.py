@@ -1,4 +1,4 @@
-"""A run is cancelled by its own session, by a later one, or when nobody listens; each address has its turn."""
+"""A run is cancelled by its own session, by a later run, when nobody listens, or when its time is over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from captionbias.app.runs import OF_ADDRESS, CancelledError, Line, Runs, heard, listen
+from captionbias.app.runs import CancelledError, Runs, heard, listen
 from captionbias.app.sessions import Session
 from captionbias.captions import CaptionBiasWarning
 from tests.patience import PATIENCE
@@ -89,37 +89,6 @@ def test_runs_of_an_address_work_in_their_order_and_say_how_many_are_before_them
         while shown["d"] != "waiting for 2 earlier runs":
             time.sleep(0.01)
     assert order == ["b", "d"]
-
-
-def test_who_begins_many_does_not_hold_up_another_address_and_can_only_begin_some():
-    line, order, waiting = Line(), [], []
-
-    def work(address, number):
-        with line.turn(address, lambda before: waiting.append((address, number))):
-            order.append((address, number))
-
-    with ThreadPoolExecutor(OF_ADDRESS + 1) as pool, line.turn("many"):
-        for number in range(1, OF_ADDRESS):
-            pool.submit(work, "many", number)
-            while ("many", number) not in waiting:
-                time.sleep(0.01)
-        with pytest.raises(ValueError, match="8 are from your address"):
-            work("many", OF_ADDRESS)
-        pool.submit(work, "one", 0)
-        while ("one", 0) not in waiting:
-            time.sleep(0.01)
-    assert order == [("one", 0), *(("many", number) for number in range(1, OF_ADDRESS))]
-
-
-def test_several_places_are_taken_at_once():
-    line, together = Line(2), Barrier(2, timeout=PATIENCE)
-
-    def work(number):
-        with line.turn(""):
-            together.wait()
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(work, range(4))) == [None] * 4
 
 
 @pytest.mark.parametrize("waits", [False, True])

@@ -98,7 +98,7 @@ def test_what_a_published_metric_requires_can_be_installed_and_used(hub, wheel, 
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=FOREVER)
     python = tmp_path / "venv/bin/python"
     subprocess.run([python, "-m", "pip", "install", "-q", "-r", requirements], check=True, timeout=FOREVER)
-    code = "import captionbias, captionbias.app.metric_page, captionbias.hub.modules; print(captionbias.__file__)"
+    code = "import captionbias, captionbias.app.page, captionbias.hub.modules; print(captionbias.__file__)"
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=FOREVER)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(tmp_path / "venv")

@@ -43,7 +43,7 @@ SHOWN_LABELS = 5
 
 def read(session: Session, files: list[str] | None) -> Data:
     """The files in place of the data, with a guess of what each is and of their columns."""
-    return read_uploads(files or [])
+    return read_uploads(files or [], session.address)
 
 
 def read_example(session: Session) -> Data:

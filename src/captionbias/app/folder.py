@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,9 +23,13 @@ NEW = 60  # seconds in which a folder has no lock yet
 def private_folder() -> Iterator[Path]:
     """A folder of this process alone, which every temporary file of it and of its children is in meanwhile.
 
-    Only its user can open it. Its name has the process and the time. It is removed at the end, and so is what killed
-    processes of this user left behind: a folder is in use as long as its lock is held, which ends with its process.
+    Only its user can open it. Its name has the process and the time. It is removed at the end, also by a signal, and
+    so is what killed processes of this user left: a folder is in use while its lock is held, which ends with a process.
+    For the main thread.
     """
+    for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C; who ignores one, as under nohup, goes on ignoring it
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
     sweep(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-{time.time():.0f}-"))
     names = ("TMPDIR", "GRADIO_TEMP_DIR")

@@ -26,13 +26,15 @@ AGAIN = (
 )
 
 
-def read(paths: list[str] | None, annotations: str | None, masked: bool) -> tuple[Pictures | None, str, list[Any]]:
+def read(
+    paths: list[str] | None, annotations: str | None, masked: bool, address: str
+) -> tuple[Pictures | None, str, list[Any]]:
     """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
     if not paths:
         return None, "", []
     if bool(annotations) == masked:
         return None, "Not ready yet: give annotations of the persons, or say that they are masked.", []
-    found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
+    found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None, address)
     lines = [f"{len(found.ids):,} images, of which the judge sees {found.side} x {found.side} pixels."]
     lines += [f"Note: {note}." for note in found.notes]
     return found, "\n".join(lines), list(found.previews)

@@ -10,16 +10,16 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components, image_actions, results
-from captionbias.app.runs import CancelledError, Line, Runs, listen
+from captionbias.app import actions, components, image_actions, results, server
+from captionbias.app.runs import CancelledError, Runs, listen
 from captionbias.app.sessions import NOTHING, Session, Sessions
 from captionbias.app.upload_state import Data
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
 
 QUEUE, HOUR = 32, 3600
-# Runs and readings wait for each other in lines of their own, see `runs`.
-WAITING: dict[str, Any] = {"concurrency_limit": QUEUE}
+# Runs and files wait for each other in lines of their own, see `line`.
+WAITING: dict[str, Any] = {"concurrency_limit": None}
 # What changes during a reading is read after it: an older reading never ends last.
 READING: dict[str, Any] = {**WAITING, "trigger_mode": "always_last"}
 # A part of the page. It has a name, or it would take the name of its function from an endpoint.
@@ -54,15 +54,15 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
     """
     listen()
     Thread(target=_import_ahead, daemon=True).start()
-    runs, line = Runs(seconds, sessions.here), Line(2)
+    runs = Runs(seconds, sessions.here)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         of = components.sections(metrics)
         code = components.program_section(metrics)
         everything = [*components.holding(of, Session(), ["", "", "", ""])]
-        _changes_by_people(of, sessions, line, everything)
+        _changes_by_people(of, sessions, everything)
         measuring = _runs_of_people(of, sessions, runs, everything)
         with gr.Column(visible=False):
-            _for_programs(of, sessions, runs, line)
+            _for_programs(of, sessions, runs)
 
         def stop(request: gr.Request) -> dict[Any, Any]:
             cancelled = runs.cancel(sessions.of(request))
@@ -84,6 +84,8 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
         app.load(at_this_address, None, code, **UNNAMED)
         of.token.submit(restored, of.token, everything, show_progress="hidden", **UNNAMED)
     app.queue(max_size=QUEUE)
+    server.escape_errors(app)
+    server.escape_errors(app)
     return app
 
 
@@ -108,7 +110,7 @@ def _import_ahead() -> None:
             import_module(name)
 
 
-def _changes_by_people(of: Any, sessions: Sessions, line: Line, everything: list[Any]) -> None:
+def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> None:
     """What people change about their data; what goes wrong is told where they look."""
 
     def changed(action: Callable[..., Any], *, keeps: bool = True) -> Any:
@@ -117,8 +119,7 @@ def _changes_by_people(of: Any, sessions: Sessions, line: Line, everything: list
             words, values, fault = list(given[-4:]), given[:-4], ""
             before = session.data
             try:
-                with line.turn(session.address):
-                    _change(sessions, session, action, *values)
+                _change(sessions, session, action, *values)
             except FAULTS as error:
                 fault = str(error)
                 if not keeps and session.data:  # what was there before must not be measured in its place
@@ -160,8 +161,7 @@ def _changes_by_people(of: Any, sessions: Sessions, line: Line, everything: list
         def pictures(request: gr.Request, *given: Any) -> dict[Any, Any]:
             session = sessions.of(request)
             try:
-                with line.turn(session.address):
-                    found, told, previews = image_actions.read(*given)
+                found, told, previews = image_actions.read(*given, session.address)
             except ValueError as error:
                 found, told, previews = None, str(error), []
             session.pictures = found
@@ -195,7 +195,7 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
             session, said = sessions.of(request), '<p class="heard">Done.</p>'
             corrections, words = given[:6], list(given[6:10])
             try:
-                with _running(runs, session, progress) as watch:
+                with running(runs, session, progress) as watch:
                     _change(sessions, session, actions.columns, *corrections)  # should their event be still on its way
                     found = measure(session, *given[6:], watch=watch)
                 sessions.finish(session, found)
@@ -225,14 +225,14 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
     return measuring
 
 
-def _for_programs(of: Any, sessions: Sessions, runs: Runs, line: Line) -> None:
+def _for_programs(of: Any, sessions: Sessions, runs: Runs) -> None:
     """The same as endpoints: plain values in, plain text out, errors instead of notes."""
     trigger, answer = gr.Button(), gr.JSON()
 
     def changed(action: Callable[..., Any]) -> Any:
         def change(request: gr.Request, *given: Any) -> dict[str, Any]:
             session = sessions.of(request)
-            with _plain_errors(), line.turn(session.address):
+            with plain_errors():
                 _change(sessions, session, action, *given)
                 return actions.told(session.data)
 
@@ -240,7 +240,7 @@ def _for_programs(of: Any, sessions: Sessions, runs: Runs, line: Line) -> None:
 
     def finished(request: gr.Request) -> Any:
         session = sessions.of(request)
-        with _plain_errors():
+        with plain_errors():
             if session.run is None:
                 raise ValueError(session.gone or "nothing has been measured yet: call /measure first")
         return session.run
@@ -256,22 +256,22 @@ def _for_programs(of: Any, sessions: Sessions, runs: Runs, line: Line) -> None:
 
     def measure(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
         session = sessions.of(request)
-        with _plain_errors():
-            with _running(runs, session, progress) as watch:
+        with plain_errors():
+            with running(runs, session, progress) as watch:
                 found = actions.measure(session.data, *settings, watch=watch)
             sessions.finish(session, found)
         return "Done."
 
     def images(request: gr.Request, *given: Any) -> tuple[str, Any]:
         session = sessions.of(request)
-        with _plain_errors(), line.turn(session.address):
-            session.pictures, told, previews = image_actions.read(*given)
+        with plain_errors():
+            session.pictures, told, previews = image_actions.read(*given, session.address)
         return told, previews
 
     def measure_images(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
         session = sessions.of(request)
-        with _plain_errors():
-            with _running(runs, session, progress) as watch:
+        with plain_errors():
+            with running(runs, session, progress) as watch:
                 found = image_actions.measure(session.pictures, session.data, *settings, watch=watch)
             sessions.finish(session, found)
         return "Done."
@@ -314,7 +314,7 @@ def _any(*events: Any) -> Any:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
     """What is wrong, in words for programs."""
     try:
         yield
@@ -325,7 +325,7 @@ def _plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _running(runs: Runs, session: Session, progress: Any) -> Iterator[Callable[[str, float], None]]:
+def running(runs: Runs, session: Session, progress: Any) -> Iterator[Callable[[str, float], None]]:
     """A run of this session, as the function to call at every step, which shows it."""
     with runs.begun(session, lambda done, step: progress(done, desc=step)) as watch:
         yield watch

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import os
 import re
-import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -17,9 +16,9 @@ from urllib.parse import parse_qs
 
 from captionbias.app.folder import private_folder
 from captionbias.app.sessions import Sessions, address_of
-from captionbias.app.uploads import MAX_BYTES
+from captionbias.app.uploads import MAX_BYTES, stop_reading
 
-THREADS = 100  # runs and readings that wait take up to 96, see `runs`
+THREADS = 100  # 80 of them may wait in the four lines of runs and readings
 UPLOADED = 2_000_000_000  # bytes that an address uploads in an hour: six of the largest sets of images
 BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
 HOUR = 3600
@@ -39,6 +38,9 @@ RESULT_POLICY = (
 )
 EXAMPLE = Path(__file__).parent / "example.html"
 _GONE = "This result is not here any more: results are deleted an hour after their last use, and by a new measurement."
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d+)?")
+# What gradio serves beside pages; these write files that nobody counts, or ask other servers.
+_UNUSED = re.compile(r"/gradio_api/(process_recording|vibe-|deep_link|proxy=)")
 _STREAM = re.compile(r"/gradio_api/(?:heartbeat/|call/(?:v2/)?[^/]+/)([^/]+)$")
 
 
@@ -62,9 +64,6 @@ def serve(
     Raises:
         OSError: no such port is free.
     """
-    for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C; whoever ignores one, such as nohup, goes on ignoring it
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # who connects says where it comes from: anything otherwise
     sessions = Sessions()
     with private_folder():
@@ -78,6 +77,7 @@ def serve(
                     time.sleep(0.1)
         finally:
             sessions.close()
+            stop_reading()
             blocks.close(verbose=False)
 
 
@@ -99,6 +99,25 @@ def launch_options(sessions: Sessions, host: str | None = None) -> dict[str, Any
             "lifespan": _expiring(sessions),
         },
     }
+
+
+def escape_errors(blocks: Any) -> None:
+    """Make every error of this page text, also gradio's own: a browser would read it as HTML."""
+    import gradio as gr
+
+    process = blocks.process_api
+
+    async def escaping(*arguments: Any, **named: Any) -> Any:
+        try:
+            return await process(*arguments, **named)
+        except gr.Error as error:
+            request = named.get("request")
+            by_program = request and str(request.headers.get("user-agent", "")).startswith("gradio_client")
+            if not by_program:
+                error.message = html.escape(str(error.message), quote=False)
+            raise
+
+    blocks.process_api = escaping
 
 
 def is_here(host: str) -> bool:
@@ -166,10 +185,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        if self._here_alone and not is_here(request.url.hostname or ""):
+        name = _HOST.fullmatch(request.headers.get("host", ""))
+        if self._here_alone and not (name and is_here(name[1])):
             # Another site's name that leads here would make its scripts this page's own.
             text = "This page is served to this machine only, as localhost. To let others in, start it with --host."
             await PlainTextResponse(text, 421)(scope, receive, send)
+            return
+        if _UNUSED.search(scope["path"]):
+            await PlainTextResponse("This page has no such thing.", 404)(scope, receive, send)
             return
         begun = False
 

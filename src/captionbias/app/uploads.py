@@ -42,6 +42,7 @@ _STARTS = {
 _HTML = re.compile(rb"<\s*[!?/a-z]", re.IGNORECASE)
 _SCALARS = {str, int, float, bool, type(None)}
 _ROWS_AT_A_TIME = 1000
+_children: set[subprocess.Popen[bytes]] = set()
 REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
 # Threads and memory pools reserve address space, which is what the limit counts.
 _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -88,22 +89,28 @@ def in_child(module: str, *arguments: str, shown: str, seconds: float | None = N
         ValueError: the child refuses, with its message; it takes too long, or crashes.
     """
     seconds = seconds or SECONDS
-    try:
-        child = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
-            env={**os.environ, **_FRUGAL},
-            input=given,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"{shown} takes more than {seconds} seconds to read: give a smaller file") from None
+    command = [sys.executable, "-m", module, *arguments]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, **pipes) as child:
+        _children.add(child)
+        try:
+            printed, _ = child.communicate(given, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise ValueError(f"{shown} takes more than {seconds} seconds to read: give a smaller file") from None
+        finally:
+            _children.discard(child)
+            child.kill()
     if child.returncode == 0:
-        return child.stdout
+        return printed
     if child.returncode == REFUSED:
-        raise ValueError(child.stdout.decode())
+        raise ValueError(printed.decode())
     raise ValueError(f"{shown} cannot be read: it is damaged, or needs too much memory; write it again or split it")
+
+
+def stop_reading() -> None:
+    """Kill the child processes: nobody waits for what they read."""
+    for child in list(_children):
+        child.kill()
 
 
 def shown_name(name: str) -> str:

@@ -1,0 +1,103 @@
+"""The private folder of a process goes with it, however it ends, and nobody else's is touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
+
+import pytest
+
+from captionbias.app import folder
+from captionbias.app.folder import LOCK, PREFIX, private_folder, sweep
+from tests.patience import FOREVER, PATIENCE
+
+SCRIPT = f"""
+import subprocess, sys, tempfile, time
+from captionbias.app.folder import private_folder
+with private_folder() as folder:
+    open(tempfile.NamedTemporaryFile(delete=False).name, "w").write("secret")
+    code = "import tempfile; print(tempfile.mkdtemp(), flush=True)"
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    print(folder, made.startswith(str(folder)), len(list(folder.iterdir())), flush=True)
+    if "wait" in sys.argv:
+        time.sleep({FOREVER})
+    if "fail" in sys.argv:
+        raise RuntimeError
+"""
+
+
+def start(where: Path, *how: str, **options: object) -> tuple[Popen[str], Path]:
+    environment = {**os.environ, "TMPDIR": str(where), "PYTHONPATH": os.pathsep.join(sys.path)}
+    process: Popen[str] = Popen(
+        [sys.executable, "-c", SCRIPT, *how], env=environment, stdout=PIPE, stderr=PIPE, text=True, **options
+    )
+    assert process.stdout
+    made, in_it, files = process.stdout.readline().split()
+    assert (in_it, files) == ("True", "3")
+    return process, Path(made)
+
+
+@pytest.mark.parametrize("how", ["end", "fail", "SIGTERM", "SIGHUP", "SIGINT"])
+def test_nothing_is_left_at_any_kind_of_end(tmp_path, how):
+    process, made = start(tmp_path, "wait" if how.startswith("SIG") else how)
+    assert made.name.startswith(f"{PREFIX}{process.pid}-")
+    if how.startswith("SIG"):
+        assert made.stat().st_mode & 0o777 == 0o700
+        process.send_signal(getattr(signal, how))
+    process.communicate(timeout=PATIENCE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept_and_what_a_living_one_has_is_not(tmp_path):
+    (killed, left), (living, used) = start(tmp_path, "wait"), start(tmp_path, "wait")
+    killed.kill()
+    killed.communicate(timeout=PATIENCE)
+    assert left.exists()
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [used]
+    living.kill()
+    living.communicate(timeout=PATIENCE)
+
+
+def test_a_folder_that_is_just_made_and_links_and_other_folders_stay(tmp_path):
+    other = tmp_path / "other"
+    kept = [tmp_path / f"{PREFIX}new", other, tmp_path / "mine"]
+    for path in kept:
+        path.mkdir()
+    (other / LOCK).touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(other)
+    old = tmp_path / f"{PREFIX}old"
+    old.mkdir()
+    os.utime(old, (time.time() - folder.NEW - 1,) * 2)
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{PREFIX}link", *(path.name for path in kept)])
+
+
+def test_who_ignores_a_signal_goes_on_ignoring_it(tmp_path):
+    """As under nohup."""
+    process, made = start(tmp_path, "wait", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(TimeoutExpired):
+        process.communicate(timeout=0.5)
+    assert made.exists()
+    process.terminate()
+    process.communicate(timeout=PATIENCE)
+    assert not made.exists()
+
+
+def test_afterwards_temporary_files_are_where_they_were(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.delenv("GRADIO_TEMP_DIR", raising=False)
+    handlers = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGHUP)}
+    with private_folder() as made:
+        assert made.parent == tmp_path
+        assert os.environ["GRADIO_TEMP_DIR"].startswith(str(made))
+    assert "GRADIO_TEMP_DIR" not in os.environ
+    with private_folder() as made:
+        assert made.parent == tmp_path
+    for name, handler in handlers.items():
+        signal.signal(name, handler)
