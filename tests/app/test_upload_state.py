@@ -154,7 +154,10 @@ def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_
     data = uploaded(write, Columns("id", ("a",), "", ("who",), "", ("m",)), "x.csv")
     assert corrected(data, data.columns) is data
     for columns, message in (
-        (replace(data.columns, prediction_column=("a", "<b>")), "prediction_column is '<b>', and the columns are 'id'"),
+        (
+            replace(data.columns, prediction_column=("a", "<b>")),
+            "prediction_column is '<b>', and the columns are 'a', 'id'",
+        ),
         (replace(data.columns, id_column="nr"), "id_column is 'nr', and the columns are"),
     ):
         with pytest.raises(ValueError, match=message):
