@@ -29,8 +29,7 @@ JUDGES = all(map(find_spec, ("torch", "accelerate", "PIL", "pycocotools", "ijson
 
 ABOUT = "Does an image captioner make the bias of its data worse, in which direction, and how sure is that?"
 EXAMPLE = (
-    "**An example**: two made-up captioners. Bias was planted in one of them, so the answer is known. "
-    "Measure yours in three steps: files, check, result."
+    "**An example**: two made-up captioners, one with a planted bias."
 )
 FILES = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
