@@ -53,8 +53,9 @@ def test_files_are_what_the_user_says_they_are():
     assert (list(data.predictions), data.references.name, data.code) == (["a"], "b.csv", "made()")
     with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
         roles(one, ["a.csv"], tasks="d.csv")
-    with pytest.raises(ValueError, match=r"a\.csv is given as a captioner's captions and as labels: choose one"):
-        roles(one, ["a.csv"], labels="a.csv")
+    assert told(roles(one, ["a.csv", "b.csv"], labels="a.csv"))["files"]["a.csv"] == "labels"
+    with pytest.raises(ValueError, match=r"a\.csv is given as people's captions and as labels: choose one"):
+        roles(one, ["b.csv"], people="a.csv", labels="a.csv")
 
 
 def test_another_attribute_takes_the_place_of_the_one_that_was_chosen_first():
@@ -80,7 +81,7 @@ def test_what_is_missing_is_told():
     assert look(NOTHING, *WORDS)["not_ready"] == ""
     data = session({"id": [1], "caption": ["a man"]}).data
     data = replace(data, columns=Columns("id", ("caption",)))
-    for words, missing in ((WORDS, "no attribute is chosen"), (([CUSTOM], "", *WORDS[2:]), "the list has no words")):
+    for words, missing in ((WORDS, "no attribute is chosen"), (([CUSTOM], None, *WORDS[2:]), "the list has no words")):
         found = look(data, *words)
         assert found["not_ready"].startswith(missing)
         assert found["masked"] == {}

@@ -89,6 +89,7 @@ def choose(page: Any, label: str, option: str) -> None:
     box = page.get_by_label(label, exact=True)
     box.click()
     page.locator(f"#{box.get_attribute('aria-controls')}").get_by_role("option", name=option, exact=True).click()
+    box.press("Tab")
 
 
 def shown_step(page: Any) -> str:
@@ -236,7 +237,6 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
         remove(page, "Label of each image")
         page.locator("#told [role=alert]").get_by_text("no attribute is chosen").wait_for()
         choose(page, "Label of each image", "person")
-        page.get_by_label("Label of each image", exact=True).press("Tab")
         page.locator("#told").get_by_text("120 female, 120 male").wait_for()
         for before in ("no attribute is chosen", "120 a, 120 b"):  # one correction was one change
             page.locator("#undo").click()
@@ -257,6 +257,7 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
 def remove(page: Any, label: str) -> None:
     """Choose nothing in a dropdown."""
     page.get_by_label(label, exact=True).press("Backspace")
+    page.get_by_label(label, exact=True).press("Tab")
 
 
 def test_a_file_is_what_the_user_says_it_is(opened, files):
@@ -265,8 +266,6 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
         choose(page, "Captions of captioners, one file each", "sat.csv")  # chosen before: now it is not
         page.locator("#read tr", has_text="sat.csv").get_by_text("not used").wait_for()
         choose(page, "Labels of the images", "people.csv")
-        page.locator("#read [role=alert]").get_by_text("people.csv is given as").wait_for()
-        choose(page, "People's captions", "(none)")
         page.locator("#read tr", has_text="people.csv").get_by_text("labels").wait_for()
         assert page.locator("#read [role=alert]").count() == 0
 
@@ -364,7 +363,6 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         drop(page, write(name, columns))
         check(page)
         choose(page, "The captioner's captions", PICTURE)
-        page.keyboard.press("Escape")
         choose(page, "Attribute", "custom words")
         words = {HOSTILE: ["man", "guy", "boy"], PICTURE: ["woman", "lady", "girl"]}
         page.get_by_label("Attribute words").fill(json.dumps(words))

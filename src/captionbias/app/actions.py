@@ -60,25 +60,28 @@ def roles(
 ) -> Data:
     """The files as the user says what they are, by their names; those that are not named are not used.
 
+    A file that is named as what it was and as something else is that now.
+
     Raises:
         ValueError: there is no such file, or one is two things.
     """
     data = session.data
     tables = {table.name: table for _, table in data.tables()}
+    before = {table.name: role for role, table in data.tables()}
     said = dict.fromkeys(tables, UNUSED)
     of_role = {CAPTIONER: listed(captioners), PEOPLE: listed(people), LABELS: listed(labels), TASKS: listed(tasks)}
     for role, names in of_role.items():
         for name in names:
             if name not in said:
                 raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, said)) or 'none'}")
-            if said[name] != UNUSED:
+            if said[name] not in (UNUSED, before[name]) and role != before[name]:
                 raise ValueError(
                     f"{name} is given as {TITLES[said[name]]} and as {TITLES[role]}: choose one; a captioner's file "
                     "may hold the others in columns of its own"
                 )
-            said[name] = role
-    same = all(said[table.name] == role for role, table in data.tables())
-    return data if same else as_said([*tables.values()], said, data.code)
+            if said[name] == UNUSED or role != before[name]:
+                said[name] = role
+    return data if said == before else as_said([*tables.values()], said, data.code)
 
 
 def columns(
@@ -210,10 +213,10 @@ def _lexicons(
     data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
 ) -> dict[str, Any]:
     """The chosen words by setting; custom ones are called like their file, so that the signature names it."""
-    custom = custom_lexicon(custom_attribute, "attribute-words") if CUSTOM in listed(attributes) else None
+    custom = custom_lexicon(custom_attribute or "", "attribute-words") if CUSTOM in listed(attributes) else None
     return {
         "attribute_lexicon": words_of(data, attributes, custom),
-        "task_lexicon": custom_lexicon(custom_tasks, "task-words") if task_words == CUSTOM else task_words,
+        "task_lexicon": custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words,
     }
 
 

@@ -28,9 +28,7 @@ NONE = ("(none)", "")
 JUDGES = all(map(find_spec, ("torch", "accelerate", "PIL", "pycocotools", "ijson")))
 
 ABOUT = "Does an image captioner make the bias of its data worse, in which direction, and how sure is that?"
-EXAMPLE = (
-    "**An example**: two made-up captioners, one with a planted bias."
-)
+EXAMPLE = "**An example**: two made-up captioners, one with a planted bias."
 FILES = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
 person's gender), tasks (such as objects). The page finds out which is which.

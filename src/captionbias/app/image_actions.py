@@ -57,7 +57,9 @@ def measure(
     if seed is None:
         raise ValueError("seed is empty: give a whole number, such as 0")
     custom = (
-        custom_lexicon(custom_attribute, "attribute-words") if actions.CUSTOM in actions.listed(attributes) else None
+        custom_lexicon(custom_attribute or "", "attribute-words")
+        if actions.CUSTOM in actions.listed(attributes)
+        else None
     )
     words = actions.words_of(data, attributes, custom)
     watch("reading", 0.0)

@@ -152,10 +152,10 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
     on(begun.then, changed(actions.read, keeps=False), [files], show_progress="full", show_progress_on=of.read)
     taken = of.example.click(lambda: None, None, files, queue=False, **UNNAMED)
     on(taken.then, changed(actions.read_example), [])
-    on(_any(*(one.input for one in of.roles)), changed(actions.roles), of.roles)
-    on(_any(*(one.input for one in of.columns)), changed(actions.columns), of.columns)
+    on(_choosing(*of.roles), changed(actions.roles), of.roles)
+    on(_choosing(*of.columns), changed(actions.columns), of.columns)
     on(of.undo.click, changed(sessions.undo), [])
-    on(_any(of.attribute.input, of.tasks.input, *(one.blur for one in of.custom)), changed(_same), [])
+    on(_choosing(of.attribute, of.tasks, *of.custom), changed(_same), [])
     if hasattr(of, "measure_images"):
 
         def pictures(request: gr.Request, *given: Any) -> dict[Any, Any]:
@@ -173,7 +173,7 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
             }
 
         shown = [of.images_told, of.previews, of.measure_images]
-        _any(*(one.change for one in of.images))(pictures, of.images, shown, **READING, **UNNAMED)
+        gr.on([one.change for one in of.images], pictures, of.images, shown, **READING, **UNNAMED)
 
 
 def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[Any]) -> list[Any]:
@@ -308,9 +308,11 @@ def _same(session: Session) -> Data:
     return session.data
 
 
-def _any(*events: Any) -> Any:
-    """Several events as one."""
-    return lambda action, inputs, outputs, **options: gr.on(list(events), action, inputs, outputs, **options)
+def _choosing(*components: Any) -> Any:
+    """The event that one of these was changed by its user; of what a backspace removes gradio tells at the end alone."""
+    typed = [one for one in components if isinstance(one, gr.Textbox) or one.multiselect]
+    events = [one.blur for one in typed] + [one.input for one in components if not isinstance(one, gr.Textbox)]
+    return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)
 
 
 @contextmanager
