@@ -370,7 +370,7 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         page.locator("#masked mark", has_text="![a]").first.wait_for()
         result = measure(page)
         for text in (f"=cmd() {HOSTILE}", PICTURE):
-            result.get_by_text(text).first.wait_for()
+            result.get_by_text(text).locator("visible=true").first.wait_for()
         for one in (page, result):
             assert one.locator("img[src='x'], img[src*=example], a[href*=example]").count() == 0
         written = [cell for row in cells(download(page, "scores.csv")) for cell in row]
