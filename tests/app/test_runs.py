@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from threading import Barrier
 from types import SimpleNamespace
 
 import pytest
 
-from captionbias.app.runs import CancelledError, Runs, heard, listen
+from captionbias.app.runs import CancelledError, Runs, _importing, heard, listen
 from captionbias.app.sessions import Session
 from captionbias.captions import CaptionBiasWarning
 from tests.patience import PATIENCE
@@ -118,6 +119,22 @@ def test_progress_is_told_from_the_beginning_and_kept_while_the_run_goes_on():
         watch("measuring", 0.5)
         assert shown[-1] == session.progress == (0.5, "measuring")
     assert session.progress is None
+
+
+def test_a_run_waits_for_what_is_being_imported():
+    worked = []
+
+    def work():
+        with Runs().begun(Session(), ignore):
+            worked.append(True)
+
+    with ThreadPoolExecutor(1) as pool:
+        with _importing:
+            begun = pool.submit(work)
+            with pytest.raises(FutureTimeout):
+                begun.result(0.2)
+        begun.result()
+    assert worked
 
 
 def test_the_time_of_a_run_begins_with_its_work_and_is_limited(monkeypatch):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module, resources
-from threading import Thread
+from contextlib import contextmanager
+from importlib import resources
 from typing import Any
 
 import gradio as gr
@@ -38,10 +37,6 @@ COLOURS = {
     "button_cancel_background_fill": "#b3261e",
     "button_cancel_background_fill_dark": "#b3261e",
 }
-RUNS_NEED = (
-    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "captionbias.report.html"),
-    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
-)
 
 
 def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, ...] = components.METRICS) -> Any:
@@ -53,7 +48,6 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
         metrics: that are measured, of `captionbias.metrics`.
     """
     listen()
-    Thread(target=_import_ahead, daemon=True).start()
     runs = Runs(seconds, sessions.here)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         of = components.sections(metrics)
@@ -101,13 +95,6 @@ def look() -> dict[str, Any]:
         "css": files.joinpath("page.css").read_text(encoding="utf-8"),
         "head": f"<script>{script}</script>",
     }
-
-
-def _import_ahead() -> None:
-    """Import what runs need while users look at the page: otherwise the first run waits some seconds for it."""
-    for name in RUNS_NEED:
-        with suppress(ImportError):
-            import_module(name)
 
 
 def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> None:
@@ -309,7 +296,7 @@ def _same(session: Session) -> Data:
 
 
 def _choosing(*components: Any) -> Any:
-    """The event that one of these was changed by its user; of what a backspace removes gradio tells at the end alone."""
+    """That a user changed one of these. Of what a backspace removes gradio tells when the field is left."""
     typed = [one for one in components if isinstance(one, gr.Textbox) or one.multiselect]
     events = [one.blur for one in typed] + [one.input for one in components if not isinstance(one, gr.Textbox)]
     return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)

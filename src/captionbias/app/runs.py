@@ -5,16 +5,33 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from threading import Event, RLock
+from importlib import import_module
+from threading import Event, Lock, RLock
 from typing import Any
 
 from captionbias.app.line import Line
 from captionbias.app.sessions import Session
 from captionbias.captions import CaptionBiasWarning
 
+NEEDED = (
+    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
+    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+)
+_importing = Lock()
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
+
+
+def import_ahead() -> None:
+    """Import what runs need, so that the first one does not wait for it; one thread at a time.
+
+    Packages that import each other in a circle fail in a thread when another one is importing them.
+    """
+    with _importing:
+        for name in NEEDED:
+            with suppress(ImportError):
+                import_module(name)
 
 
 class CancelledError(Exception):
@@ -71,6 +88,7 @@ class Runs:
                     tell(done, step + _time_left(passed, done))
 
                 watch("starting", 0.0)
+                import_ahead()
                 yield watch
         finally:
             with self._lock:

@@ -11,17 +11,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Timer
 from typing import Any
-from urllib.parse import parse_qs
 
 from captionbias.app.folder import private_folder
-from captionbias.app.sessions import Sessions, address_of
+from captionbias.app.runs import import_ahead
+from captionbias.app.sessions import MAX_SESSIONS, Sessions, address_of
 from captionbias.app.uploads import MAX_BYTES, stop_reading
 
 THREADS = 100  # 80 of them may wait in the four lines of runs and readings
 UPLOADED = 2_000_000_000  # bytes that an address uploads in an hour: six of the largest sets of images
 BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
 HOUR = 3600
+AHEAD = 5.0  # seconds until what runs need is imported: the page itself comes first
 STALLED = 60  # seconds without a byte after which an upload is dropped
 DRAINED = 500_000_000  # bytes of a refused upload that are read, so that the browser gets to the answer
 
@@ -72,6 +74,9 @@ def serve(
             options = launch_options(sessions, host) | {"server_port": port, "inbrowser": open_browser}
             _, address, _ = blocks.launch(**options, **look, quiet=True, prevent_thread_lock=True)
             tell(f"the page is at {address}; end it with Ctrl-C")
+            ahead = Timer(AHEAD, import_ahead)
+            ahead.daemon = True
+            ahead.start()
             with suppress(KeyboardInterrupt):
                 while blocks.is_running:
                     time.sleep(0.1)
@@ -91,6 +96,7 @@ def launch_options(sessions: Sessions, host: str | None = None) -> dict[str, Any
         "server_name": host,
         "max_file_size": MAX_BYTES,
         "max_threads": THREADS,
+        "state_session_capacity": MAX_SESSIONS,  # gradio keeps 0.2 MB of each page
         "ssr_mode": False,  # another server would answer, without what is below
         "footer_links": ["api", "settings"],
         "app_kwargs": {
@@ -239,7 +245,7 @@ class Guard:
         self._sent = {of: (since, sent) for of, (since, sent) in self._sent.items() if now - since < HOUR}
         since, sent = self._sent.get(address, (now, 0))
         return UPLOADED - sent, (
-            f"Your address has uploaded {UPLOADED / 1e9:,.0f} GB within an hour, the limit of this page: go on in "
+            f"Your address may upload {UPLOADED / 1e6:,.0f} MB an hour, and this is more: go on in "
             f"{(since + HOUR - now) / 60:.0f} minutes, or measure on your machine."
         )
 
@@ -269,10 +275,10 @@ class Guard:
         if request.method != "GET":
             return ""
         if path.endswith("/gradio_api/queue/data"):
-            return parse_qs(scope["query_string"].decode()).get("session_hash", [""])[0]
+            return str(request.query_params.get("session_hash", ""))
         if found := _STREAM.search(path):
             event = scope["app"].get_blocks()._queue.event_ids_to_events.get(found[1])
-            return str(event.session_hash) if event else found[1]
+            return str(event.session_hash if event else found[1])
         return ""
 
 

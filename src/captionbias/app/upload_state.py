@@ -88,7 +88,8 @@ def read_uploads(paths: Sequence[str], address: str = "") -> Data:
     It waits for the turn of the address that they come from.
 
     Raises:
-        ValueError: the address has begun too much, there are too many files, two of one name or captioner, or `open_upload` refuses a file.
+        ValueError: the address has begun too much, there are too many files, two of one name or captioner, or
+            `open_upload` refuses a file.
     """
     if len(paths) > MAX_FILES:
         raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")

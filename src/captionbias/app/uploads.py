@@ -90,8 +90,8 @@ def in_child(module: str, *arguments: str, shown: str, seconds: float | None = N
     """
     seconds = seconds or SECONDS
     command = [sys.executable, "-m", module, *arguments]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, **pipes) as child:
+    pipe, environment = subprocess.PIPE, {**os.environ, **_FRUGAL}
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         _children.add(child)
         try:
             printed, _ = child.communicate(given, timeout=seconds)
