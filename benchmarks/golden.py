@@ -28,7 +28,6 @@ import numpy as np
 import pandas as pd
 import torch
 import typer
-from plotly.offline import get_plotlyjs
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -237,17 +236,17 @@ def run(arguments: list[str], folder: Path) -> Given:
 
 
 def plain(value: Any, folder: str = "<folder>") -> Any:
-    """The value as JSON has it; without what may be different: folders, dates, ids, the version, plotly's code."""
+    """The value as JSON has it; without what may be different: folders, dates, the version, a page's packed data."""
     if isinstance(value, dict):
         return {str(key): plain(item, folder) for key, item in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [plain(item, folder) for item in value]
     if isinstance(value, str):
-        for text, name in {get_plotlyjs(): "<plotly>", folder: "<folder>", str(ROOT): "<root>"}.items():
+        for text, name in {folder: "<folder>", str(ROOT): "<root>"}.items():
             value = value.replace(text, name)
         value = value.replace(captionbias.__version__, "<version>")
-        value = re.sub(r"\b20\d\d-\d\d-\d\d\b", "<date>", value)
-        return re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<id>", value)  # plotly's, of a page element
+        value = re.sub(r'(id="audit-data">)[^<]*', r"\1<data>", value)  # written as JSON beside the page
+        return re.sub(r"\b20\d\d-\d\d-\d\d\b", "<date>", value)
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, (bool, int, float, type(None))):
         raise TypeError(f"{type(value)} has no place in JSON")

@@ -13,7 +13,7 @@ import captionbias
 from tests.patience import PATIENCE
 
 HEAVY = {"torch", "accelerate", "pandas", "pyarrow", "gensim", "scipy", "sklearn", "datasets", "evaluate"}
-HEAVY |= {"transformers", "plotly", "gradio", "huggingface_hub", "yaml", "matplotlib", "nltk"}
+HEAVY |= {"transformers", "gradio", "huggingface_hub", "yaml", "matplotlib", "nltk"}
 MODULES = [
     "captionbias",
     "captionbias.synthetic",

@@ -11,7 +11,6 @@ from scipy.stats import pearsonr
 
 from captionbias.analysis.consistency import consistency
 from captionbias.metrics import Measurement, dbac, lic
-from captionbias.report.plots import consistency_plot, write_html
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
@@ -97,13 +96,3 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_trained(encoders,
 
     with pytest.raises(ValueError, match=message):
         consistency(captioners, encoders, watch=watch, **CHOSEN, **options)
-
-
-def test_the_plot_holds_every_score_and_needs_no_network(study, tmp_path):
-    figure = consistency_plot(study)
-    shown = sorted(float(value) for trace in figure.data for value in trace.y)
-    assert shown == sorted(float(value) for values in study.scores.values() for value in values.ravel())
-    write_html(figure, tmp_path / "study.html")
-    page = (tmp_path / "study.html").read_text()
-    assert "<script src=" not in page
-    assert "faithful" in page

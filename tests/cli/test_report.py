@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import re
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.audit import audit
+from captionbias.captions import check_captioners
 from captionbias.io.formats import json_text
 from captionbias.report.markdown import markdown_report
 from tests.cli.conftest import IMAGES, invoke, refused
@@ -25,14 +28,15 @@ QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
 
 def data_of(page):
     """What the page holds of the audit."""
-    start = page.index('id="audit-data">') + len('id="audit-data">')
-    return json.loads(page[start : page.index("</script>", start)])
+    packed = page.partition('id="audit-data">')[2].partition("</script>")[0]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def audited(planted, **options):
     people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
     captioners = {name: one.predictions for name, one in planted.items()}
-    return audit(captioners, **people, trials=2, bootstrap=60, cache=False, **options)
+    captioners = check_captioners(captioners, **people, image_ids=list(range(IMAGES)))
+    return audit(captioners, trials=2, bootstrap=60, cache=False, **options)
 
 
 def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path):
@@ -44,7 +48,7 @@ def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path
     text = markdown.read_text()
     assert text.startswith(markdown_report(expected).rpartition("\n</details>")[0].rstrip())
     assert "<title>Two &lt;captioners&gt;</title>" in page.read_text()
-    assert 'id="in-plain-words"' in page.read_text()
+    assert 'id="answer"' in page.read_text()
     for path in (page, markdown, data):
         assert str(path) in shown
 
@@ -133,4 +137,4 @@ def test_without_people_the_page_is_made_too(files, folder, planted, tmp_path):
     invoke("report", *files[:2], "--attributes", labels, *QUICK, "--output", page)
     found = data_of(page.read_text())
     assert "lic_m" in found["comparisons"]["lic"]["results"]["nic"]
-    assert 'id="in-plain-words"' not in page.read_text()  # nothing to judge
+    assert "nic: no verdict, as there are no human captions to compare with." in page.read_text()

@@ -68,7 +68,7 @@ def test_a_grid_has_every_combination(files, tmp_path):
 def test_a_report_has_the_section_if_it_is_requested(files, tmp_path):
     page, data = tmp_path / "report.html", tmp_path / "report.json"
     ran("report", *files[2:], *QUICK, "--metric", "lic", "--sensitivity", "--output", page, "--json", data)
-    assert 'id="how-much-hangs-on-choices"' in page.read_text()
+    assert 'id="choices"' in page.read_text()
     found = json.loads(data.read_text())
     assert found["sensitivity"]["choices"]["seed"] == ["0", "2", "4"]
     assert len(found["sensitivity"]["specifications"]) == 10
@@ -84,6 +84,7 @@ def test_a_report_has_the_section_if_it_is_requested(files, tmp_path):
         (["--preset", "slow"], "preset 'slow' is unknown"),
         (["--vectors", "no.txt"], "there is no file no.txt"),
         (["--plot", "/nowhere/all.html"], "cannot be written"),
+        (["--plot", "all.png"], "all.png ends in neither .svg nor .html"),
     ],
 )
 def test_what_cannot_be_tried_is_one_line(arguments, message, files):

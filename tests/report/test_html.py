@@ -1,27 +1,34 @@
-"""The report as one page, in a real browser: plots drawn, tables sorted, data saved, nothing fetched, nothing run."""
+"""The report in a real browser: the answer first, its captions behind a click, on paper, nothing fetched."""
 
 from __future__ import annotations
 
+import base64
 import csv
+import gzip
 import io
 import json
+import re
 
 import pytest
 from markupsafe import escape
 
 from captionbias.analysis.audit import audit
+from captionbias.analysis.resampling import pair_name
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
+from captionbias.report.charts import leaderboard_chart, write_chart
 from captionbias.report.html import html_report, write_report
-from captionbias.report.plots import sources_plot, write_html
+from captionbias.report.rows import rows_of
+from captionbias.report.views import leaderboard
 from captionbias.report.wording import verdicts
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, browser, new_page, settled, too_wide, watched
-from tests.report.conftest import IMAGES, QUICK, audited
+from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
+from tests.report.conftest import IMAGES, QUICK, audited, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
+SIZES = {1440: 900, 390: 844}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +59,8 @@ def opened(chromium, tmp_path):
     def open_page(report, width=1440, scheme="light"):
         path = tmp_path / "report.html"
         write_report(report, path, command="captionbias report --predictions nic.parquet")
-        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
+        size = {"width": width, "height": SIZES[width]}
+        page = new_page(chromium, viewport=size, color_scheme=scheme, accept_downloads=True)
         pages.append(page)
         seen = watched(page)
         page.goto(path.as_uri())
@@ -63,10 +71,25 @@ def opened(chromium, tmp_path):
         page.context.close()
 
 
+def data_of(page):
+    """What a page holds of its audit."""
+    packed = page.partition('id="audit-data">')[2].partition("</script>")[0]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def downloaded(page, name):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name).click()
+    return download.value.path().read_text(encoding="utf-8")
+
+
+def visible(page, selector):
+    return page.locator(f"{selector}:visible")
+
+
 def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every_metric):
     page = html_report(every_metric)
-    start = page.index('id="audit-data">') + len('id="audit-data">')
-    assert json.loads(page[start : page.index("</script>", start)]) == json.loads(json_text(every_metric.as_dict()))
+    assert data_of(page) == json.loads(json_text(every_metric.as_dict()))
     for metric, signature in every_metric.signatures.items():
         assert f"{metric}: {signature}" in page
     labels = [
@@ -75,61 +98,163 @@ def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every
     assert [label for label in labels if f"<td>{label}</td>" not in page] == []
 
 
-def test_a_verdict_is_marked_as_the_tables_have_it(two):
-    page = html_report(two)
+def test_every_verdict_is_said_once_with_its_mark_and_its_reasons(two):
+    page = html_report(two).partition('<div id="summary"')[0]
     for said in verdicts(two):
         kind = said.verdict if said.verdict in ("amplifies", "mitigates") else "unclear"
-        assert f'<li class="{kind}">{escape(said.text)}</li>' in page
+        assert page.count(str(escape(said.text))) == 1
+        assert f'<li class="{kind}">{escape(said.text)}' in page
+        assert str(escape(said.why)) in page
     assert '<li class="amplifies">' in page
-    assert 'id="differences"' in page
+    for note in {note for name in two.captioners for note in two.notes(name)}:
+        assert page.count(str(escape(note))) == 1
 
 
-def test_a_captioner_s_name_is_not_a_verdict_and_one_captioner_has_no_differences(planted):
+def test_notes_that_differ_in_numbers_alone_are_one_with_the_others_folded_away(two):
+    notes = ["64% of 120 captions are seen", "7% of 1,200 captions are seen", "other"]
+    found = changed(two, "lic", "sat", notes=notes)
+    page = html_report(found).partition('<div id="summary"')[0]
+    assert page.count("more, with other numbers") == 1 + html_report(two).count("more, with other numbers")
+    assert all(page.count(note) == 1 for note in notes[:2])
+
+
+def test_one_captioner_has_its_picture_and_nothing_to_compare(planted):
     page = html_report(audited(planted["nic"], "x makes its data's bias worse", metrics=["lic"]))
     assert '<li class="unclear">' in page
     assert '<li class="amplifies">' not in page
     assert 'id="differences"' not in page
-
-
-def open_and_draw(page):
-    """Open every part of the page and wait until its plots are drawn."""
-    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
-    plots = page.locator(".plot")
-    for number in range(plots.count()):
-        plots.nth(number).scroll_into_view_if_needed()
-        plots.nth(number).locator("svg.main-svg").first.wait_for()
-    return plots.count()
+    assert 'data-view="scores"' not in page
 
 
 @NEEDS_BROWSER
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_every_plot_is_drawn_and_nothing_is_fetched(two, opened, width, scheme):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_all(two, opened, width, scheme):
     page, asked, wrong = opened(two, width, scheme)
-    assert open_and_draw(page) >= 7
+    for selector in ("h1", ".short", "figure[data-view=scores] svg"):
+        place = visible(page, selector).first.bounding_box()
+        assert place["y"] + min(place["height"], 300) < SIZES[width], selector
+    assert visible(page, "figure[data-view=scores] svg").count() == 1
+    if width == 1440:
+        assert visible(page, ".verdicts li").first.bounding_box()["y"] < 300
+    visible(page, ".pairs .opener").first.click()
+    page.locator(".panel li").first.wait_for()
+    folded = (width, scheme) != (1440, "dark")  # axe takes seconds for all tables
+    assert not folded or axe_violations(page) == []
+    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    settled(page)
+    assert not too_wide(page)
+    assert folded or axe_violations(page) == []
     assert wrong == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert not too_wide(page)
-    ink = page.evaluate("getComputedStyle(document.querySelector('.plot text')).fill")
+    ink = page.evaluate("getComputedStyle(document.querySelector('figure text')).fill")
     assert ink == ("rgb(230, 237, 243)" if scheme == "dark" else "rgb(31, 35, 40)")
+
+
+@NEEDS_BROWSER
+def test_no_texts_of_a_chart_overlap_at_either_width(two, opened):
+    for width in SIZES:
+        page, *_ = opened(two, width)
+        overlaps = page.evaluate("""() => [...document.querySelectorAll("figure svg")].flatMap((svg) => {
+            const texts = [...svg.querySelectorAll("text")].filter((one) => one.getBoundingClientRect().width);
+            const boxes = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
+            return boxes.flatMap(([one, a], index) => boxes.slice(index + 1).filter(([, b]) =>
+              a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 4 && b.top < a.bottom - 4)
+              .map(([other]) => `${one} / ${other}`));
+        })""")
+        assert overlaps == []
+
+
+@NEEDS_BROWSER
+def test_a_baseline_and_published_scores_are_chosen(two, opened):
+    page, *_ = opened(two)
+    shown = page.locator("figure[data-view]:visible")
+    assert shown.get_attribute("data-view") == "scores"
+    page.get_by_role("checkbox").check()
+    assert shown.get_attribute("data-view") == "published"
+    assert "sat, as published" in shown.text_content()
+    page.get_by_label("Show").select_option(label="differences from sat")
+    assert shown.get_attribute("data-view") == "against-1"
+    assert page.get_by_role("checkbox").is_disabled()
+    assert "more than sat" in shown.text_content()
+    page.get_by_label("Show").select_option("scores")
+    assert shown.get_attribute("data-view") == "published"
+
+
+@NEEDS_BROWSER
+def test_a_click_on_a_pair_shows_its_captions_to_filter_sort_and_save(two, opened):
+    page, _, wrong = opened(two)
+    page.get_by_label("Captioner").first.select_option("sat")
+    row, pair = (
+        two.details("dbac", "sat")["sources"]["a_to_t"][0],
+        two.evidence["captioners"]["sat"]["pairs"]["a_to_t"][0],
+    )
+    button = visible(page, ".pairs .opener").first
+    assert button.text_content() == pair_name(row)
+    button.focus()
+    page.keyboard.press("Enter")
+    panel = page.locator(".panel")
+    panel.wait_for()
+    assert button.get_attribute("aria-expanded") == "true"
+    assert f"Of {pair['shown']} images" in panel.locator(".told").text_content()
+    assert f"for {pair['captioner']}" in panel.locator(".told").text_content()
+    items = panel.locator("li")
+    assert items.count() == len(pair["rows"])
+    first = pair["rows"][0]["row"]
+    text = two.evidence["texts"][two.evidence["captioners"]["sat"]["captions"][first]]
+    assert items.first.locator("b").text_content() == f"row {first}"
+    assert items.first.locator("dd").first.text_content() == text
+    assert row["task"] in items.first.locator("dd").first.locator("mark").all_text_contents()
+    panel.get_by_label("sort by").select_option("least")
+    last = min(pair["rows"], key=lambda one: one["difference"])
+    sign = "+" if last["difference"] > 0 else ""
+    assert f"difference {sign}{round(100 * last['difference'])} points" in items.first.text_content()
+    panel.get_by_label("named by").select_option("only")
+    alone = [one for one in pair["rows"] if one["captioner"] and not one["people"]]
+    assert items.count() == len(alone)
+    panel.get_by_label("find").fill(f"no such word {row['task']}")
+    assert items.count() == 0
+    panel.get_by_label("find").fill("")
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "Save as CSV"))))
+    assert {int(one["row"]) for one in rows} == {one["row"] for one in alone}
+    assert {one["captioner"] for one in rows} == {"sat"}
+    page.keyboard.press("Escape")
+    assert panel.count() == 0
+    page.keyboard.press("Enter")
+    panel.get_by_role("button", name="Close").click()
+    assert panel.count() == 0
+    assert page.evaluate("document.activeElement.textContent") == pair_name(row)
+    visible(page, ".pairs .bar").nth(1).click()
+    panel.wait_for()
+    assert wrong == []
+
+
+@NEEDS_BROWSER
+def test_a_click_on_a_word_shows_captions_that_have_it(two, opened):
+    page, _, wrong = opened(two)
+    page.get_by_label("Captioner").last.select_option("sat")
+    assert page.get_by_label("Captioner").first.input_value() == "1"  # chosen for the whole page
+    button = visible(page, ".words .opener").first
+    word = button.text_content()
+    button.click()
+    page.locator(".panel li").first.wait_for()
+    assert set(page.locator(".panel dd:nth-of-type(1) mark").all_text_contents()) == {word}
+    assert f"“{word}”" in page.locator(".panel .told").text_content()
+    assert wrong == []
 
 
 @NEEDS_BROWSER
 def test_tables_are_sorted_by_a_click_and_data_and_scores_are_saved_as_files(two, opened):
     page, *_ = opened(two)
-    table = page.locator("#differences table")
-    header = table.locator("th", has_text="first less second")
+    page.locator("#differences summary").click()
+    header = page.locator("#differences").get_by_role("button", name="first less second")
     for sort, descending in ((header.click, True), (lambda: header.press("Enter"), False)):
         sort()
-        numbers = [float(text) for text in table.locator("td:nth-child(4)").all_text_contents()]
+        numbers = [float(text) for text in page.locator("#differences td:nth-child(4)").all_text_contents()]
         assert numbers == sorted(numbers, reverse=descending)
     assert len(set(numbers)) > 1
-    saved = {}
-    for kind in ("JSON", "CSV"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=kind).click()
-        saved[kind] = download.value.path().read_text(encoding="utf-8")
-    assert json.loads(saved["JSON"])["images"] == IMAGES
-    rows = list(csv.DictReader(io.StringIO(saved["CSV"])))
+    assert json.loads(downloaded(page, "JSON"))["images"] == IMAGES
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "CSV"))))
     value = next(row["value"] for row in rows if (row["captioner"], row["score"]) == ("sat", "DBAC A to T, matched"))
     assert float(value) == two.measurement("dbac", "sat").estimates["dbac_a_to_t_matched"].value
 
@@ -137,31 +262,110 @@ def test_tables_are_sorted_by_a_click_and_data_and_scores_are_saved_as_files(two
 @NEEDS_BROWSER
 def test_names_labels_tasks_and_captions_are_shown_and_never_run(hostile, opened):
     page, _, wrong = opened(hostile)
-    open_and_draw(page)
+    for button in visible(page, ".opener").all()[:14]:
+        button.click()
+        page.locator(".panel li, .panel .told").first.wait_for()
     settled(page)
     assert page.title().startswith("Bias of </script>")
     assert page.locator("img").count() == 0
     assert wrong == []
-    with page.expect_download() as download:
-        page.get_by_role("button", name="CSV").click()
-    cells = [cell for row in csv.reader(download.value.path().open(encoding="utf-8")) for cell in row]
-    assert not [cell for cell in cells if cell.startswith("=")]
+    for name in ("Save as CSV", "Scores (CSV)"):
+        cells = [cell for row in csv.reader(io.StringIO(downloaded(page, name))) for cell in row]
+        assert not [cell for cell in cells if cell.startswith("=")]
+
+
+def printed(page, tmp_path, name):
+    """The number of pages, and the text of what is on paper."""
+    path = tmp_path / f"{name}.pdf"
+    page.pdf(path=path, prefer_css_page_size=True, print_background=True)
+    return len(re.findall(rb"/Type\s*/Page\b", path.read_bytes()))
 
 
 @NEEDS_BROWSER
-def test_a_mark_without_an_interval_does_not_look_certain(chromium, tmp_path):
-    certain = {"amplification": 0.1, "amplification_ci_low": 0.05, "amplification_ci_high": 0.2}
-    rows = [
-        {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplification": 0.2},
-        {"direction": "a_to_t", "attribute": "man", "task": "tie", **certain},
-    ]
-    write_html(sources_plot(rows), tmp_path / "plot.html")
+@pytest.mark.parametrize("which", ["two", "one"])
+def test_paper_has_every_chart_and_what_is_folded_away_and_the_summary_two_pages(
+    which, request, planted, opened, tmp_path
+):
+    report = request.getfixturevalue("two") if which == "two" else audited(planted["sat"], "sat")
+    page, *_ = opened(report)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    drawn = "#report figure:not([hidden]) .wide svg, #report .bar, #report table"
+    assert page.evaluate(
+        f"[...document.querySelectorAll('{drawn}')].every((one) => one.getBoundingClientRect().height)"
+    )
+    scrolled = page.evaluate("""() => [...document.querySelectorAll("#report *")].filter((one) =>
+        ["auto", "scroll"].includes(getComputedStyle(one).overflowY) && one.scrollHeight > one.clientHeight).length""")
+    assert scrolled == 0
+    assert page.locator(".screen:visible").count() == 0
+    assert page.evaluate("getComputedStyle(document.querySelector('.for')).printColorAdjust") == "exact"
+    assert page.evaluate("getComputedStyle(document.querySelector('.for')).textDecorationLine") == "underline"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+    page.emulate_media(media="null")
+    assert 4 <= printed(page, tmp_path, "report") <= 30
+    page.evaluate("window.print = () => {}")
+    page.get_by_role("button", name="Print two pages").click()
+    page.emulate_media(media="print")
+    for sheet in page.locator(".sheet").all():
+        assert sheet.evaluate("one => one.scrollHeight <= one.clientHeight")
+    page.emulate_media(media="null")
+    assert printed(page, tmp_path, "summary") == 2
+
+
+@NEEDS_BROWSER
+def test_six_captioners_fit_on_two_pages_and_into_their_page(planted, opened, tmp_path):
+    texts = [planted["nic"].predictions, planted["sat"].predictions]
+    names = [f"captioner number {number}" for number in range(6)]
+    people = planted["nic"]
+    captioners = {name: people.with_predictions(texts[number % 2]) for number, name in enumerate(names)}
+    page, *_ = opened(audit(captioners, **QUICK))
+    page.evaluate("window.print = () => {}")
+    page.get_by_role("button", name="Print two pages").click()
+    page.emulate_media(media="print")
+    for sheet in page.locator(".sheet").all():
+        assert sheet.evaluate("one => one.scrollHeight <= one.clientHeight")
+    assert printed(page, tmp_path, "summary") == 2
+
+
+@NEEDS_BROWSER
+def test_in_a_frame_it_posts_its_height_and_leaves_the_title_to_the_page_around_it(two, chromium):
     page = new_page(chromium)
-    page.goto((tmp_path / "plot.html").as_uri())
-    page.locator(".barlayer .point").nth(1).wait_for()
-    drawn = page.locator("path.xerror").evaluate_all("bars => bars.filter((bar) => bar.getAttribute('d')).length")
+    _, wrong = watched(page)
+    page.set_content(
+        "<script>addEventListener('message', (event) => "
+        "{ window.told = event.data; window.from = event.origin; });</script>"
+        "<iframe sandbox='allow-scripts allow-downloads allow-modals' width=800 height=200></iframe>"
+    )
+    page.evaluate("(text) => { document.querySelector('iframe').srcdoc = text; }", html_report(two))
+    page.wait_for_function("window.told?.captionbias.height > 1000")
+    frame = page.frames[-1]
+    before = page.evaluate("told.captionbias.height")
+    assert not frame.locator("h1").is_visible()
+    frame.locator(".pairs .opener:visible").first.click()
+    frame.locator(".panel li").first.wait_for()
+    page.wait_for_function(f"window.told.captionbias.height > {before}")
+    assert page.evaluate("window.from") == "null"
+    assert wrong == []
     page.context.close()
-    assert drawn == 1
+
+
+@NEEDS_BROWSER
+def test_a_leaderboard_is_a_page_of_its_own_whose_table_is_sorted(two, chromium, tmp_path):
+    rows = rows_of(two.as_dict())
+    write_chart(leaderboard_chart(rows), tmp_path / "board.html", "Leaderboard", grid=leaderboard(rows))
+    page = new_page(chromium, viewport={"width": 390, "height": 844})
+    _, wrong = watched(page)
+    page.goto((tmp_path / "board.html").as_uri())
+    for name, descending in (("LIC x 100", True), ("LIC x 100", False)):
+        page.get_by_role("button", name=name).click()
+        numbers = [float(text) for text in page.locator("td:last-child").all_text_contents()]
+        assert numbers == sorted(numbers, reverse=descending)
+    assert len(numbers) == 2
+    assert not too_wide(page)
+    assert axe_violations(page) == []
+    assert wrong == []
+    page.context.close()
 
 
 def test_a_report_is_written_whole_or_not_at_all(two, tmp_path):

@@ -1,8 +1,9 @@
-"""Scores over choices as tables and as specification curves: every number, every choice, and nothing else."""
+"""Scores over choices as tables and as charts: every number, every choice, and nothing else."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
@@ -10,11 +11,12 @@ from rich.console import Console
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
+from captionbias.report.charts import specification_chart
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.plots import ADDS, INK, TAKES, specification_curve
 from captionbias.report.sensitivity import moves, sensitivity_tables, specifications
 
+SVG = "{http://www.w3.org/2000/svg}"
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
 VERDICTS = {1: "amplifies", 0: "no clear change", -1: "mitigates"}
 
@@ -85,40 +87,39 @@ def test_the_terminal_shows_every_interval_and_every_move(found):
     assert text.count("alignment constant") == len(found.scores)
 
 
-def test_a_curve_ascends_with_its_intervals_over_the_choices_of_each(found):
-    figure = specification_curve(found)
-    assert [one.text for one in figure.layout.annotations if one.text] == [
-        f"{name}: {catalogue.label(key)}" for name in ("&lt;b&gt;nic&lt;/b&gt;", "sat") for key in (NET, OTHER)
+def rows_of(svg):
+    """Texts that are choices or numbers, and the classes of the marks, from the top."""
+    root = ElementTree.fromstring(svg)
+    texts = [one.text for one in root.iter(f"{SVG}text")]
+    marks = [(float(one.get("cy")), "unclear") for one in root.iter(f"{SVG}circle")]
+    marks += [
+        (float(one.get("points").split(",")[1].split()[0]), one.get("class")) for one in root.iter(f"{SVG}polygon")
     ]
-    curve, dots, *_ = figure.data
-    assert list(curve.y) == [-0.1, 0.01, 0.1]
-    assert list(curve.text) == ["delta 0.3", "alignment constant", "base"]
-    assert list(curve.error_y.array) == pytest.approx([0.03] * 3)
-    assert list(curve.error_y.arrayminus) == pytest.approx([0.02] * 3)
-    assert list(curve.marker.color) == [TAKES, INK, ADDS]
-    assert list(curve.marker.symbol) == ["circle", "circle", "diamond"]
-    made = set(zip(dots.x, dots.y, strict=True))
-    assert made == {
-        *((0, "alignment contextual"), (0, "delta 0.3")),
-        (1, "alignment constant"),
-        *((2, "alignment contextual"), (2, "delta 0.4")),
-    }
-    names = ("alignment contextual", "alignment constant", "delta 0.4", "delta 0.3")
-    assert figure.layout.yaxis2.categoryarray == names
-    assert sum(one.y0 == one.y1 == 0 for one in figure.layout.shapes) == 4
+    return texts, [kind for _, kind in sorted(marks)]
 
 
-def test_one_captioner_has_its_own_curves_and_without_net_they_are_of_matched(found):
-    figure = specification_curve(found, ["sat"])
-    assert [list(trace.y) for trace in figure.data[::2]] == [[0.2], [0.2]]
-    (curve, _) = specification_curve(replace(found, scores=[MATCHED]), ["sat"]).data
-    assert list(curve.y) == [0.2]
+def test_a_chart_has_every_estimate_with_the_choices_of_each_the_largest_first(found):
+    texts, kinds = rows_of(specification_chart(found).wide)
+    titles = [f"{name}: {catalogue.label(key)}" for name in ("<b>nic</b>", "sat") for key in (NET, OTHER)]
+    assert [text for text in texts if text in titles] == titles
+    listed = [text for text in texts[: texts.index(titles[1])] if text in ("base", "alignment constant", "delta 0.3")]
+    assert listed == ["base", "alignment constant", "delta 0.3"]
+    assert "Varied: alignment, delta" in texts
+    assert "-0.100 [-0.120, -0.070]" in texts
+    assert kinds[:3] == ["amplifies", "unclear", "mitigates"]
+
+
+def test_one_captioner_has_its_own_rows_and_without_net_they_are_of_matched(found):
+    assert "sat: DBAC A to T, net" in rows_of(specification_chart(found, ["sat"]).wide)[0]
+    texts, kinds = rows_of(specification_chart(replace(found, scores=[MATCHED]), ["sat"]).wide)
+    assert f"sat: {catalogue.label(MATCHED)}" in texts
+    assert len(kinds) == 1
 
 
 def test_a_score_that_is_nowhere_defined_has_no_marks(found):
     gone = [replace(one, estimates={}, verdicts={}) for one in found.specifications]
     empty = replace(found, specifications=gone)
-    assert {len(trace.x) for trace in specification_curve(empty).data} == {0}
+    assert rows_of(specification_chart(empty).wide)[1] == []
     assert {row[2] for row in specifications(empty, "sat").rows} == {None}
     assert moves(empty).rows == []
 
@@ -134,7 +135,7 @@ def test_a_report_has_the_section_if_it_was_requested(two, found):
     )
     with_choices = replace(two, sensitivity=of_two)
     for report, text in (
-        (html_report, 'id="how-much-hangs-on-choices"'),
+        (html_report, 'id="choices"'),
         (markdown_report, "How far each choice moves DBAC"),
     ):
         assert text in report(with_choices)

@@ -16,7 +16,7 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import Comparison, measure_together
+from captionbias.analysis.compare import Comparison, measure_together, replicates_for
 from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -135,7 +135,7 @@ def audit(
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource | None = None,
     vectors: Any = None,
-    bootstrap: int = 1000,
+    bootstrap: int | None = None,
     quality_images: int = 1000,
     sensitivity: bool = False,
     image_options: Mapping[str, Any] | None = None,
@@ -156,7 +156,7 @@ def audit(
         seed: of the first trial and of the bootstrap.
         attribute_lexicon, task_lexicon: words, see `captionbias.text.load_lexicon`; tasks' are the preset's when None.
         vectors: word vectors of DBAC's alignment, see `captionbias.alignment.vectors.load_vectors`.
-        bootstrap: replicates.
+        bootstrap: replicates; when None 1,000, or more where there are many captioners to compare.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
         sensitivity: also measure DBAC with other choices, see `captionbias.sensitivity`; takes several times as long.
         image_options: what metrics that look at images take besides, such as `images`, `masks` and `epochs`.
@@ -174,7 +174,8 @@ def audit(
     (200, ['lic'], ('faithful',))
     """
     chosen = _check_choices(captioners, metrics, preset)
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
+    seed = whole_number("seed", seed, least=0)
+    bootstrap = replicates_for(chosen, len(captioners)) if bootstrap is None else replicate_count(bootstrap)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
     mask = load_lexicon(attribute_lexicon).mask

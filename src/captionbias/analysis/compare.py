@@ -12,8 +12,11 @@ from typing import Any
 
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.metrics.catalogue import EXCESS
 from captionbias.metrics.measurement import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
+
+REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Captioners measured on the same images: each one's measurement, and the differences of every pair in `scores`."""
+    """Captioners measured on the same images: each one's measurement, its main scores (`scores`), and the differences
+    of every pair in those with a verdict, or in the scores that were named."""
 
     metric: str
     scores: list[str]
@@ -107,7 +111,7 @@ def compare(
     *,
     scores: Sequence[str] | None = None,
     against: str | None = None,
-    bootstrap: int = 1000,
+    bootstrap: int | None = None,
     watch: Callable[[Sequence[str]], None] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -121,10 +125,12 @@ def compare(
         captioners: each captioner's name and its `n` captions, or its `Captions`.
         references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
         metric: any metric of `captionbias.metrics`.
-        scores: keys of the metric's result that have an interval; by default its main scores (of DBAC those of each
-            direction, as published and matched). Without references: LIC or omega of the captioners' captions.
+        scores: keys of the metric's result that have an interval; by default its main scores, of which differences are
+            tested in those that can have a verdict (of DBAC net, in each direction). Without references: LIC or omega
+            of the captioners' captions.
         against: compare each captioner with this one only, in place of all pairs.
-        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`.
+        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None, see
+            `replicates_for`.
         watch: called before each measurement with the captioners that are left, this one first.
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
@@ -141,9 +147,24 @@ def compare(
     if len(captioners) < 2:
         raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(
-        checked, metric, scores=scores, against=against, bootstrap=bootstrap, watch=watch, **options
+        checked, metric, scores=scores, against=against, bootstrap=replicates, watch=watch, **options
     )
+
+
+def replicates_for(
+    metrics: Sequence[str], captioners: int, against: str | None = None, scores: Sequence[str] | None = None
+) -> int:
+    """As many replicates as let each difference have a p-value below 0.05 after correction, and no fewer than 1,000.
+
+    >>> replicates_for(["dbac", "lic"], 2), replicates_for(["dbac", "lic"], 10)
+    (1000, 3600)
+    """
+    pairs = captioners - 1 if against else math.comb(captioners, 2)
+    named = [] if scores is None else [scores] if isinstance(scores, str) else scores
+    tested = max(len(named or [key for key in _judged(metric) if not key.endswith(EXCESS)]) for metric in metrics)
+    return max(REPLICATES, PER_TEST * pairs * tested)
 
 
 def measure_together(
@@ -164,6 +185,7 @@ def measure_together(
     every = itertools.combinations(names, 2)
     pairs = [(name, against) for name in names if name != against] if against else list(every)
     chosen: list[str] = []
+    tested: list[str] = []
     for number, name in enumerate(names):
         if watch:
             watch(names[number:])
@@ -173,11 +195,13 @@ def measure_together(
             raise ValueError(f"{name}: {error}") from error
         if not chosen:
             chosen = _chosen_scores(metric, scores, measurements[name].samples)
-            _warn_of_few_replicates(options.get("bootstrap", 1000), len(pairs) * len(chosen))
+            judged = [key for key in _judged(metric) if key in chosen and not catalogue.superseded(key, chosen)]
+            tested = (judged if scores is None else []) or chosen
+            _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * len(tested))
     found = [
         one
         for first, second in pairs
-        for score in chosen
+        for score in tested
         if (one := _difference(first, second, score, measurements)) is not None
     ]
     corrected = holm([one.p for one in found]).tolist()
@@ -189,10 +213,15 @@ def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:
     if bootstrap and tests and least_p_value(bootstrap) * tests >= 0.05:
         warnings.warn(
             f"bootstrap={bootstrap} is too few for {tests} differences: after correction none can have a p-value "
-            f"below 0.05; take {40 * tests:,} or more",
+            f"below 0.05; take {PER_TEST * tests:,} or more",
             CaptionBiasWarning,
             stacklevel=3,
         )
+
+
+def _judged(metric: str) -> list[str]:
+    """The main scores that can have a verdict."""
+    return [score.key for score in catalogue.scores_of(metric) if score.headline and score.judged]
 
 
 def _check_scores(metric: str, scores: Sequence[str] | None) -> None:

@@ -27,7 +27,11 @@ OPTIONS: Options = {
         default=Parameter.empty,
         panel=RESULT,
     ),
-    "plot": option(Path | None, "A leaderboard of the main scores with their intervals, one HTML file.", panel=RESULT),
+    "plot": option(
+        Path | None,
+        "A leaderboard: the main scores with their intervals, as .svg, or as .html with a table to sort.",
+        panel=RESULT,
+    ),
 }
 
 
@@ -39,11 +43,13 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
 
     Example: captionbias collect results/nic.json results/sat.json --output table.parquet --plot leaderboard.html
     """
+    from captionbias.report.charts import check_chart, leaderboard_chart, write_chart
     from captionbias.report.rows import check_table, mixtures, read_rows, write_table
+    from captionbias.report.views import leaderboard
 
-    if plot:
-        from captionbias.report.plots import leaderboard_plot, write_html
     check_table(output)
+    if plot:
+        check_chart(plot)
     rows = read_rows(results)
     mixed = mixtures(rows)
     if plot and mixed:
@@ -57,5 +63,6 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     captioners = len({row.captioner for row in rows})
     say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")
     if plot and not console.quiet:
-        write_html(leaderboard_plot(rows), plot)
+        signatures = dict.fromkeys(row.signature for row in rows)
+        write_chart(leaderboard_chart(rows), plot, "Leaderboard", grid=leaderboard(rows), signatures=signatures)
         say(f"the leaderboard is in {plot}")

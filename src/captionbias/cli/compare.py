@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import CAPTIONERS, FILES, METRIC, RESULT, RESULTS, Options, option, split_options
+from captionbias.cli.options import (
+    CAPTIONERS,
+    FILES,
+    METRIC,
+    REPLICATES,
+    RESULT,
+    RESULTS,
+    Options,
+    option,
+    split_options,
+)
 from captionbias.cli.terminal import complaints, console, note, read_captioners, results_to, say
 
 COMPARED: Options = {
@@ -28,7 +38,7 @@ AGAINST: Options = {
         show_default="all pairs",
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | RESULTS
+OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | REPLICATES | RESULTS
 
 
 def compare(

@@ -32,7 +32,7 @@ ENCODERS: Options = {
         metavar="<encoder|name=encoder>",
         show_default=False,
     ),
-    "plot": option(Path | None, "Write the scores as a plot, one HTML file.", panel=RESULT),
+    "plot": option(Path | None, "Write the scores as a plot, as .svg or .html.", panel=RESULT),
 }
 STUDIED = metric_options(
     "attribute_lexicon", "directions", "vectors", "trials", "seed", "bootstrap", "cache", bootstrap=0
@@ -48,10 +48,11 @@ def consistency(
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.consistency import consistency as study_of
+    from captionbias.report.charts import check_chart, consistency_chart, write_chart
     from captionbias.report.terminal import consistency_tables
 
     if plot:
-        from captionbias.report.plots import consistency_plot, write_html
+        check_chart(plot)
     files, chosen = split_options(values)
     study = study_of(
         read_captioners(**files),
@@ -64,7 +65,7 @@ def consistency(
         console.print(table, markup=False)
     write_result(study.as_dict(), output)
     if plot and not console.quiet:
-        write_html(consistency_plot(study), plot)
+        write_chart(consistency_chart(study), plot, "Scores by encoder")
         say(f"the plot is in {plot}")
 
 

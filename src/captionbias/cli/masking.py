@@ -43,7 +43,7 @@ MASKED: Options = {
 }
 WRITTEN: Options = {
     "output": option(Path | None, "Write everything to this JSON file, captions included.", panel=RESULT),
-    "plot": option(Path | None, "Write the scores of each version as a plot, one HTML file.", panel=RESULT),
+    "plot": option(Path | None, "Write the scores of each version as a plot, as .svg or .html.", panel=RESULT),
 }
 MEASURED = metric_options(
     *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
@@ -79,9 +79,10 @@ def masking(
 
         from captionbias.analysis.masking import VERSIONS, masking_experiment
         from captionbias.vision.images import read_images
+    from captionbias.report.charts import check_chart, masking_chart, write_chart
+
     if plot:
-        with needs("plots"):
-            from captionbias.report.plots import masking_plot, write_html
+        check_chart(plot)
     if not complaints.is_terminal or console.quiet:
         disable_progress_bars()
     generation = {name: values.pop(name) for name in GENERATION}
@@ -110,5 +111,5 @@ def masking(
         say(f"signature {comparison.signature}")
     write_result(study.as_dict(), output)
     if plot and not console.quiet:
-        write_html(masking_plot(study), plot)
+        write_chart(masking_chart(study), plot, "Bias by what is masked")
         say(f"the plot is in {plot}")

@@ -191,6 +191,12 @@ METRIC: Options = {
         bool, "Keep finished trials, and train none twice; see captionbias cache.", "--cache/--no-cache", default=True
     ),
 }
+# Where captioners are compared.
+REPLICATES: Options = {
+    "bootstrap": option(
+        int | None, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
+    ),
+}
 # Of metrics that look at the images.
 IMAGES: Options = {
     "images": METRIC["images"],

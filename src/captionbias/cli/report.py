@@ -7,7 +7,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import CAPTIONERS, FILES, METRICS, RESULT, Options, metric_options, option, split_options
+from captionbias.cli.options import (
+    CAPTIONERS,
+    FILES,
+    METRICS,
+    REPLICATES,
+    RESULT,
+    Options,
+    metric_options,
+    option,
+    split_options,
+)
 from captionbias.cli.terminal import console, read_captioners, say, steps
 
 WRITTEN: Options = {
@@ -18,8 +28,12 @@ WRITTEN: Options = {
     "json": option(Path | None, "Also write all its data as JSON.", panel=RESULT),
     "title": option(str | None, "The title of the report.", panel=RESULT),
 }
-REPORTED = metric_options(
-    *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
+REPORTED = (
+    metric_options(
+        *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"),
+        preset="fast",
+    )
+    | REPLICATES
 )
 SENSITIVITY: Options = {
     "sensitivity": option(

@@ -58,7 +58,7 @@ WRITTEN: Options = {
     ),
     "grid": option(bool, "Measure every combination of the values.", "--grid", default=False, panel=PANEL),
     "output": option(Path | None, "Write everything to this JSON file.", "--output", "--json", panel=RESULT),
-    "plot": option(Path | None, "Write the specification curves as a plot, one HTML file.", panel=RESULT),
+    "plot": option(Path | None, "Write the specification curves as a plot, as .svg or .html.", panel=RESULT),
 }
 OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN
 
@@ -71,10 +71,11 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
     Example: captionbias sensitivity --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
+    from captionbias.report.charts import check_chart, specification_chart, write_chart
     from captionbias.report.sensitivity import sensitivity_tables
 
     if plot:
-        from captionbias.report.plots import specification_curve, write_html
+        check_chart(plot)
     files, chosen = split_options(values)
     chosen |= {name: values[name] for name in CHOICES if values[name] is not None}
     captioners = read_captioners(**files)
@@ -92,5 +93,5 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
     say(f"signature of the base {found.specifications[0].signature}")
     write_result({"images": images, **found.as_dict()}, output)
     if plot and not console.quiet:
-        write_html(specification_curve(found), plot)
+        write_chart(specification_chart(found), plot, "How much hangs on choices")
         say(f"the plot is in {plot}")

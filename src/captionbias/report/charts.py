@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from captionbias.analysis.masking import MaskingStudy
     from captionbias.analysis.sensitivity import Sensitivity
     from captionbias.report.rows import Row
+    from captionbias.report.views import Grid
 
 WIDE, NARROW = 720.0, 360.0
 NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
 ROW, STACKED_ROW, SMALL = 26.0, 42.0, 12.0
 BAR = 220.0
 SURE = 0.05  # of p-values after correction
+PUBLISHED = "as published"
 LESS, MORE = "◂ less than people", "more than people ▸"
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")  # lines differ by more than their name
 
@@ -46,7 +48,7 @@ class Chart(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of a panel; `estimate`: None where it is undefined; `hollow`: a mark that has no verdict of its own."""
+    """A row of a panel; `estimate`: None where it is undefined; `hollow`: the published score of the entry above."""
 
     name: str
     estimate: Estimate | None
@@ -97,7 +99,7 @@ def differences_chart(audit: Audit, baseline: str) -> Chart:
         if entries:
             panels.append(
                 Panel(
-                    _title(audit, score),
+                    question(audit, score),
                     _sorted(entries),
                     _unit(score),
                     score.digits,
@@ -246,8 +248,12 @@ def intervals(panels: Sequence[Panel], title: str, stacked: bool = False) -> Cha
     return _both(lambda width: _intervals(panels, title, width, stacked or width < WIDE))
 
 
-def write_chart(chart: Chart, path: Path, title: str) -> None:
+def write_chart(
+    chart: Chart, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
+) -> None:
     """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
+
+    `grid`, `signatures`: shown on the page below it.
 
     Raises:
         ValueError: a path that ends otherwise or cannot be written.
@@ -256,7 +262,7 @@ def write_chart(chart: Chart, path: Path, title: str) -> None:
 
     check_chart(path)
     if path.suffix.lower() == ".html":
-        write_text(chart_page(chart, title), path)
+        write_text(chart_page(chart, title, grid=grid, signatures=signatures), path)
     else:
         Picture(chart.wide).save(path)
 
@@ -282,6 +288,13 @@ def shown_scores(audit: Audit) -> list[Score]:
     return found
 
 
+def question(audit: Audit, score: Score) -> str:
+    """The question that a score answers; its label where it answers none."""
+    attribute, tasks = subjects(audit)
+    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
+    return claim[:1].upper() + claim[1:] if claim else score.label
+
+
 def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
     """How many words alignment replaced by a word at each delta; None where it replaced none."""
     if "dbac" not in audit.comparisons:
@@ -302,9 +315,9 @@ def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
         entries = [
             one
             for entry in entries
-            for one in (entry, Entry(f"{entry.name}, as published", also[entry.name], NOTHING, hollow=True))
+            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", also[entry.name], NOTHING, hollow=True))
         ]
-    return _panel(score, entries, _title(audit, score))
+    return _panel(score, entries, question(audit, score))
 
 
 def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
@@ -322,13 +335,6 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
         band,
         (LESS, MORE) if judged else ("", ""),
     )
-
-
-def _title(audit: Audit, score: Score) -> str:
-    """The question that a score answers; its label where it answers none."""
-    attribute, tasks = subjects(audit)
-    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
-    return claim[:1].upper() + claim[1:] if claim else score.label
 
 
 def _unit(score: Score) -> str:
@@ -415,6 +421,7 @@ def _entry(
 ) -> list[str]:
     """A row: its name, its numbers, its mark and its interval."""
     numbers = interval(entry.estimate, panel.digits)
+    name = PUBLISHED if entry.hollow else entry.name  # it is below the captioner's
     kind = tone(entry.verdict)
     weight = " strong" if kind != "unclear" else ""
     name_kind = "soft" if entry.hollow else ""
@@ -422,11 +429,11 @@ def _entry(
     y = top + (30 if stacked else ROW / 2)
     if stacked:
         room = width - 8 * len(numbers) - 4
-        parts = [text(0, top + 14, shortened(entry.name, max(room, 60), size), name_kind, size=size)]
+        parts = [text(0, top + 14, shortened(name, max(room, 60), size), name_kind, size=size)]
         parts.append(text(width, top + 14, numbers, (kind + weight).strip(), "end", SMALL))
     else:
         indent = 12.0 if entry.hollow else 0.0
-        parts = [text(indent, y + 4, shortened(entry.name, NAMES - 12 - indent, size), name_kind, size=size)]
+        parts = [text(indent, y + 4, shortened(name, NAMES - 12 - indent, size), name_kind, size=size)]
         parts.append(text(width, y + 4, numbers, (kind + weight).strip(), "end", SMALL))
     if entry.estimate is None:
         return parts
@@ -492,18 +499,25 @@ def _curves(
             known = [(across(x), one) for x, one in of if one is not None]
             if joined:
                 places = " ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in known)
-                dashes = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
-                parts.append(f'<polyline points="{places}" class="outline" stroke-width="1.5"{dashes}/>')
+                parts.append(_dashed(places, number))
                 parts += [mark(x, up(one.value), UNCLEAR, 5) for x, one in known if one.low is not None]
-                parts += [text(x + 4, up(one.value) - 6, str(number + 1), "strong", size=11) for x, one in known[-1:]]
                 continue
             for x, one in known:
                 if one.low is not None and one.high is not None:
                     parts.append(line(x, up(one.low), x, up(one.high), "unclear", 2))
-                parts.append(f'<circle cx="{x:.1f}" cy="{up(one.value):.1f}" r="8" class="numbered outline"/>')
+                at = f'cx="{x:.1f}" cy="{up(one.value):.1f}"'
+                parts.append(f'<circle {at} r="8" class="outline" style="fill:var(--ground,#ffffff)"/>')
                 parts.append(text(x, up(one.value) + 4, str(number + 1), "strong", "middle", 11))
         top += height + 44
     for number, name in enumerate(names):
-        parts.append(text(0, top + 10, shortened(f"{number + 1}  {name}", width, 13)))
+        y = top + 10
+        parts.append(_dashed(f"0,{y - 4:g} 40,{y - 4:g}", number) if joined else text(0, y, str(number + 1)))
+        parts.append(text(48 if joined else 20, y, shortened(name, width - 48)))
         top += 18
     return document(parts, width, top + 4, title, f"{axis} across; " + ", ".join(names))
+
+
+def _dashed(places: str, number: int) -> str:
+    """A line through these places, in the dashes of its number."""
+    dashes = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
+    return f'<polyline points="{places}" class="outline" stroke-width="1.5"{dashes}/>'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
@@ -17,9 +17,10 @@ from captionbias.analysis.resampling import FORMS, added, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
+from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.measurement import Estimate
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, UNCLEAR
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
 from captionbias.report.picture import WAYS, captioner_picture
 from captionbias.report.svg import tone
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from captionbias.report.views import Grid
     from captionbias.report.wording import Statement
 
-TOP = 40  # rows of the sources on the page; all of them are in its data
+TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
+NUMBER = re.compile(r"\d[\d.,]*")
 SUMMARISED, SUMMARY_NOTES = 8, 6  # captioners and notes that have room on two pages
 
 
@@ -74,7 +76,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     published = charts.scores_chart(audit, published=True)
     statements = verdicts(audit)
     differing = any(comparison.differences for comparison in audit.comparisons.values())
-    data = gzip.compress(json_text(audit.as_dict()).encode(), mtime=0)
+    data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
         "report.html.jinja",
         audit=audit,
@@ -82,7 +84,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         about=_about(audit),
         command=command,
         statements=statements,
-        in_short=_in_short(statements),
+        in_short=_in_short(audit, statements),
         opened=_opened(audit),
         scores=plain,
         published=published if published != plain else None,
@@ -93,7 +95,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for name in audit.captioners
         },
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
-        notes_of=grouped_notes(audit),
+        notes_of=_alike(grouped_notes(audit)),
         summarised=audit.captioners[:SUMMARISED],
         summary_notes=SUMMARY_NOTES,
         views=views,
@@ -105,7 +107,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for direction in DIRECTIONS
         },
         tone=tone,
-        unclear=UNCLEAR,
+        clear=(AMPLIFIES, MITIGATES),
         pair_name=pair_name,
         pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
@@ -120,9 +122,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     )
 
 
-def chart_page(
-    chart: Chart, title: str, *, about: str = "", grid: Grid | None = None, signatures: Iterable[str] = ()
-) -> str:
+def chart_page(chart: Chart, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()) -> str:
     """A chart as one HTML page that loads nothing, with the table of its numbers.
 
     Raises:
@@ -132,7 +132,6 @@ def chart_page(
         "chart.html.jinja",
         chart=chart,
         title=title,
-        about=about,
         grid=grid,
         signatures=signatures,
         shown=views.shown,
@@ -177,16 +176,27 @@ def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
     return found
 
 
-def _in_short(statements: Sequence[Statement]) -> dict[str, list[str]]:
-    """Which captioners amplify and mitigate, and in how many of their scores; and those of which neither is clear."""
-    scores = Counter(one.captioner for one in statements if one.score)
-    found: dict[str, list[str]] = {}
-    for said, verb in ((AMPLIFIES, "Amplify:"), (MITIGATES, "Mitigate:")):
-        clear = Counter(one.captioner for one in statements if one.verdict == said)
-        found[verb] = [f"{name} ({number} of {scores[name]} scores)" for name, number in clear.items()]
-    clear_ones = {one.captioner for one in statements if one.verdict in (AMPLIFIES, MITIGATES)}
-    found["No clear sign of either:"] = [name for name in scores if name not in clear_ones]
-    return {verb: names for verb, names in found.items() if names}
+def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
+    """Of each question the captioners with more and with less than people, and under "" those that it is open of."""
+    sides = {AMPLIFIES: "more than people", MITIGATES: "less than people"}
+    scored = [one for one in statements if one.score]
+    found: dict[str, dict[str, list[str]]] = {}
+    for key in dict.fromkeys(one.score for one in scored):
+        of_score = [(sides.get(one.verdict, ""), one.captioner) for one in scored if one.score == key]
+        found[charts.question(audit, catalogue.SCORES[key])] = {
+            side: names
+            for side in (*sides.values(), "")
+            if (names := [name for said, name in of_score if said == side])
+        }
+    return found
+
+
+def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:
+    """Notes and the captioners that each is about, those together that differ in their numbers alone."""
+    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for note, captioners in notes.items():
+        found.setdefault(NUMBER.sub("", note), []).append((note, captioners))
+    return list(found.values())
 
 
 def _opened(audit: Audit) -> str:

@@ -12,11 +12,14 @@ from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
+from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import SMALL_DBAC, verdict
+from captionbias.report.picture import main_scores
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics import Measurement
+    from captionbias.report.rows import Row
 
 Cell = str | float | int | None
 
@@ -241,6 +244,33 @@ def quality(audit: Audit) -> Grid:
         (Column("captioner"), *_columns(*(QUALITY_NAMES[name] for name in names), form=".3f")),
         [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
         "How close the captions are to human captions; the higher the better.",
+    )
+
+
+def leaderboard(rows: Sequence[Row]) -> Grid:
+    """The main scores of many captioners, a row for each, the most biased by the first score on top."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row.captioner, {})[row.score] = row
+    shown_scores = [
+        score
+        for metric in dict.fromkeys(row.metric for row in rows)
+        for score in main_scores({row.score: Estimate(row.value) for row in rows if row.metric == metric})
+    ]
+    first = [score.key for score in shown_scores[:1]]
+    ranked = sorted(
+        found, key=lambda name: [-found[name][key].value for key in first if key in found[name]] or [math.inf]
+    )
+    cells: list[list[Cell]] = []
+    for captioner in ranked:
+        values = (found[captioner].get(score.key) for score in shown_scores)
+        cells.append([captioner, *(row and row.value for row in values)])
+    return Grid(
+        "Main scores",
+        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in shown_scores)),
+        cells,
+        "Click the head of a column to sort. Where intervals overlap, the order may be chance: captionbias compare "
+        "tests differences on the same images.",
     )
 
 

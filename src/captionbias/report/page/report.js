@@ -91,9 +91,10 @@ for (const header of all(".sortable thead th")) {
   header.append(button);
   button.addEventListener("click", () => order(header));
 }
-for (const part of all(".scroll")) {  // what is scrolled can be scrolled by keyboard
-  if (!part.querySelector(".pairs, .words")) Object.assign(part, { tabIndex: 0 }).setAttribute("role", "group");
-  part.setAttribute("aria-label", part.querySelector("caption")?.textContent ?? "");
+for (const part of all(".scroll:not(:has(.pairs, .words))")) {  // what is scrolled can be scrolled by keyboard
+  part.tabIndex = 0;
+  part.setAttribute("role", "group");
+  part.setAttribute("aria-label", part.querySelector("caption").textContent);
 }
 
 // The captions behind a pair or a word, below its row.
@@ -145,7 +146,7 @@ const itemOf = (found, row, number, item, kind) => {
   const image = found.images[row.row];
   const named = row.captioner === null ? "" : row.captioner ? "captioner names it" : "captioner does not";
   const people = row.people === null ? "" : `${percent(row.people)} of people do`;
-  const difference = row.difference === null ? "" : `difference ${row.difference > 0 ? "+" : ""}${Math.round(100 * row.difference)}`;
+  const difference = row.difference === null ? "" : `difference ${row.difference > 0 ? "+" : ""}${Math.round(100 * row.difference)} points`;
   const head = [node("b", image.id === null ? `row ${row.row}` : `image ${image.id}`), image.label, named, people, difference];
   const texts = node("dl", [], { class: "texts" });
   if (number !== undefined) texts.append(node("dt", "captioner"), node("dd", inWords(found, number, item)));
@@ -199,7 +200,7 @@ const panelOf = (found, button) => {
   closed.addEventListener("click", () => { close(button); button.focus(); });
   const tools = [node("label", ["find", filter]), node("label", ["named by", who]), node("label", ["sort by", sort]), saved, closed];
   const columns = button.closest("tr").cells.length;
-  const panel = node("tr", node("td", [node("p", told(kind, group, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list], { colspan: columns }), { class: "panel" });
+  const panel = node("tr", node("td", [node("p", told(kind, group, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list], { colspan: columns, class: "behind" }), { class: "panel" });
   panel.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { close(button); button.focus(); }
   });

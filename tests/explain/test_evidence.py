@@ -1,0 +1,147 @@
+"""The captions behind a number: counted as the tables count, bounded, each text once, and what is marked is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.analysis.audit import audit
+from captionbias.captions import check_captions
+from captionbias.explain.evidence import IMAGES, PAIRS, WORD_IMAGES, WORDS, captions_behind
+from captionbias.metrics import dbac
+from captionbias.synthetic import plant
+from captionbias.text import load_lexicon, split_words
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
+
+QUICK = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
+LEXICONS = {"attribute": load_lexicon("gender"), "task": load_lexicon("coco_objects")}
+
+
+def names(text, kind, label):
+    """Whether a caption names a label, by its words alone; None is nothing of that kind."""
+    words = split_words(text)
+
+    def has(phrase):
+        parts = phrase.split()
+        return any(words[start : start + len(parts)] == parts for start in range(len(words)))
+
+    groups = LEXICONS[kind].groups
+    if label is None:
+        return not any(has(word) for listed in groups.values() for word in listed)
+    return any(map(has, groups[label]))
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """A captioner that leans, of images with one human caption each: a trial draws no other."""
+    people = plant(400, captions=1)
+    biased = plant(400, captions=1, a_to_t=0.7, t_to_a=0.4)
+    ids = [f"picture {number}" for number in range(400)]
+    return check_captions(**{**vars(people), "predictions": biased.predictions}, image_ids=ids)
+
+
+@pytest.fixture(scope="module")
+def measured(planted):
+    return dbac.measure(planted, details=True, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def found(planted, measured):
+    words = {"female": [{"word": "handbag", "mean": 1.0}, {"word": "road", "mean": -1.0}], "male": []}
+    return captions_behind({"sat": planted}, {"sat": measured}, {"sat": words})
+
+
+@pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
+def test_pairs_are_the_first_of_the_table_and_counted_as_it_counts(direction, found, measured):
+    pairs = found["captioners"]["sat"]["pairs"][direction]
+    rows = measured.details["sources"][direction]
+    assert len(pairs) == min(PAIRS, len(rows))
+    for pair, row in zip(pairs, rows, strict=False):
+        assert (pair["attribute"], pair["task"]) == (row["attribute"], row["task"])
+        assert pair["captioner"] / pair["shown"] == pytest.approx(row["named_m"])
+        assert pair["people"] / pair["shown"] == pytest.approx(row["named_h"])
+
+
+@pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
+def test_each_image_shows_the_first_and_what_is_said_of_its_captions_is_true(direction, found, planted):
+    kind = "task" if direction == "a_to_t" else "attribute"
+    own = found["captioners"]["sat"]["captions"]
+    for pair in found["captioners"]["sat"]["pairs"][direction]:
+        assert len(pair["rows"]) == min(pair["images"], IMAGES)
+        for row in pair["rows"]:
+            image, number = found["images"][row["row"]], row["row"]
+            assert (image["id"], image["label"]) == (f"picture {number}", planted.attributes[number])
+            text, people = found["texts"][own[number]], [found["texts"][one] for one in image["people"]]
+            assert (text, people) == (planted.predictions[number], list(planted.references[number]))
+            shows = planted.tasks[number]
+            if direction == "a_to_t":
+                assert image["label"] == pair["attribute"]
+            else:
+                assert pair["task"] in shows if pair["task"] is not None else not shows
+            assert row["captioner"] == names(text, kind, pair[kind])
+            assert row["people"] == sum(names(one, kind, pair[kind]) for one in people) / len(people)
+            assert row["difference"] == row["captioner"] - row["people"]
+            assert row["captioner"] or row["people"]
+
+
+def test_of_many_images_the_largest_differences_either_way_are_listed(found):
+    pair = max(found["captioners"]["sat"]["pairs"]["t_to_a"], key=lambda one: one["images"])
+    assert pair["images"] > IMAGES
+    differences = [row["difference"] for row in pair["rows"]]
+    assert differences == sorted(differences, reverse=True)
+    assert (differences[0], differences[-1]) == (1.0, -1.0)
+
+
+def test_behind_a_word_are_the_images_of_its_value_whose_caption_has_it(found, planted):
+    (handbag,) = found["captioners"]["sat"]["words"]["female"]
+    having = [row for row, text in enumerate(planted.predictions) if "handbag" in split_words(text)]
+    assert handbag["word"] == "handbag"
+    assert handbag["images"] == len(having) == sum(handbag["labels"].values())
+    assert handbag["people"] == sum("handbag" in split_words(texts[0]) for texts in planted.references)
+    assert len(handbag["rows"]) == WORD_IMAGES
+    assert {planted.attributes[row["row"]] for row in handbag["rows"]} == {"female"}
+    assert {row["row"] for row in handbag["rows"]} <= set(having)
+    assert found["captioners"]["sat"]["words"]["male"] == []
+
+
+def test_marks_are_words_of_their_label(found):
+    assert len(set(found["texts"])) == len(found["texts"]) == len(found["marks"])
+    listed = {label: words for lexicon in LEXICONS.values() for label, words in lexicon.groups.items()}
+    marked = 0
+    for text, flat in zip(found["texts"], found["marks"], strict=True):
+        for start, end, number in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
+            assert text[start:end].lower() in listed[found["labels"][number]]
+            marked += 1
+    assert marked > len(found["texts"])
+
+
+def test_without_people_there_is_no_difference_and_without_tasks_these_are_what_others_name():
+    planted = plant(200, captions=2)
+    alone = check_captions(predictions=planted.predictions, attributes=planted.attributes)
+    of_alone = dbac.measure(alone, details=True, directions=["a_to_t"], **QUICK)
+    pairs = captions_behind({"x": alone}, {"x": of_alone}, {})["captioners"]["x"]["pairs"]["a_to_t"]
+    assert {(pair["people"], row["people"], row["difference"]) for pair in pairs for row in pair["rows"]} == {
+        (None, None, None)
+    }
+    untold = check_captions(
+        predictions=planted.predictions, references=planted.references, attributes=planted.attributes
+    )
+    measured = dbac.measure(untold, details=True, **QUICK)
+    for pair in captions_behind({"x": untold}, {"x": measured}, {})["captioners"]["x"]["pairs"]["t_to_a"]:
+        for row in pair["rows"]:
+            texts = untold.references[row["row"]]
+            assert any(names(text, "task", pair["task"]) for text in texts)
+
+
+def test_an_audit_holds_them_for_every_captioner_within_bounds(planted):
+    captions = planted.with_predictions(plant(400, captions=1).predictions)
+    found = audit({"nic": captions, "sat": planted}, trials=2, bootstrap=0, cache=False, quality_images=5).evidence
+    assert list(found["captioners"]) == ["nic", "sat"]
+    for one in found["captioners"].values():
+        assert set(one["pairs"]) == {"a_to_t", "t_to_a"}
+        assert all(len(rows) <= WORDS for rows in one["words"].values())
+        listed = {
+            row["row"] for of in (one["pairs"], one["words"]) for rows in of.values() for x in rows for row in x["rows"]
+        }
+        assert set(one["captions"]) == listed
+        assert listed <= set(found["images"])

@@ -1,0 +1,30 @@
+"""Where words are in captions: the letters that stand there are the word, in any script and spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.text import load_lexicon, split_words
+from captionbias.text.marks import find_marks, token_places
+from captionbias.text.tokens import folded
+
+
+@pytest.mark.parametrize(
+    "caption", ["A Man's dog.", "", "\uff37oman in a café", "ﬁne e\u0301te\u0301", "zero\u200bwidth İstanbul"]
+)
+def test_each_place_holds_its_word(caption):
+    tokens, places = split_words(caption), token_places(caption)
+    assert [folded(caption[start:end]) for start, end in places] == tokens
+    assert places == sorted(places)
+
+
+def test_the_longest_words_are_marked_and_those_of_each_part_of_a_crossing():
+    captions = ["Two hot dogs and a dog", "a black woman", "nothing"]
+    assert find_marks(captions, load_lexicon("coco_objects"))[0] == [(4, 12, "hot dog"), (19, 22, "dog")]
+    crossed = find_marks(captions, load_lexicon(["gender", "race"]))
+    assert crossed == [[], [(2, 7, "dark"), (8, 13, "female")], []]
+
+
+def test_what_is_masked_without_a_value_has_no_label():
+    lexicon = load_lexicon({"groups": {"female": ["woman"]}, "masked_only": ["lady"]})
+    assert find_marks(["a lady, a woman"], lexicon) == [[(2, 6, None), (10, 15, "female")]]
