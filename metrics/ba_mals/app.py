@@ -1,14 +1,11 @@
 """The Space of BA (MALS)."""
 
-from captionbias import metrics
-from captionbias.app.metric_page import metric_page
-from captionbias.app.page import launch_options
+from functools import partial
 
-demo = metric_page(
-    "BA (MALS), from Men Also Like Shopping",
-    "Do captions strengthen the lean that each task has to one gender?",
-    metrics.ba_mals,
-)
+from captionbias.app.page import look, page
+from captionbias.app.server import serve
+
+demo = partial(page, seconds=30 * 60, metrics=("ba_mals",))
 
 if __name__ == "__main__":
-    demo.launch(**launch_options())
+    serve(demo, **look())

@@ -1,15 +1,11 @@
 """The Space of DBAC."""
 
-from captionbias import metrics
-from captionbias.app.metric_page import metric_page
-from captionbias.app.page import launch_options
+from functools import partial
 
-demo = metric_page(
-    "DBAC, directional bias amplification in captioning",
-    "Does a captioner make its data's bias worse, from attribute to task or from task to attribute?",
-    metrics.dbac,
-    preset="fast",
-)
+from captionbias.app.page import look, page
+from captionbias.app.server import serve
+
+demo = partial(page, seconds=30 * 60, metrics=("dbac",))
 
 if __name__ == "__main__":
-    demo.launch(**launch_options())
+    serve(demo, **look())

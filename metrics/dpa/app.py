@@ -1,14 +1,11 @@
 """The Space of DPA."""
 
-from captionbias import metrics
-from captionbias.app.metric_page import metric_page
-from captionbias.app.page import launch_options
+from functools import partial
 
-demo = metric_page(
-    "DPA, directional predictability amplification",
-    "Can tasks be guessed from genders, or genders from tasks, better when a captioner names them?",
-    metrics.dpa,
-)
+from captionbias.app.page import look, page
+from captionbias.app.server import serve
+
+demo = partial(page, seconds=30 * 60, metrics=("dpa",))
 
 if __name__ == "__main__":
-    demo.launch(**launch_options())
+    serve(demo, **look())

@@ -2,7 +2,9 @@
 
 import gradio as gr
 
-from captionbias.app.page import launch_options
+from captionbias.app.page import look
+from captionbias.app.server import serve
+from captionbias.app.sessions import Sessions
 
 ABOUT = """
 # ImageCaptioner2
@@ -22,8 +24,13 @@ With images in which the persons are masked already, give `--masked` instead of 
 captioner of yours or of the Hub as the judge, and `--as-is` does so without training it.
 """
 
-with gr.Blocks(title="ImageCaptioner2", analytics_enabled=False) as demo:
-    gr.Markdown(ABOUT)
+
+def demo(_: Sessions) -> gr.Blocks:
+    """The page; nobody gives it data."""
+    with gr.Blocks(title="ImageCaptioner2", analytics_enabled=False) as page:
+        gr.Markdown(ABOUT)
+    return page
+
 
 if __name__ == "__main__":
-    demo.launch(**launch_options())
+    serve(demo, **look())

@@ -1,15 +1,11 @@
 """The Space of LIC."""
 
-from captionbias import metrics
-from captionbias.app.metric_page import metric_page
-from captionbias.app.page import launch_options
+from functools import partial
 
-demo = metric_page(
-    "LIC, leakage for image captioning",
-    "Do captions give away a protected attribute, its words masked, more than human captions of the same images do?",
-    metrics.lic,
-    preset="fast",
-)
+from captionbias.app.page import look, page
+from captionbias.app.server import serve
+
+demo = partial(page, seconds=30 * 60, metrics=("lic",))
 
 if __name__ == "__main__":
-    demo.launch(**launch_options())
+    serve(demo, **look())

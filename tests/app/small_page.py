@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app import line, server, sessions
-from captionbias.app.actions import plain_errors, running
+from captionbias.app.page import plain_errors, running
 from captionbias.app.runs import Runs
 from captionbias.app.sessions import Sessions
 from captionbias.app.upload_state import Data

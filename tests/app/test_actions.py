@@ -1,4 +1,4 @@
-"""What events do: errors as text, tables of numbers, labels that follow their column, what is missing."""
+"""What events make of a session's data: corrections, what is told of them, what is missing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from dataclasses import replace
 import gradio as gr
 import pytest
 
-from captionbias.app.actions import CUSTOM, NOTHING, _frame, columns, fitted, guessed, look, measure, plain_errors
+from captionbias.app import actions
+from captionbias.app.actions import CUSTOM, columns, fitted, look, measure, roles, told
+from captionbias.app.page import plain_errors
+from captionbias.app.roles import CAPTIONER
 from captionbias.app.runs import CancelledError
-from captionbias.app.upload_state import Columns, read_uploads
-from captionbias.report.views import Column, Grid
+from captionbias.app.sessions import NOTHING, Session
+from captionbias.app.upload_state import Columns, as_said
+from captionbias.captions.tables import table_from_memory
 
 WORDS = (["gender"], "", "coco_objects", "")
+WHO = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
 
 
-def test_errors_of_the_input_and_a_cancelled_run_are_told_as_such():
+def session(content, name="x.csv"):
+    """Who uploaded one captioner's file with everything."""
+    return Session(data=as_said([table_from_memory(content, name)], {name: CAPTIONER}))
+
+
+def test_errors_are_plain_and_a_cancelled_run_is_told_as_such():
     with pytest.raises(gr.Error) as shown, plain_errors():
         raise ValueError("<img src=x> & 'a'")
     assert shown.value.message == "<img src=x> & 'a'"
@@ -23,22 +33,29 @@ def test_errors_of_the_input_and_a_cancelled_run_are_told_as_such():
         raise CancelledError
 
 
-def test_shares_are_percent_what_is_undefined_is_blank_and_text_is_never_html():
-    kinds = (Column("task"), Column("share", ".1%"), Column("images", ",.0f"))
-    shown = _frame(Grid("t", kinds, [["<b>", 0.1256, 3.0], ["x", None, 0]]))
-    assert shown["value"] == {"headers": ["task", "share (%)", "images"], "data": [["<b>", 12.6, 3], ["x", "", 0]]}
-    assert shown["datatype"] == ["str", "number", "number"]
+def test_another_column_of_labels_has_other_labels_and_words():
+    one = session(WHO)
+    data = columns(one, "id", ["caption"], None, ["skin"], None, ["m", "f"])
+    assert (data.columns.attribute_column, data.columns.keep) == (("skin",), ("x", "y", "z"))
+    assert told(data)["attributes"] == ["race"]
+    data = columns(Session(data=data), "id", ["caption"], None, "skin", None, ["x", "y"])
+    assert data.columns.keep == ("x", "y")
+    again = columns(Session(data=data), "id", "caption", "", "skin", "", ["x", "y"])
+    assert again is data, "what changes nothing is not read again"
 
 
-def test_another_column_of_labels_has_other_labels(write):
-    content = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
-    data = read_uploads([str(write("x.csv", content))])
-    corrected, kept, words = columns(data, "id", ["caption"], None, ["skin"], None, ["m", "f"])
-    assert (corrected.columns.attribute_column, kept["value"]) == (("skin",), ["x", "y", "z"])
-    assert words["value"] == ["race"]
-    corrected, kept, words = columns(corrected, "id", ["caption"], None, "skin", None, ["x", "y"])
-    assert (corrected.columns.keep, kept["value"]) == (("x", "y"), ["x", "y"])
-    assert "value" not in words, "what the user chose since stays"
+def test_files_are_what_the_user_says_they_are():
+    tables = [table_from_memory(WHO, name) for name in ("a.csv", "b.csv", "c.csv")]
+    one = Session(data=as_said(tables, {table.name: CAPTIONER for table in tables}, "made()"))
+    assert roles(one, ["a.csv", "b.csv", "c.csv"]) is one.data
+    data = roles(one, "a.csv", people="b.csv")
+    assert told(data)["files"] == {"a.csv": "a captioner's captions", "b.csv": "people's captions", "c.csv": "not used"}
+    assert (list(data.predictions), data.references.name, data.code) == (["a"], "b.csv", "made()")
+    with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
+        roles(one, ["a.csv"], tasks="d.csv")
+    assert told(roles(one, ["a.csv", "b.csv"], labels="a.csv"))["files"]["a.csv"] == "labels"
+    with pytest.raises(ValueError, match=r"a\.csv is given as people's captions and as labels: choose one"):
+        roles(one, ["b.csv"], people="a.csv", labels="a.csv")
 
 
 def test_another_attribute_takes_the_place_of_the_one_that_was_chosen_first():
@@ -48,57 +65,54 @@ def test_another_attribute_takes_the_place_of_the_one_that_was_chosen_first():
     assert fitted(two, []) == fitted(one, None) == []
 
 
-def test_programs_may_name_one_column_and_one_attribute_as_they_are(write):
-    content = {"id": range(60), "caption": ["a man"] * 60, "who": ["male", "female"] * 30}
-    data, *_ = columns(read_uploads([str(write("x.csv", content))]), "id", ["caption"], None, "who", None, [])
-    assert data.columns.attribute_column == ("who",)
-    assert look(data, "gender", *WORDS[1:]) == look(data, *WORDS)
-    data, *_ = columns(data, "id", ["caption"], None, "", None, [])
-    assert "no attribute is chosen" in look(data, *WORDS)[0]
+def test_what_several_events_ask_for_is_found_once(monkeypatch):
+    one, calls = session(WHO), []
+    monkeypatch.setattr(actions, "look", lambda *asked: calls.append(asked) or {})
+    for _ in range(3):
+        actions.looked(one, *WORDS)
+    assert len(calls) == 1
+    actions.looked(one, ["race"], *WORDS[1:])
+    one.data = columns(one, "id", "caption", None, "skin")
+    actions.looked(one, ["race"], *WORDS[1:])
+    assert len(calls) == 3
 
 
-def test_what_is_missing_is_told(write):
-    assert look(NOTHING, *WORDS)[0] == ""
-    data = read_uploads([str(write("x.csv", {"id": [1], "caption": ["a man"]}))])
+def test_what_is_missing_is_told():
+    assert look(NOTHING, *WORDS)["not_ready"] == ""
+    data = session({"id": [1], "caption": ["a man"]}).data
     data = replace(data, columns=Columns("id", ("caption",)))
-    for words, missing in ((WORDS, "no attribute is chosen"), (([CUSTOM], "", *WORDS[2:]), "the list has no words")):
-        told, accordion, *_ = look(data, *words)
-        assert told.startswith(f"**Not ready yet:** {missing}")
-        assert accordion["visible"] is False
+    for words, missing in ((WORDS, "no attribute is chosen"), (([CUSTOM], None, *WORDS[2:]), "the list has no words")):
+        found = look(data, *words)
+        assert found["not_ready"].startswith(missing)
+        assert found["masked"] == {}
     for metrics, seed, missing in (([], 0, "choose at least one metric"), (["lic"], None, "seed is empty")):
         with pytest.raises(ValueError, match=missing):
             measure(data, *WORDS, metrics, "fast", 2, seed, watch=lambda step, done: None)
 
 
-def test_the_images_of_each_intersection_are_counted_and_those_too_few_named(write):
+def test_the_images_of_each_intersection_are_counted_and_those_too_few_named():
     """A cell that nobody is in is shown as well; one that is too small is left out, or told of if it is kept."""
     texts = ["a black woman", "a white woman", "a white man"] * 30
     sex, skin = ["female", "female", "male"] * 30, ["dark", "light", "light"] * 30
     skin[:9] = ["unsure"] * 9
-    data, *_ = guessed(
-        read_uploads([str(write("x.csv", {"id": range(90), "caption": texts, "sex": sex, "skin": skin}))])
-    )
-    data, kept, words = columns(data, "id", ["caption"], None, ["sex", "skin"], None, [])
-    assert kept["value"] == ["female, dark", "female, light", "male, light"]
-    assert ("female, unsure (6)", "female, unsure") in kept["choices"]
-    told, shown, marked, _ = look(data, words["value"], *WORDS[1:])
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines() if line.startswith("|")]
-    assert rows[0] == ["sex", "skin", "images"]
-    assert rows[2:] == [
-        ["female", "dark", "27"],
-        ["female", "light", "27"],
-        ["male", "dark", "0"],
-        ["male", "light", "27"],
+    one = session({"id": range(90), "caption": texts, "sex": sex, "skin": skin})
+    one.data = columns(one, "id", ["caption"], None, ["sex", "skin"])
+    assert one.data.columns.keep == ("female, dark", "female, light", "male, light")
+    words = told(one.data)["attributes"]
+    assert words == ["gender", "race"]
+    found = look(one.data, words, *WORDS[1:])
+    assert found["intersections"] == [
+        ["female", "dark", 27],
+        ["female", "light", 27],
+        ["male", "dark", 0],
+        ["male", "light", 27],
     ]
-    assert "left out by their label: 'female, unsure' (6 rows, too few to split)" in told.replace("\\", "")
-    assert shown["visible"]
-    assert {label for _, label in marked} == {None, "female", "male", "light", "dark"}
+    assert "left out by their label: 'female, unsure' (6 rows, too few to split)" in found["notes"][0]
+    assert {label for _, label in found["masked"]["attribute_lexicon"]} == {None, "female", "male", "light", "dark"}
     everyone = ["female, dark", "female, light", "male, light", "female, unsure"]
-    data, *_ = columns(data, "id", ["caption"], None, ["sex", "skin"], None, everyone)
-    told, *_ = look(data, words["value"], *WORDS[1:])
-    told = told.replace("\\", "")
-    assert "**Not ready yet:** labels with too few images to split: 'female, unsure' (6). An attacker needs 10" in told
-    assert "'female, unsure' is not a label of attribute" in told
+    found = look(columns(one, "id", "caption", None, ["sex", "skin"], None, everyone), words, *WORDS[1:])
+    assert "labels with too few images to split: 'female, unsure' (6). An attacker needs 10" in found["not_ready"]
+    assert any("'female, unsure' is not a label of attribute" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize(
@@ -112,13 +126,12 @@ def test_the_images_of_each_intersection_are_counted_and_those_too_few_named(wri
         (["sex"], ["gender", "race"], "the columns of labels are sex, and the words are of gender, race"),
         (["sex"], [], "the columns of labels are sex, and the words are of none"),
         (["sex", "skin"], ["gender", CUSTOM], "'female' is a label of more than one"),
-        (["sex", "caption"], ["gender", "race"], "There are 180 intersections: leave labels out"),
+        (["sex", "caption"], ["gender", "race"], "there are 180 intersections: leave labels out"),
         (["sex"], ["race"], "'female', 'male' are not labels of attribute_lexicon 'race' ('light', 'dark')"),
     ],
 )
-def test_words_that_do_not_fit_the_columns_are_told(write, labels, attributes, message):
+def test_words_that_do_not_fit_the_columns_are_told(labels, attributes, message):
     content = {"id": range(90), "caption": [f"a man {n}" for n in range(90)], "sex": ["female", "male"] * 45}
-    data = read_uploads([str(write("x.csv", {**content, "skin": ["light", "dark", "dark"] * 30}))])
-    data, *_ = columns(data, "id", ["caption"], None, labels, None, [])
-    told, *_ = look(data, attributes, "female: girl\nx: x", *WORDS[2:])
-    assert message in told.replace("\\", "")
+    one = session({**content, "skin": ["light", "dark", "dark"] * 30})
+    found = look(columns(one, "id", ["caption"], None, labels), attributes, "female: girl\nx: x", *WORDS[2:])
+    assert message in "; ".join([found["not_ready"], *found["notes"]])

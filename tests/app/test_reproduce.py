@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from captionbias.app import actions, results
+from captionbias.app import actions, results, roles
 from captionbias.app.actions import CUSTOM
 from captionbias.app.reproduce import command, python
-from captionbias.app.upload_state import Columns, Data, captioners_of, read_uploads
+from captionbias.app.sessions import Session
+from captionbias.app.upload_state import Columns, Data, as_said, captioners_of, read_uploads
+from captionbias.app.uploads import open_upload
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli import app
 from captionbias.io.formats import json_text
@@ -58,7 +60,7 @@ def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> l
 def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkeypatch):
     for path in files.values():
         shutil.copy(path, tmp_path)
-    data, *_ = actions.guessed(read_uploads([str(files["nic"]), str(files["sat"])], str(files["people"])))
+    data = read_uploads([*map(str, files.values())])
     run = measured(data, ATTRIBUTE_WORDS, TASK_WORDS, metrics=("dbac", "lic"))
     assert "--attribute attribute-words.json" in run.command
     of_page = json.loads(json_text(run.audit.as_dict()))
@@ -81,10 +83,9 @@ def test_crossed_attributes_are_measured_alike_alone_and_crossed(write, tmp_path
         "person": planted.attributes,
         "skin": ["unsure" if row < 8 else tone for row, tone in enumerate(skin)],
     }
-    data, *_ = actions.guessed(read_uploads([str(write("one.csv", columns))]))
-    data, kept, words = actions.columns(data, "id", ["caption"], None, ["person", "skin"], None, [])
-    assert words["value"] == ["gender", "race"]
-    assert sorted(kept["value"]) == ["female, dark", "female, light", "male, dark", "male, light"]
+    session = Session(data=read_uploads([str(write("one.csv", columns))]))
+    data = actions.columns(session, "id", ["caption"], None, ["person", "skin"], None, [])
+    assert sorted(data.columns.keep) == ["female, dark", "female, light", "male, dark", "male, light"]
     run = measured(data, attribute_words, more=["race"])
     assert "--attribute-column person --attribute-column skin" in run.command
     assert f"--attribute {'attribute-words.json' if attribute_words else 'gender'} --attribute race" in run.command
@@ -117,7 +118,9 @@ def test_crossed_attributes_are_measured_alike_alone_and_crossed(write, tmp_path
 )
 def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, columns):
     paths = [str(write(name, content)) for name, content in tables.items()]
-    run = measured(replace(read_uploads(paths[:1], None, *paths[1:]), columns=columns))
+    tables = [open_upload(Path(path)) for path in paths]
+    said = {table.name: role for table, role in zip(tables, (roles.CAPTIONER, roles.LABELS), strict=False)}
+    run = measured(replace(as_said(tables, said), columns=columns))
     for found in measured_again(run, tmp_path, monkeypatch):
         assert found["images"] == run.audit.images == 80
         assert found["captioners"] == list(run.audit.captioners)
@@ -131,7 +134,7 @@ def test_files_of_one_name_are_no_command():
 
 
 def test_the_example_is_lines_of_python_that_make_the_same_captions():
-    data, *_ = actions.read_example()
+    data = actions.read_example(Session())
     assert command(data, SETTINGS, {}) is None
     assert data.code in python(data, SETTINGS, {})
     made: dict[str, Any] = {}

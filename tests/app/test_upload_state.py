@@ -7,18 +7,21 @@ from dataclasses import replace
 import pytest
 
 from captionbias.app import upload_state
+from captionbias.app.roles import CAPTIONER
 from captionbias.app.upload_state import (
     MAX_CAPTIONERS,
+    MAX_FILES,
     Columns,
     Data,
+    as_said,
     captions_of,
+    corrected,
     count_labels,
     guess_words,
     kept_at_first,
     left_out,
     read_uploads,
 )
-from captionbias.captions import guess_columns
 from captionbias.captions.tables import table_from_memory
 
 TABLE = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
@@ -26,8 +29,8 @@ TABLE = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", 
 
 def uploaded(write, columns, *files):
     """Uploads of the same table, of which these columns are chosen."""
-    data = read_uploads([str(write(name, TABLE)) for name in files])
-    return replace(data, columns=columns)
+    tables = [table_from_memory(TABLE, name) for name in files]
+    return replace(as_said(tables, dict.fromkeys(files, CAPTIONER)), columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +56,7 @@ def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
         "a.csv": {"img": reversed(ids), "who": ["m", "f"] * 15},
     }
     paths = {name: str(write(name, columns)) for name, columns in files.items()}
-    data = read_uploads([paths["p.csv"]], paths["r.csv"], paths["a.csv"])
-    guess = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
-    guess |= {role: (guess[role],) for role in ("prediction_column", "attribute_column")}
-    captions = captions_of(replace(data, columns=Columns(**guess)))["p"]
+    captions = captions_of(read_uploads([*paths.values()]))["p"]
     assert captions.references[1] == ("he is 1", "he is 31")
     assert captions.attributes[:3] == ("f", "m", "f")
     assert captions.tasks is None
@@ -128,18 +128,39 @@ def test_columns_that_cannot_be_measured_are_refused(write, columns, message):
 
 
 def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="upload a file, or take the example data"):
+    with pytest.raises(ValueError, match="upload files, or take the example data"):
         captions_of(read_uploads([]))
     (tmp_path / "other").mkdir()
     second = write("x.csv", TABLE).rename(tmp_path / "other" / "x.csv")
     first = write("x.csv", TABLE)
-    with pytest.raises(ValueError, match="two files of captioners are called x: rename one"):
+    with pytest.raises(ValueError, match=r"two files are called x\.csv: rename a file"):
         read_uploads([str(second), str(first)])
+    with pytest.raises(ValueError, match="21 files, and this page takes 20 at most"):
+        read_uploads(["x.csv"] * (MAX_FILES + 1))
+    names = [f"{number}.csv" for number in range(MAX_CAPTIONERS + 1)]
     with pytest.raises(ValueError, match="11 captioners, and this page takes 10 at most"):
-        read_uploads(["x.csv"] * (MAX_CAPTIONERS + 1))
+        uploaded(write, Columns(), *names)
+    with pytest.raises(ValueError, match="two captioners are called x: rename a file"):
+        uploaded(write, Columns(), "x.csv", "x.json")
     monkeypatch.setattr(upload_state, "MAX_IMAGES", 2)
     with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
         captions_of(uploaded(write, Columns("id", ("a",), attribute_column=("who",)), "x.csv"))
     monkeypatch.setattr(upload_state, "MAX_TOTAL", 100)
     with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
         read_uploads([str(first), str(write("y.csv", TABLE))])
+
+
+def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept(write):
+    data = uploaded(write, Columns("id", ("a",), "", ("who",), "", ("m",)), "x.csv")
+    assert corrected(data, data.columns) is data
+    for columns, message in (
+        (
+            replace(data.columns, prediction_column=("a", "<b>")),
+            "prediction_column is '<b>', and the columns are 'a', 'id'",
+        ),
+        (replace(data.columns, id_column="nr"), "id_column is 'nr', and the columns are"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            corrected(data, columns)
+    stale = replace(data.columns, attribute_column=("b",), keep=("m", "he"))
+    assert corrected(data, stale).columns.keep == ("he",)

@@ -1,135 +1,107 @@
-"""What each event of the page does: values of components in, values of components out."""
+"""What events of the page make of a session's data, and what there is to tell of these."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from math import prod
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import gradio as gr
-
 from captionbias.analysis.audit import audit
-from captionbias.app import reproduce, results
+from captionbias.app import reproduce
 from captionbias.app.custom_lexicon import custom_lexicon
 from captionbias.app.example import example
 from captionbias.app.preview import preview
 from captionbias.app.results import Run
-from captionbias.app.runs import CancelledError, Runs, heard
-from captionbias.app.sessions import NOTHING, Session, address_of
+from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED
+from captionbias.app.runs import heard
+from captionbias.app.sessions import Session
 from captionbias.app.upload_state import (
     MAX_LABELS,
     Columns,
     Data,
+    as_said,
     captioners_of,
     captions_of,
+    corrected,
     count_labels,
     guess_words,
-    kept_at_first,
     left_out,
     read_uploads,
 )
-from captionbias.attackers.ranks import RankError
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.attackers.workers import WorkerKilledError
-from captionbias.captions import Captions, count_cells, guess_columns, uncross
+from captionbias.captions import Captions, count_cells, uncross
 from captionbias.captions.captioners import captioner_columns
 from captionbias.metrics.inputs import other_labels
-from captionbias.report import plots, views
-from captionbias.report.views import Grid
 from captionbias.text import Lexicon, load_lexicon
-from captionbias.text.markdown import escaped
 
-NO_COLUMN = ""
-NONE = ("(none)", NO_COLUMN)
 CUSTOM = "custom words"
 SHOWN_LABELS = 5
-SEVERAL = ("prediction_column", "attribute_column")  # roles that several columns can have
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Errors of the input as the page shows them; `captionbias.app.server.escape_errors` makes them text."""
-    try:
-        yield
-    except CancelledError:
-        raise gr.Error("The run was cancelled.", title="Cancelled", print_exception=False) from None
-    except (ValueError, RankError, WorkerKilledError) as error:
-        raise gr.Error(str(error), duration=None, title="Cannot be measured", print_exception=False) from None
+def read(session: Session, files: list[str] | None) -> Data:
+    """The files in place of the data, with a guess of what each is and of their columns."""
+    return read_uploads(files or [], session.address)
 
 
-@contextmanager
-def running(runs: Runs, session: Session, progress: gr.Progress) -> Iterator[Callable[[str, float], None]]:
-    """A run of this session, as the function to call at every step, which shows it."""
-    with (
-        plain_errors(),
-        runs.begun(session, lambda done, step: progress(done, desc=step)) as watch,
-    ):
-        yield watch
-
-
-def read(
-    predictions: list[str] | None,
-    references: str | None,
-    attributes: str | None,
-    tasks: str | None,
-    request: gr.Request,
-) -> tuple[Any, ...]:
-    """The files as tables, a guess of their columns, and the possible choices."""
-    with plain_errors():
-        return guessed(read_uploads(predictions or [], references, attributes, tasks, address_of(request)))
-
-
-def read_example() -> tuple[Any, ...]:
+def read_example(session: Session) -> Data:
     """Two captioners of known bias, as if their files had been uploaded."""
-    return guessed(example())
+    return example()
 
 
-def read_nothing() -> tuple[Any, ...]:
-    """After a refused upload: the previous data must not be measured."""
-    return guessed(NOTHING)
+def roles(
+    session: Session,
+    captioners: list[str] | str | None,
+    people: str | None = None,
+    labels: str | None = None,
+    tasks: str | None = None,
+) -> Data:
+    """The files as the user says what they are, by their names; those that are not named are not used.
 
+    A file that is named as what it was and as something else is that now.
 
-def guessed(data: Data) -> tuple[Any, ...]:
-    """Data with the columns they seem to have, and the words that their labels seem to need."""
-    if not data:
-        return NOTHING, "", gr.update(visible=False), *[gr.skip()] * 7
-    found = guess_columns(**data.first())
-    guess: dict[str, Any] = {role: column or NO_COLUMN for role, (column, _) in found.items()}
-    guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
-    counts = count_labels(data, guess["attribute_column"])
-    columns = Columns(**guess, keep=tuple(kept_at_first(counts)))
-    dropdowns = []
-    for role, (column, choices) in found.items():
-        optional = [NONE] if role in ("reference_column", "task_column") else []
-        value = list(guess[role]) if role in SEVERAL else column or (NO_COLUMN if optional else None)
-        dropdowns.append(gr.update(choices=[*optional, *choices], value=value))
-    dropdowns += [_kept(counts, columns.keep), gr.update(value=guess_words(data, columns.attribute_column))]
-    return replace(data, columns=columns), "", gr.update(visible=True), *dropdowns
+    Raises:
+        ValueError: there is no such file, or one is two things.
+    """
+    data = session.data
+    tables = {table.name: table for _, table in data.tables()}
+    before = {table.name: role for role, table in data.tables()}
+    said = dict.fromkeys(tables, UNUSED)
+    of_role = {CAPTIONER: listed(captioners), PEOPLE: listed(people), LABELS: listed(labels), TASKS: listed(tasks)}
+    for role, names in of_role.items():
+        for name in names:
+            if name not in said:
+                raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, said)) or 'none'}")
+            if said[name] not in (UNUSED, before[name]) and role != before[name]:
+                raise ValueError(
+                    f"{name} is given as {TITLES[said[name]]} and as {TITLES[role]}: choose one; a captioner's file "
+                    "may hold the others in columns of its own"
+                )
+            if said[name] == UNUSED or role != before[name]:
+                said[name] = role
+    return data if said == before else as_said([*tables.values()], said, data.code)
 
 
 def columns(
-    data: Data,
-    image_id: str | None,
-    predictions: list[str],
-    references: str | None,
-    attributes: list[str] | str | None,
-    tasks: str | None,
-    keep: list[str],
-) -> tuple[Any, ...]:
-    """The columns as the user corrects them; other labels and words when the label columns change."""
-    labels = listed(attributes)
-    counts = count_labels(data, labels)
-    kept = [label for label in keep if label in counts] or kept_at_first(counts)
-    image_id, references, tasks = (name or NO_COLUMN for name in (image_id, references, tasks))
-    chosen = Columns(image_id, tuple(predictions), references, tuple(labels), tasks, tuple(kept))
-    as_before = chosen.attribute_column == data.columns.attribute_column
-    words = gr.skip() if as_before else gr.update(value=guess_words(data, labels))
-    return replace(data, columns=chosen), _kept(counts, kept), words
+    session: Session,
+    image_ids: str | None = None,
+    captions: list[str] | str | None = None,
+    people: str | None = None,
+    labels: list[str] | str | None = None,
+    tasks: str | None = None,
+    keep: list[str] | str | None = None,
+) -> Data:
+    """The data with the columns as the user corrects them, and only images with the labels to keep."""
+    ids, people, tasks = (str(one or "") for one in (image_ids, people, tasks))
+    chosen = Columns(ids, tuple(listed(captions)), people, tuple(listed(labels)), tasks, tuple(listed(keep)))
+    return corrected(session.data, chosen)
+
+
+def listed(chosen: list[str] | str | None) -> list[str]:
+    """One or several of a choice: programs may give one as it is."""
+    return [str(one) for one in ([chosen] if isinstance(chosen, str) else chosen or []) if one]
 
 
 def fitted(data: Data, attributes: list[str]) -> list[str]:
@@ -137,57 +109,82 @@ def fitted(data: Data, attributes: list[str]) -> list[str]:
     return listed(attributes)[-max(1, len(data.columns.attribute_column)) :]
 
 
-def listed(chosen: list[str] | str | None) -> list[str]:
-    """One or several of a choice: programs may give one as it is."""
-    return list(filter(None, [chosen] if isinstance(chosen, str) else chosen or []))
+def told(data: Data) -> dict[str, Any]:
+    """For programs: what was read."""
+    return {
+        "files": {table.name: TITLES[role] for role, table in data.tables()},
+        "columns": vars(data.columns),
+        "labels": count_labels(data, data.columns.attribute_column),
+        "attributes": guess_words(data, data.columns.attribute_column),
+    }
 
 
-def _kept(counts: dict[str, int], kept: Sequence[str]) -> Any:
-    listed = counts if len(counts) <= MAX_LABELS else {}
-    return gr.update(choices=[(f"{label} ({count:,})", label) for label, count in listed.items()], value=list(kept))
+def looked(session: Session, *words: Any) -> dict[str, Any]:
+    """What `look` finds, which is kept: several events ask for the same."""
+    asked = (session.data, *words)
+    if session.look is None or session.look[0] != asked:
+        session.look = asked, look(*asked)
+    found: dict[str, Any] = session.look[1]
+    return found
 
 
 def look(
     data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
-) -> tuple[Any, ...]:
-    """The number of images, and the first of them with the words marked that will be masked."""
-    hidden = gr.update(visible=False)
+) -> dict[str, Any]:
+    """What will be measured, as far as it can be: images, captioners, and the first images with words to be masked.
+
+    Returns:
+        `not_ready`: what is missing, "" if nothing is; `images`; `captioners`; `labels`, with their images;
+        `intersections` of crossed labels, if they can be listed; `notes`; `masked`: for the attribute's words and the
+        tasks' the spans of the first captions, see `captionbias.app.preview.preview`.
+    """
+    found: dict[str, Any] = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "intersections": []}
+    found |= {"notes": [], "masked": {}}
     if not data:
-        return "", hidden, [], []
+        return found
     try:
         lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
         with heard() as notes:
             (captions,) = captions_of(data, first_only=True).values()
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
-        return f"**Not ready yet:** {escaped(str(error))}", hidden, [], []
-    names = ", ".join(map(escaped, captioner_columns(list(data.predictions), data.columns.prediction_column)))
-    lines = [f"**{len(captions):,} images**, captioners: {names}."]
-    if captions.references is None:
-        lines.append("Without human captions only the bias of the captioner is measured, not whether it is amplified.")
-    lines += _cells(captions, data.columns.attribute_column)
+        return {**found, "not_ready": str(error)}
     notes = [*_with_left_out(notes, data), other_labels(captions, loaded["attribute_lexicon"])]
-    lines += [f"Note: {escaped(note)}." for note in filter(None, notes)]
-    marked = [preview(captions, lexicon) for lexicon in loaded.values()]
-    return "\n\n".join(lines), gr.update(visible=True), *marked
+    if captions.references is None:
+        notes.append(
+            "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
+        )
+    return {
+        "not_ready": "; ".join(_too_few(captions, data.columns.attribute_column)),
+        "images": len(captions),
+        "captioners": list(captioner_columns(list(data.predictions), data.columns.prediction_column)),
+        "labels": dict(sorted(Counter(captions.attributes).items())),
+        "intersections": _cells(captions, data.columns.attribute_column),
+        "notes": list(filter(None, notes)),
+        "masked": {kind: preview(captions, lexicon) for kind, lexicon in loaded.items()},
+    }
 
 
-def _cells(captions: Captions, columns: Sequence[str]) -> Iterator[str]:
-    """How many images there are at each intersection of crossed labels, and which labels have too few."""
-    values = [len(set(labels)) for labels in uncross(captions.attributes, len(columns))] if len(columns) > 1 else []
-    if prod(values) > MAX_LABELS:
-        yield f"There are {prod(values):,} intersections: leave labels out, or choose other columns."
-    elif values:
-        lines = [[*map(escaped, columns), "images"], [*[":---"] * len(columns), "---:"]]
-        cells = count_cells(captions.attributes, len(columns))
-        lines += [[*map(escaped, labels), f"{count:,}"] for labels, count in cells.items()]
-        yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _cells(captions: Captions, columns: Sequence[str]) -> list[list[Any]]:
+    """How many images there are at each intersection of crossed labels."""
+    if len(columns) < 2 or _intersections(captions, columns) > MAX_LABELS:
+        return []
+    return [[*labels, count] for labels, count in count_cells(captions.attributes, len(columns)).items()]
+
+
+def _intersections(captions: Captions, columns: Sequence[str]) -> int:
+    return prod(len(set(labels)) for labels in uncross(captions.attributes, len(columns)))
+
+
+def _too_few(captions: Captions, columns: Sequence[str]) -> Iterator[str]:
+    if len(columns) > 1 and (number := _intersections(captions, columns)) > MAX_LABELS:
+        yield f"there are {number:,} intersections: leave labels out, or choose other columns"
     counts = sorted(Counter(captions.attributes).items())
     if few := [f"{label!r} ({count})" for label, count in counts if count < SMALLEST_CLASS]:
-        listed = escaped(", ".join(few[:SHOWN_LABELS])) + (", ..." if len(few) > SHOWN_LABELS else "")
+        shown = ", ".join(few[:SHOWN_LABELS]) + (", ..." if len(few) > SHOWN_LABELS else "")
         yield (
-            f"**Not ready yet:** labels with too few images to split: {listed}. An attacker needs {SMALLEST_CLASS} of "
-            "each: leave these labels out, or add images."
+            f"labels with too few images to split: {shown}. An attacker needs {SMALLEST_CLASS} of each: leave these "
+            "labels out, or add images"
         )
 
 
@@ -216,10 +213,10 @@ def _lexicons(
     data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
 ) -> dict[str, Any]:
     """The chosen words by setting; custom ones are called like their file, so that the signature names it."""
-    custom = custom_lexicon(custom_attribute, "attribute-words") if CUSTOM in listed(attributes) else None
+    custom = custom_lexicon(custom_attribute or "", "attribute-words") if CUSTOM in listed(attributes) else None
     return {
         "attribute_lexicon": words_of(data, attributes, custom),
-        "task_lexicon": custom_lexicon(custom_tasks, "task-words") if task_words == CUSTOM else task_words,
+        "task_lexicon": custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words,
     }
 
 
@@ -262,95 +259,3 @@ def measure(
         tuple(lexicon for lexicon in every if isinstance(lexicon, Lexicon)),
         TemporaryDirectory(prefix="captionbias-app-"),
     )
-
-
-def show(run: Run) -> tuple[Any, ...]:
-    """Everything that does not depend on one captioner; then the choices for what does."""
-    found = run.audit
-    several, scored = len(found.captioners) > 1, bool(found.quality)
-    notes = results.notes(run)
-    return (
-        gr.update(visible=True),
-        results.summary(run),
-        gr.update(visible=bool(notes)),
-        notes,
-        plots.scores_plot(found),
-        _frame(views.scores(found)),
-        _frame(views.alone(found)),
-        _frame(views.cells(found)),
-        gr.update(visible=several),
-        plots.differences_plot(found) if several else None,
-        _frame(views.differences(found)),
-        gr.update(visible="dbac" in found.comparisons),
-        gr.update(choices=list(found.captioners), value=found.captioners[0]),
-        gr.update(choices=list(found.words), value=next(iter(found.words), None)),
-        gr.update(visible=scored),
-        plots.tradeoff_plot(found) if scored else None,
-        _frame(views.quality(found)),
-        _frame(views.certainty(found)),
-        _frame(views.leaks(found)),
-        run.command or "# the data are not files of different names: see the Python below",
-        run.python,
-    )
-
-
-def sources(run: Run | None, captioner: str | None, direction: str) -> tuple[Any, ...]:
-    """What one direction of a captioner's DBAC is made of, and what alignment replaced."""
-    if run is None or "dbac" not in run.audit.comparisons:
-        return None, gr.skip(), gr.skip()
-    with plain_errors():
-        name = _known(run, captioner)
-        rows = run.audit.details("dbac", name)["sources"].get(direction, [])
-        return (
-            plots.sources_plot(rows) if rows else None,
-            _frame(views.sources(run.audit, name, direction)),
-            _frame(views.alignment(run.audit, name, direction)),
-        )
-
-
-def words(run: Run | None, captioner: str | None) -> tuple[Any, ...]:
-    """The words of a captioner that give the attribute away, and captions with each word's part."""
-    if run is None or not run.audit.words:
-        return [], gr.skip()
-    with plain_errors():
-        name = _known(run, captioner)
-        if name not in run.audit.words:
-            raise ValueError(f"the words of {name} could not be explained; the notes say why")
-        return results.coloured(run.audit, name), _frame(views.words(run.audit, name))
-
-
-def _known(run: Run, captioner: str | None) -> str:
-    if captioner not in run.audit.captioners:
-        raise ValueError(f"captioner {captioner!r} was not measured: choose one of {', '.join(run.audit.captioners)}")
-    return captioner
-
-
-def _frame(grid: Grid) -> Any:
-    types = ["number" if column.form else "str" for column in grid.columns]  # text is never read as HTML or Markdown
-    return gr.update(value=results.frame(grid), datatype=types, visible=bool(grid.rows))
-
-
-def files(run: Run | None) -> list[str]:
-    """Everything to download."""
-    with plain_errors():
-        if run is None:
-            raise ValueError("nothing has been measured yet")
-        return results.files(run)
-
-
-def overview(run: Run | None) -> dict[str, Any]:
-    """For programs: verdicts, notes and all scores."""
-    with plain_errors():
-        if run is None:
-            raise ValueError("nothing has been measured yet: call /measure first")
-        found = run.audit
-        return {
-            "captioners": list(found.captioners),
-            "images": found.images,
-            "summary": results.summary(run),
-            "notes": results.notes(run),
-            "scores": results.frame(views.scores(found)),
-            "alone": results.frame(views.alone(found)),
-            "differences": results.frame(views.differences(found)),
-            "signatures": found.signatures,
-        }

@@ -1,51 +1,49 @@
-"""The sections of a page: their components in their layout, and what each event does."""
+"""What the page shows: its components in their layout, and what they hold for the data and the run of a session."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, image_actions
+from captionbias.app import actions, results
 from captionbias.app.actions import CUSTOM
 from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
-from captionbias.app.results import CONTRIBUTIONS
-from captionbias.app.upload_state import ATTRIBUTES
+from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
+from captionbias.app.sessions import Session
+from captionbias.app.upload_state import ATTRIBUTES, SEVERAL, Data, choices_of
 from captionbias.metrics import catalogue
 
-QUEUE, HOUR = 32, 3600
-# Runs wait for each other where they can be cancelled: in `Runs`.
-WAITING: dict[str, Any] = {"concurrency_limit": QUEUE}
-# What changes during a reading is read after it: an older reading never ends last. Files wait in lines of their own.
-READING: dict[str, Any] = {"concurrency_limit": None, "concurrency_id": "reading", "trigger_mode": "always_last"}
-IMAGES = READING
-# A part of another endpoint. It has a name, or it would take the name of its function from an endpoint.
-UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
-
-TASKS = ["coco_objects", "coco_names"]
+METRICS = ("dbac", "lic")
+TASK_WORDS = ["coco_objects", "coco_names"]
 KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
-DIRECTIONS = [(f"{name}: {catalogue.QUESTIONS[key]}", key) for key, name in catalogue.DIRECTIONS.items()]
-METRICS = [("DBAC: in which direction?", "dbac"), ("LIC: does it give the attribute away?", "lic")]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
+NONE = ("(none)", "")
+JUDGES = all(map(find_spec, ("torch", "accelerate", "PIL", "pycocotools", "ijson")))
 
-ABOUT = """
-# captionbias
-
-Does an image captioner make the bias of its data worse, in which direction, and how certain is that? Upload the
-captions of a captioner and human captions of the same images, and see. Files are read on the machine that serves this
-page, sent nowhere else, and deleted within two hours.
+ABOUT = "Does an image captioner make the bias of its data worse, in which direction, and how sure is that?"
+EXAMPLE = "**An example**: two made-up captioners, one with a planted bias."
+FILES = """
+Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
+person's gender), tasks (such as objects). The page finds out which is which.
+"""
+KEPT = """
+CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions. Files are read on the machine that serves this page,
+sent nowhere else, and deleted within two hours.
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
 as a knife. **DBAC** asks for two directions: *A to T*, does the attribute shape which tasks the captioner names, and
 *T to A*, do the tasks shape which attribute it names? **LIC** asks whether its captions give the attribute away at
-all. Each is compared with human captions of the same images. An *attacker* is a small model that guesses what the
+all. Each is compared with people's captions of the same images. An *attacker* is a small model that guesses what the
 captions hide; a *trial* trains one.
 """
-JUDGES = all(map(find_spec, ("torch", "accelerate", "PIL", "pycocotools", "ijson")))
 IMAGES_ABOUT = f"""
 Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
 the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
@@ -54,8 +52,8 @@ most {MAX_IMAGES:,} images and {MAX_BYTES / 1e6:,.0f} MB. A thousand images take
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
-`pip install 'captionbias[images]'`. Then this tab takes images, and `captionbias measure imagecaptioner2` measures it
-on the command line.
+`pip install 'captionbias[images]'`. Then images can be given here, and `captionbias measure imagecaptioner2` measures
+it on the command line.
 """
 IMAGES_PROGRAM = """\
 | `/images` | takes images or archives of them (a list), annotations, and whether the persons are masked already |
@@ -66,156 +64,147 @@ Every action is an endpoint with a name. A client keeps its own data and results
 
 | endpoint | what it does |
 | :--- | :--- |
-| `/read` | takes files: captioners' captions (a list), human captions, labels, tasks; guesses their columns |
+| `/read` | takes files (a list), finds out which is what, and guesses their columns |
 | `/example` | takes the example data instead |
+| `/roles` | corrects what the files are, by their names: captioners (a list), people, labels, tasks |
 | `/columns` | corrects the columns, and keeps some labels only; several columns of labels are crossed |
-| `/preview` | what will be masked |
+| `/undo` | takes back the last of these changes |
+| `/preview` | what will be measured and masked |
 | `/measure` | measures |
 {images}| `/cancel` | cancels the measurement of this client, once it has begun |
-| `/results` | the verdicts, notes and scores |
-| `/sources`, `/words` | of one captioner: what drives each direction; words and captions |
+| `/results` | the verdicts, notes, scores, what drives them, and words |
 | `/files` | the report, the data, the tables, and how to reproduce them |
-""".format(images=IMAGES_PROGRAM if JUDGES else "")
+"""
 ADDRESS = "http://127.0.0.1:7860"
 CODE = """\
 from gradio_client import Client, handle_file
 
 client = Client("{address}")
-client.predict([handle_file("nic.csv")], handle_file("people.csv"), None, None, api_name="/read")
-client.predict(["gender"], "", "coco_objects", "", ["dbac", "lic"], "fast", 10, 0, api_name="/measure")
+client.predict([handle_file("nic.csv"), handle_file("people.csv")], api_name="/read")
+client.predict(["gender"], "", "coco_objects", "", {metrics}, "fast", 10, 0, api_name="/measure")
 print(client.predict(api_name="/results"))
 print(client.predict(api_name="/files"))
 """
 
 
-def attribute_choice(*more: str) -> Any:
-    """The choice of the words for the labels, to be rendered later: reading captions chooses some."""
-    return gr.Dropdown(
-        [*ATTRIBUTES, *more],
-        value=[ATTRIBUTES[0]],
-        multiselect=True,
-        label="Attribute",
-        info="Whose words are masked. Of several columns of labels one for each, in the same order.",
-        render=False,
-    )
+def sections(metrics: Sequence[str]) -> SimpleNamespace:
+    """The components of the page by their names, in its three steps, after an example if it has these metrics."""
+    of = SimpleNamespace()
+    entry = catalogue.METRICS[metrics[0]]
+    question = ABOUT if tuple(metrics) == METRICS else f"{entry.question[0].upper()}{entry.question[1:]}"
+    title = "captionbias" if tuple(metrics) == METRICS else entry.title
+    gr.Markdown(f"# {title}\n{question}", elem_id="about")
+    with gr.Tabs(elem_id="steps", overflow_behavior="wrap") as of.steps:
+        if set(metrics) <= set(METRICS):
+            with gr.Tab("Example", id="example"):
+                with gr.Row(elem_id="example-about"):
+                    gr.Markdown(EXAMPLE)
+                    gr.Button("Measure your own captions", variant="primary", elem_id="own", scale=0)
+                gr.HTML(frame("example", "The example's result"), padding=False)
+        with gr.Tab("1. Files", id="files"):
+            _files_section(of)
+        with gr.Tab("2. Check", id="check", interactive=False) as of.check:
+            _check_section(of, metrics)
+        with gr.Tab("3. Result", id="result", interactive=False) as of.result:
+            _result_section(of)
+    # For the page's script: what a page that is loaded again gets its session back by.
+    with gr.Column(elem_id="kept"):
+        of.session, of.token = gr.HTML(elem_id="session"), gr.Textbox(elem_id="token")
+    return of
 
 
-def captions_section(data: Any, attribute: Any) -> tuple[Any, Any, Any]:
-    """Uploads, read into the state `data`, which of their columns is what, and so what the `attribute` is.
-
-    Returns:
-        The text about what was read, the button that takes example data, and the event after which these are read.
-    """
-    gr.Markdown("## 1. Captions")
-    example = gr.Button("Try it with example data", elem_id="example")
+def _files_section(of: SimpleNamespace) -> None:
+    gr.Markdown(FILES)
+    of.files = upload(KINDS, label="Your files", file_count="multiple", elem_id="upload")
+    gr.Markdown(KEPT, elem_classes="small")
+    of.read = gr.HTML(elem_id="read")
+    with gr.Group(visible=False) as of.roles_group, gr.Row():
+        of.roles = [
+            choice("Captions of captioners, one file each", multiselect=True),
+            choice("People's captions"),
+            choice("Labels of the images"),
+            choice("Tasks of the images"),
+        ]
     with gr.Row():
-        predictions = _upload(
-            label="The captioner's captions: one file for each captioner",
-            file_count="multiple",
-            height=170,
-            elem_id="predictions",
-        )
-        references = _upload(label="Human captions, if they are in another file", height=170, elem_id="references")
-    with gr.Accordion("Labels or tasks in separate files", open=False), gr.Row():
-        attributes = _upload(label="The label of each image", height=140)
-        tasks = _upload(label="The tasks (objects, activities) of each image", height=140)
-    gr.Markdown("CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions; joined by image id.")
-    about = gr.Markdown(elem_id="read")
-    with gr.Group(visible=False) as group:
+        of.example = gr.Button("Try it with the example's data", elem_id="take-example")
+        of.next = gr.Button("Next: check", variant="primary", interactive=False, elem_id="next")
+
+
+def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
+    of.told = gr.HTML(elem_id="told")
+    with gr.Accordion("Columns: correct what was guessed", open=False), gr.Group():
         with gr.Row():
             first = [
-                _column("Image ids"),
-                _column("The captioner's captions", multiselect=True),
-                _column("Human captions"),
+                choice("Image ids"),
+                choice("The captioner's captions", multiselect=True),
+                choice("People's captions of each image"),
             ]
         with gr.Row():
-            second = [_column("Label of each image", multiselect=True), _column("Tasks of each image")]
-            keep = _column("Only images with these labels", multiselect=True)
-    uploads, columns = [predictions, references, attributes, tasks], [*first, *second, keep]
-    guessed = [data, about, group, *columns, attribute]
-    read = gr.on([one.change for one in uploads], actions.read, uploads, guessed, api_name="read", **READING)
-    read.failure(actions.read_nothing, None, guessed, **UNNAMED)
-    corrected = [one.input for one in columns]
-    gr.on(corrected, actions.columns, [data, *columns], [data, keep, attribute], api_name="columns", **READING)
-    attribute.input(actions.fitted, [data, attribute], attribute, queue=False, **UNNAMED)
-    return about, example, example.click(actions.read_example, None, guessed, api_name="example", **READING)
-
-
-def words_section(data: Any, about: Any, attribute: Any) -> list[Any]:
-    """Whose words are masked, and what will be in the first images; gives the choices of words."""
-    gr.Markdown("## 2. What to measure")
-    with gr.Accordion("What these terms mean", open=False):
+            second = [choice("Label of each image", multiselect=True), choice("Tasks of each image")]
+            of.columns = [*first, *second, choice("Only images with these labels", multiselect=True)]
+    with gr.Row():
+        of.attribute = gr.Dropdown(
+            [*ATTRIBUTES, CUSTOM],
+            value=[ATTRIBUTES[0]],
+            multiselect=True,
+            label="Attribute",
+            min_width=200,
+            info="Whose words are masked. Of several columns of labels one for each, in the same order.",
+        )
+        of.tasks = gr.Dropdown(
+            [*TASK_WORDS, CUSTOM],
+            value=TASK_WORDS[0],
+            label="Task words",
+            info="What is looked for in captions.",
+            min_width=200,
+        )
+    of.custom = [
+        gr.Textbox(
+            info=f"A line for each {name}, or JSON.", label=label, lines=3, visible=False, placeholder=placeholder
+        )
+        for name, label, placeholder in (
+            ("value", "Attribute words", "female: woman, lady, girl\nmale: man, guy, boy"),
+            ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),
+        )
+    ]
+    of.words = [of.attribute, of.custom[0], of.tasks, of.custom[1]]
+    with gr.Accordion("What will be masked, in some of the images", open=False, visible=False) as of.masked_group:
+        of.masked = gr.HTML(elem_id="masked")
+    with gr.Accordion("Metrics, trials and seed", open=False):
+        offered = [(_asked(metric), metric) for metric in metrics]
+        with gr.Row():
+            chosen = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
+            preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
+        with gr.Row():
+            trials = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
+            seed = gr.Number(0, precision=0, minimum=0, label="Seed")
         gr.Markdown(TERMS)
+    of.settings = [chosen, preset, trials, seed]
     with gr.Row():
-        with gr.Column():
-            attribute.render()
-            custom_attribute = _custom_words(
-                attribute,
-                "value",
-                label="Attribute words",
-                placeholder="female: woman, lady, girl\nmale: man, guy, boy",
-            )
-        with gr.Column():
-            task_words = gr.Dropdown([*TASKS, CUSTOM], value=TASKS[0], label="Task words")
-            custom_tasks = _custom_words(
-                task_words,
-                "task",
-                label="Your task words",
-                placeholder="knife: knife, knives\nsurfboard: surfboard, surf board",
-            )
-    with gr.Accordion("What will be masked, in the first images", visible=False) as masked, gr.Row():
-        marked = [
-            gr.HighlightedText(label=label, min_width=320, elem_id=name)
-            for name, label in (
-                ("masked-a-to-t", "In A to T, LIC and ImageCaptioner2: the words for the attribute"),
-                ("masked-t-to-a", "In T to A: the words for tasks"),
-            )
-        ]
-    words = [attribute, custom_attribute, task_words, custom_tasks]
-    gr.on(
-        [data.change, attribute.change, task_words.input, custom_attribute.blur, custom_tasks.blur],
-        actions.look,
-        [data, *words],
-        [about, masked, *marked],
-        show_progress="hidden",
-        api_name="preview",
-        **READING,
-    )
-    return words
+        of.undo = gr.Button("Undo the last change", interactive=False, elem_id="undo")
+        of.measure = gr.Button("Measure", variant="primary", interactive=False, elem_id="measure")
+    if tuple(metrics) == METRICS:
+        with gr.Accordion("With the images: ImageCaptioner2", open=False):
+            if JUDGES:
+                _images_section(of)
+            else:
+                gr.Markdown(IMAGES_NEED)
 
 
-def settings_section() -> tuple[list[Any], Any]:
-    """What is measured of captions: the last arguments of `actions.measure`, and the button that does it."""
-    with gr.Row():
-        metrics = gr.CheckboxGroup(METRICS, value=["dbac", "lic"], label="Metrics")
-        preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
-    with gr.Row():
-        trials = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
-        seed = gr.Number(0, precision=0, minimum=0, label="Seed")
-    return [metrics, preset, trials, seed], gr.Button("Measure", variant="primary", elem_id="measure")
-
-
-def images_section() -> tuple[list[Any], Any]:
-    """Images, read into a state, and how judges are trained on them: what `image_actions.measure` takes beside captions
-    and their words, and the button that does it."""
-    pictures = gr.State(None, time_to_live=HOUR)
+def _images_section(of: SimpleNamespace) -> None:
+    """Images, and how judges are trained on them."""
     gr.Markdown(IMAGES_ABOUT)
     with gr.Row():
-        images = _upload(
-            [*ARCHIVES, *ENDINGS],
-            label="Images, or zip archives of them",
-            file_count="multiple",
-            height=170,
-            elem_id="images",
+        images = upload(
+            [*ARCHIVES, *ENDINGS], label="Images, or zip archives of them", file_count="multiple", elem_id="images"
         )
         with gr.Column():
-            annotations = _upload(
-                [".json"], label="COCO annotations of the persons in them", height=100, elem_id="annotations"
-            )
-            masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="masked")
-    told = gr.Markdown(elem_id="images-read")
-    previews = gr.Gallery(
-        label="The first images, before and after masking", columns=4, height=260, interactive=False, elem_id="previews"
+            annotations = upload([".json"], label="COCO annotations of the persons in them", elem_id="annotations")
+            masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="persons-masked")
+    of.images = [images, annotations, masked]
+    of.images_told = gr.HTML(elem_id="images-read")
+    of.previews = gr.Gallery(
+        label="The first images, before and after masking", columns=4, height=260, visible=False, elem_id="previews"
     )
     with gr.Row():
         trials = gr.Slider(2, 10, value=2, step=1, label="Judges for each set of captions")
@@ -225,93 +214,182 @@ def images_section() -> tuple[list[Any], Any]:
             label="What the judge is asked after a caption", placeholder="Therefore, the gender is", max_lines=1
         )
         seed = gr.Number(0, precision=0, minimum=0, label="Seed of the judges")
-    uploads, read = [images, annotations, masked], [pictures, told, previews]
-    event = gr.on([one.change for one in uploads], image_actions.read, uploads, read, api_name="images", **IMAGES)
-    event.failure(image_actions.read_nothing, None, read, **UNNAMED)
-    button = gr.Button("Measure with the images", variant="primary", elem_id="measure-images")
-    return [pictures, trials, epochs, prompt, seed], button
+    of.judging = [trials, epochs, prompt, seed]
+    of.measure_images = gr.Button("Measure with the images", interactive=False, elem_id="measure-images")
 
 
-def results_section(run: Any) -> Any:
-    """What was found in the run; gives the column that holds it."""
-    with gr.Column(visible=False, elem_id="results") as section:
-        gr.Markdown("## 3. What was found")
-        summary = gr.Markdown(elem_id="summary")
-        with gr.Accordion("Notes on these numbers") as noted:
-            notes = gr.Markdown(elem_id="notes")
-        with gr.Tabs():
-            with gr.Tab("Scores"):
-                scores = [_plot("scores"), _frame("Scores"), _frame("Each attribute alone"), _frame("Intersections")]
-            with gr.Tab("Compare", visible=False) as compare:
-                differences = [_plot("differences"), _frame("Differences")]
-            with gr.Tab("Where it comes from") as origin:
-                with gr.Row():
-                    source_captioner = gr.Dropdown([], label="Captioner")
-                    direction = gr.Radio(DIRECTIONS, value="a_to_t", label="Direction")
-                sources = [_plot("sources"), _frame("Sources"), _frame("What alignment replaced")]
-            with gr.Tab("Words"):
-                word_captioner = gr.Dropdown([], label="Captioner")
-                captions = gr.HighlightedText(
-                    label="Captions that give the attribute away: which words speak for it, which against it",
-                    color_map=CONTRIBUTIONS,
-                    show_inline_category=False,
-                    show_legend=True,
-                    elem_id="captions",
-                )
-                words = [captions, _frame("Words")]
-            with gr.Tab("Quality", visible=False) as scored:
-                quality = [_plot("tradeoff"), _frame("Quality")]
-            with gr.Tab("How sure"):
-                certainty = [_frame("How sure"), _frame("Seen in training")]
-            with gr.Tab("Download"):
-                files = gr.File(
-                    label="Report, data and tables", interactive=False, file_count="multiple", elem_id="files"
-                )
-                command = gr.Code(language="shell", label="The same run on your machine", elem_id="command")
-                python = gr.Code(language="python", label="The same in Python", elem_id="python")
-    outputs = [section, summary, noted, notes, *scores, compare, *differences, origin, source_captioner]
-    outputs += [word_captioner, scored, *quality, *certainty, command, python]
-    shown = run.change(actions.show, run, outputs, show_progress="hidden", **UNNAMED)
-    # The captioner may have the name of the last run's: then nothing changes that would show the new sources.
-    of_captioner = [run, source_captioner, direction]
-    for shows in (shown.then, source_captioner.change, direction.change):
-        shows(actions.sources, of_captioner, sources, **UNNAMED)
-    for shows in (shown.then, word_captioner.change):
-        shows(actions.words, [run, word_captioner], words, **UNNAMED)
-    shown.then(actions.files, run, files, **UNNAMED)
-    # A dropdown takes what it offers, and offers captioners only to whom results were shown.
-    captioner, trigger = gr.Textbox(visible=False), gr.Button(visible=False)
-    trigger.click(actions.sources, [run, captioner, direction], sources, api_name="sources")
-    trigger.click(actions.words, [run, captioner], words, api_name="words")
-    trigger.click(actions.overview, run, gr.JSON(visible=False), api_name="results")
-    trigger.click(actions.files, run, gr.File(visible=False, file_count="multiple"), api_name="files")
-    return section
+def _result_section(of: SimpleNamespace) -> None:
+    of.status = gr.HTML(elem_id="status", padding=False)
+    of.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+    with gr.Column(visible=False, elem_id="found") as of.found:
+        of.frame = gr.HTML(elem_id="result-frame", padding=False)
+        of.downloads = gr.File(
+            label="Report, data and tables", interactive=False, file_count="multiple", elem_id="downloads"
+        )
+        with gr.Accordion("The same on your machine", open=False):
+            of.command = _code("Command", elem_id="command")
+            of.python = _code("Python", elem_id="python")
 
 
-def program_section() -> Any:
+def program_section(metrics: Sequence[str]) -> Any:
     """How a program uses the page; gives the component with the code, which names the page's address."""
-    with gr.Accordion("Use it from a program", open=False):
-        gr.Markdown(PROGRAM)
-        return gr.Code(code(ADDRESS), language="python", label="gradio_client", interactive=False)
+    with gr.Accordion("Use it from a program", open=False, elem_id="program"):
+        gr.Markdown(PROGRAM.format(images=IMAGES_PROGRAM if JUDGES and tuple(metrics) == METRICS else ""))
+        return _code("gradio_client", value=code(ADDRESS, metrics))
 
 
-def code(address: str) -> str:
+def code(address: str, metrics: Sequence[str] = METRICS) -> str:
     """Lines of Python that use the page at this address."""
-    return CODE.format(address=address)
+    return CODE.format(address=address, metrics=list(metrics))
 
 
-def _custom_words(choice: Any, of: str, **options: Any) -> Any:
-    """A text that is shown while custom words are chosen."""
-    info = f"A line for each {of}, or JSON."
-    text = gr.Textbox(info=info, lines=3, visible=False, elem_id=f"custom-{of}", **options)
-    choice.change(lambda chosen: gr.update(visible=CUSTOM in actions.listed(chosen)), choice, text, **UNNAMED)
-    return text
+# What the components hold
 
 
-def _upload(kinds: list[str] = KINDS, **options: Any) -> Any:
+def holding(of: SimpleNamespace, session: Session, words: Sequence[Any], fault: str = "") -> dict[Any, Any]:
+    """What everything shows that depends on a session's data, on the chosen words, or on what went wrong."""
+    data, found = session.data, actions.looked(session, *words)
+    names, choices = [table.name for _, table in data.tables()], choices_of(data)
+    can_measure = bool(data) and not found["not_ready"]
+    others = data.others()
+    shown: dict[Any, Any] = {
+        of.read: alert(fault or session.gone) + files_table(data),
+        of.roles_group: gr.update(visible=bool(data)),
+        of.next: gr.update(interactive=bool(data)),
+        of.check: gr.update(interactive=bool(data)),
+        of.told: alert(fault) + about(data, found),
+        of.undo: gr.update(interactive=bool(session.past)),
+        of.attribute: gr.update(value=words[0]),
+        of.custom[0]: gr.update(visible=CUSTOM in words[0]),
+        of.custom[1]: gr.update(visible=words[2] == CUSTOM),
+        of.masked_group: gr.update(visible=bool(found["masked"])),
+        of.masked: masked(found["masked"]),
+        of.measure: gr.update(interactive=can_measure),
+        of.session: f'<span data-token="{session.token if data else ""}"></span>',
+        **result(of, session),
+    }
+    captioners, *roles = of.roles
+    shown[captioners] = gr.update(choices=names, value=[table.name for table in data.predictions.values()])
+    for dropdown, role in zip(roles, (PEOPLE, LABELS, TASKS), strict=True):
+        shown[dropdown] = gr.update(choices=[NONE, *names], value=others[role].name if role in others else "")
+    for dropdown, (role, offered) in zip(of.columns, choices.items(), strict=True):
+        chosen = getattr(data.columns, role)
+        several = role in (*SEVERAL, "keep")
+        listed = [(f"{one} ({found['labels'][one]:,})", one) if one in found["labels"] else one for one in offered]
+        shown[dropdown] = gr.update(
+            choices=listed if several else [NONE, *offered], value=list(chosen) if several else chosen
+        )
+    if JUDGES and hasattr(of, "measure_images"):
+        shown[of.measure_images] = gr.update(interactive=can_measure and session.pictures is not None)
+    return shown
+
+
+def result(of: SimpleNamespace, session: Session, said: str = "") -> dict[Any, Any]:
+    """What was found in the session's run, if there is one; else nothing of an earlier one is left."""
+    run = session.run
+    link = f"result/{session.result}"
+    shown = {
+        of.result: gr.update(interactive=bool(run or said)),
+        of.status: f'<div role="status">{said}</div>',
+        of.cancel: gr.update(visible=False),
+        of.found: gr.update(visible=bool(run)),
+        of.frame: "",
+        of.downloads: None,
+        of.command: "",
+        of.python: "",
+    }
+    if run:
+        shown |= {
+            of.frame: f'<p><a href="{link}" target="_blank" rel="noopener">Open the result on a page of its own</a></p>'
+            + frame(session.result, "The result"),
+            of.downloads: results.files(run),
+            of.command: run.command or "# the data are not files of different names: see the Python below",
+            of.python: run.python,
+        }
+    return shown
+
+
+def frame(name: str, title: str) -> str:
+    """A result in the page; nothing in it reaches the page, nor anything outside."""
+    return (
+        f'<iframe src="result/{name}" title="{title}" '
+        'sandbox="allow-scripts allow-downloads allow-modals allow-popups"></iframe>'
+    )
+
+
+def alert(fault: str) -> str:
+    """What went wrong, told to screen readers at once."""
+    return f'<p role="alert" class="fault"><strong>That does not work.</strong> {escape(fault)}</p>' if fault else ""
+
+
+def paragraphs(text: str) -> str:
+    """Lines of text, told to screen readers."""
+    return f'<div role="status">{"".join(f"<p>{escape(line)}</p>" for line in text.splitlines())}</div>'
+
+
+def files_table(data: Data) -> str:
+    """Each file, what it is, and the columns of it that are read."""
+    if not data:
+        return ""
+    rows = []
+    chosen = {column for one in vars(data.columns).values() for column in ([one] if isinstance(one, str) else one)}
+    for role, table in data.tables():
+        used = [column for column in table.columns if column in chosen and role != UNUSED]
+        rows.append([table.name, TITLES[role], ", ".join(used or table.columns[:6])])
+    return html_table(["file", "what it is", "columns"], rows)
+
+
+def about(data: Data, found: dict[str, Any]) -> str:
+    """What will be measured, what to know of it, and what is missing."""
+    if not data:
+        return "<p>There are no files yet: give some in step 1.</p>"
+    parts = []
+    if found["not_ready"]:
+        parts.append(f'<p role="alert" class="fault"><strong>Not ready yet:</strong> {escape(found["not_ready"])}</p>')
+    if found["images"]:
+        labels = ", ".join(f"{count:,} {label}" for label, count in found["labels"].items())
+        captioners = ", ".join(found["captioners"])
+        parts.append(
+            f"<p><strong>{found['images']:,} images</strong> ({escape(labels)})</p>"
+            f"<p>{'Captioners' if len(found['captioners']) > 1 else 'Captioner'}: {escape(captioners)}</p>"
+        )
+    if found["intersections"]:
+        parts.append(html_table([*data.columns.attribute_column, "images"], found["intersections"]))
+    if found["notes"]:
+        parts.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in found["notes"]) + "</ul>")
+    return "".join(parts)
+
+
+def masked(found: dict[str, Any]) -> str:
+    """Captions with the words marked that will be masked."""
+    titles = {
+        "attribute_lexicon": "In A to T, LIC and ImageCaptioner2: the words for the attribute",
+        "task_lexicon": "In T to A: the words for tasks",
+    }
+    return "".join(
+        f"<section><h3>{titles[kind]}</h3><p>{''.join(map(_marked, spans))}</p></section>"
+        for kind, spans in found.items()
+    )
+
+
+def _marked(span: tuple[str, str | None]) -> str:
+    text, label = escape(span[0]).replace("\n", "<br>"), span[1]
+    return f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text
+
+
+def html_table(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table of text and counts."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
+    cells = (
+        "".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
+
+
+def upload(kinds: list[str], **options: Any) -> Any:
     """A file from the user's machine; an address in its place is never opened."""
-    upload: Any = gr.File(file_types=kinds, **options)
-    take = upload.async_move_resource_to_block_cache
+    found: Any = gr.File(file_types=kinds, **options)
+    take = found.async_move_resource_to_block_cache
 
     async def refuse_addresses(place: str | Path | None) -> str | None:
         if str(place or "").lower().startswith(("http:", "https:")):
@@ -320,19 +398,23 @@ def _upload(kinds: list[str] = KINDS, **options: Any) -> Any:
         return taken
 
     # Not in a subclass: for those gradio writes a file of types beside this one.
-    upload.async_move_resource_to_block_cache = refuse_addresses
-    return upload
+    found.async_move_resource_to_block_cache = refuse_addresses
+    return found
 
 
-def _column(label: str, multiselect: bool = False) -> Any:
-    return gr.Dropdown(label=label, choices=[], value=[] if multiselect else None, multiselect=multiselect)
-
-
-def _plot(name: str) -> Any:
-    return gr.Plot(show_label=False, elem_id=f"{name}-plot")
-
-
-def _frame(label: str) -> Any:
-    return gr.Dataframe(
-        label=label, interactive=False, wrap=True, max_height=420, elem_id=f"{label.lower().replace(' ', '-')}-table"
+def choice(label: str, multiselect: bool = False) -> Any:
+    """A choice of what users named. It is checked where it is used: gradio would show a stale one as HTML."""
+    found: Any = gr.Dropdown(
+        label=label, choices=[], value=[] if multiselect else None, multiselect=multiselect, min_width=200
     )
+    found.preprocess = lambda payload: payload
+    return found
+
+
+def _code(label: str, **options: Any) -> Any:
+    return gr.Code(label=label, interactive=False, wrap_lines=True, show_line_numbers=False, **options)
+
+
+def _asked(metric: str) -> str:
+    entry = catalogue.METRICS[metric]
+    return f"{entry.title}: {entry.question}"

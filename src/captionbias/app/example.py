@@ -1,11 +1,19 @@
-"""Example data: two captioners whose bias is known, because it was planted."""
+"""Example data: two captioners whose bias is known, because it was planted, and their result as the page ships it.
+
+usage: python -m captionbias.app.example
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from captionbias.app.upload_state import Data
+from captionbias.analysis.audit import audit
+from captionbias.app.roles import roles_of
+from captionbias.app.upload_state import Data, as_said, captioners_of
 from captionbias.captions.tables import table_from_memory
+from captionbias.io.files import write_text
+from captionbias.report.html import html_report
 from captionbias.synthetic import plant
 
 IMAGES, CAPTIONS = 3000, 2
@@ -13,6 +21,8 @@ IMAGES, CAPTIONS = 3000, 2
 BIASED: dict[str, Any] = {"a_to_t": 0.5, "t_to_a": 0.3}
 CODE = f"""\
 from captionbias.captions import check_captioners
+from captionbias.io.files import write_text
+from captionbias.report.html import html_report
 from captionbias.synthetic import plant
 
 faithful, biased = plant({IMAGES}, captions={CAPTIONS}), plant({IMAGES}, captions={CAPTIONS}, **{BIASED})
@@ -32,8 +42,16 @@ def example() -> Data:
     captions = {"faithful": faithful.predictions, "biased": biased.predictions}
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
     ids = {"image_id": list(range(IMAGES))}
-    return Data(
-        {name: table_from_memory(ids | {"caption": texts}, name) for name, texts in captions.items()},
-        references=table_from_memory(ids | people, "people"),
-        code=CODE,
-    )
+    tables = {name: table_from_memory(ids | {"caption": texts}, name) for name, texts in captions.items()}
+    tables["people"] = table_from_memory(ids | people, "people")
+    return as_said([*tables.values()], roles_of([*tables.values()]), CODE)
+
+
+def result() -> str:
+    """The report of the example, measured as the page measures by default."""
+    found = audit(captioners_of(example()), task_lexicon="coco_objects", trials=10)
+    return html_report(found, title="An example with a planted bias")
+
+
+if __name__ == "__main__":
+    write_text(result(), Path(__file__).with_name("example.html"))

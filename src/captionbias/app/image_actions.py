@@ -8,18 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import gradio as gr
-
 from captionbias.analysis.audit import audit
 from captionbias.app import actions, reproduce
 from captionbias.app.custom_lexicon import custom_lexicon
 from captionbias.app.image_uploads import Pictures, open_pictures
 from captionbias.app.results import DATA, Run
 from captionbias.app.runs import heard
-from captionbias.app.sessions import address_of
 from captionbias.app.upload_state import Data, captioners_of
 from captionbias.captions import Captions, check_captions, uncross
-from captionbias.text.markdown import escaped
 from captionbias.vision.images import Images, Selected, coco_name
 from captionbias.vision.masks import shown
 
@@ -30,23 +26,18 @@ AGAIN = (
 )
 
 
-def read(paths: list[str] | None, annotations: str | None, masked: bool, request: gr.Request) -> tuple[Any, ...]:
+def read(
+    paths: list[str] | None, annotations: str | None, masked: bool, address: str
+) -> tuple[Pictures | None, str, list[Any]]:
     """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
     if not paths:
-        return read_nothing()
+        return None, "", []
     if bool(annotations) == masked:
-        return None, "**Not ready yet:** give annotations of the persons, or say that they are masked.", []
-    with actions.plain_errors():
-        files = [Path(path) for path in paths]
-        found = open_pictures(files, Path(annotations) if annotations else None, address_of(request))
-    lines = [f"**{len(found.ids):,} images**, of which the judge sees {found.side} x {found.side} pixels."]
-    lines += [f"Note: {escaped(note)}." for note in found.notes]
-    return found, "\n\n".join(lines), list(found.previews)
-
-
-def read_nothing() -> tuple[Any, ...]:
-    """After a refused upload: the previous images must not be measured."""
-    return None, "", []
+        return None, "Not ready yet: give annotations of the persons, or say that they are masked.", []
+    found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None, address)
+    lines = [f"{len(found.ids):,} images, of which the judge sees {found.side} x {found.side} pixels."]
+    lines += [f"Note: {note}." for note in found.notes]
+    return found, "\n".join(lines), list(found.previews)
 
 
 def measure(
@@ -66,7 +57,9 @@ def measure(
     if seed is None:
         raise ValueError("seed is empty: give a whole number, such as 0")
     custom = (
-        custom_lexicon(custom_attribute, "attribute-words") if actions.CUSTOM in actions.listed(attributes) else None
+        custom_lexicon(custom_attribute or "", "attribute-words")
+        if actions.CUSTOM in actions.listed(attributes)
+        else None
     )
     words = actions.words_of(data, attributes, custom)
     watch("reading", 0.0)

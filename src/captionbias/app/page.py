@@ -1,156 +1,319 @@
-"""The page: its sections, and its runs."""
+"""The page: what its events do, for people and for programs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import resources
 from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components, image_actions, server
-from captionbias.app.components import HOUR, QUEUE, UNNAMED, WAITING
-from captionbias.app.runs import Runs, listen
-from captionbias.app.sessions import NOTHING, Sessions
+from captionbias.app import actions, components, image_actions, results, server
+from captionbias.app.runs import CancelledError, Runs, listen
+from captionbias.app.sessions import NOTHING, Session, Sessions
+from captionbias.app.upload_state import Data
+from captionbias.attackers.ranks import RankError
+from captionbias.attackers.workers import WorkerKilledError
 
-# Wide tables are scrolled by themselves: without the second rule they would widen the whole page on a phone.
-CSS = """
-.gradio-container { max-width: 76rem !important; margin: 0 auto; }
-.gradio-container main, .gradio-container .main, .gradio-container .wrap { min-width: 0; max-width: 100vw; }
-#status { min-height: 3.5rem; }
-"""
+QUEUE, HOUR = 32, 3600
+# Runs and files wait for each other in lines of their own, see `line`.
+WAITING: dict[str, Any] = {"concurrency_limit": None}
+# What changes during a reading is read after it: an older reading never ends last.
+READING: dict[str, Any] = {**WAITING, "trigger_mode": "always_last"}
+# A part of the page. It has a name, or it would take the name of its function from an endpoint.
+UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
+PROGRESS = gr.Progress()  # as a default it tells gradio that it is wanted
+FAULTS = (ValueError, RankError, WorkerKilledError)
+# Of gradio's own, those that are too faint to be read are replaced.
+COLOURS = {
+    "body_text_color_subdued": "#5a5a63",
+    "body_text_color_subdued_dark": "#b8b8c0",
+    "block_info_text_color": "#5a5a63",
+    "block_info_text_color_dark": "#b8b8c0",
+    "link_text_color_dark": "#6cb8f0",
+    "button_primary_background_fill": "#1d4ed8",
+    "button_primary_background_fill_dark": "#1d4ed8",
+    "button_cancel_background_fill": "#b3261e",
+    "button_cancel_background_fill_dark": "#b3261e",
+}
 
 
-def page(sessions: Sessions, seconds: float | None = None) -> Any:
+def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, ...] = components.METRICS) -> Any:
     """The app as a gradio page, for `captionbias.app.server.serve`.
 
     Args:
         sessions: what each user has.
         seconds: how long one run may take; None for as long as it needs.
+        metrics: that are measured, of `captionbias.metrics`.
     """
     listen()
     runs = Runs(seconds, sessions.here)
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
-        data, run = (gr.State(value, time_to_live=HOUR) for value in (NOTHING, None))
-        gr.Markdown(components.ABOUT)
-        attribute = components.attribute_choice(actions.CUSTOM)
-        about, example, example_read = components.captions_section(data, attribute)
-        words = components.words_section(data, about, attribute)
-        with gr.Tabs():
-            with gr.Tab("Captions: DBAC and LIC"):
-                settings, measure = components.settings_section()
-            with gr.Tab("With images: ImageCaptioner2"):
-                if components.JUDGES:
-                    of_images, measure_images = components.images_section()
-                else:
-                    gr.Markdown(components.IMAGES_NEED)
-        cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
-        status = gr.Markdown(elem_id="status")
-        found = components.results_section(run)
-        code = components.program_section()
-        buttons = [cancel, measure, example, *([measure_images] if components.JUDGES else [])]
-        measuring = []
+        of = components.sections(metrics)
+        code = components.program_section(metrics)
+        everything = [*components.holding(of, Session(), ["", "", "", ""])]
+        _changes_by_people(of, sessions, everything)
+        measuring = _runs_of_people(of, sessions, runs, everything)
+        with gr.Column(visible=False):
+            _for_programs(of, sessions, runs)
 
-        def measures(event: Any, action: Any, inputs: list[Any], **name: Any) -> None:
-            begun = event(_begin_in(runs, sessions, len(buttons)), None, [*buttons, found, status], **UNNAMED)
-            measured = begun.then(action, inputs, [run, status], show_progress_on=status, **WAITING, **name)
-            for ended in (measured.success, measured.failure):
-                ended(_idle_of(len(buttons)), None, buttons, **UNNAMED)
-            measuring.append(measured)
-
-        measures(measure.click, _measure_in(runs, sessions), [data, *words, *settings], api_name="measure")
-        measures(example_read.then, _measure_in(runs, sessions), [data, *words, *settings], **UNNAMED)
-        if components.JUDGES:
-            pictures, *judging = of_images
-            inputs = [pictures, data, *words[:2], *judging]
-            measures(measure_images.click, _measure_images_in(runs, sessions), inputs, api_name="measure_images")
-
-        def stop(request: gr.Request) -> tuple[Any, ...]:
+        def stop(request: gr.Request) -> dict[Any, Any]:
             cancelled = runs.cancel(sessions.of(request))
-            return "Cancelled." if cancelled else "There is no run to cancel.", *_idle_of(len(buttons))()
+            said = "<p>Cancelled.</p>" if cancelled else "<p>There is no run to cancel.</p>"
+            return {**components.result(of, Session(), said), of.measure: gr.update(interactive=True)}
 
         def at_this_address(request: gr.Request) -> str:
             served = request.request
-            return components.code(str(served.base_url).rstrip("/") if served else components.ADDRESS)
+            return components.code(str(served.base_url).rstrip("/") if served else components.ADDRESS, metrics)
 
-        cancel.click(stop, None, [status, *buttons], cancels=measuring, queue=False, api_name="cancel")
+        def restored(token: str, request: gr.Request) -> dict[Any, Any]:
+            """What a page had before it was loaded again."""
+            sessions.adopt(request, token)
+            session = sessions.of(request)
+            words = actions.guess_words(session.data, session.data.columns.attribute_column)
+            return components.holding(of, session, [words, "", components.TASK_WORDS[0], ""])
+
+        of.cancel.click(stop, None, everything, cancels=measuring, queue=False, **UNNAMED)
         app.load(at_this_address, None, code, **UNNAMED)
+        of.token.submit(restored, of.token, everything, show_progress="hidden", **UNNAMED)
     app.queue(max_size=QUEUE)
     server.escape_errors(app)
     return app
 
 
 def look() -> dict[str, Any]:
-    """For `launch`: fonts that every machine has."""
+    """For `launch`: style, script, and fonts that every machine has."""
     theme = gr.themes.Default(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
+    ).set(**COLOURS)
+    files = resources.files("captionbias.app")
+    script = files.joinpath("page.js").read_text(encoding="utf-8")
+    return {
+        "theme": theme,
+        "css": files.joinpath("page.css").read_text(encoding="utf-8"),
+        "head": f"<script>{script}</script>",
+    }
+
+
+def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> None:
+    """What people change about their data; what goes wrong is told where they look."""
+
+    def changed(action: Callable[..., Any], *, keeps: bool = True) -> Any:
+        def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
+            session = sessions.of(request)
+            words, values, fault = list(given[-4:]), given[:-4], ""
+            before = session.data
+            try:
+                _change(sessions, session, action, *values)
+            except FAULTS as error:
+                fault = str(error)
+                if not keeps and session.data:  # what was there before must not be measured in its place
+                    sessions.keep(session, NOTHING)
+            labels = session.data.columns.attribute_column
+            if labels != before.columns.attribute_column:
+                words[0] = actions.guess_words(session.data, labels)
+            words[0] = actions.fitted(session.data, words[0])
+            return components.holding(of, session, words, fault)
+
+        return change
+
+    def on(event: Any, action: Callable[..., Any], inputs: list[Any], **options: Any) -> None:
+        options = {"show_progress": "hidden", **UNNAMED, **options}
+        event(action, [*inputs, *of.words], everything, **READING, **options)
+
+    def reading() -> list[Any]:
+        """Nothing that takes the data can begin before they are read."""
+        return [gr.update(interactive=False)] * 3
+
+    files = of.files
+    begun = gr.on(
+        [files.upload, files.delete, files.clear],
+        reading,
+        None,
+        [of.next, of.check, of.measure],
+        queue=False,
+        **UNNAMED,
     )
-    return {"theme": theme, "css": CSS}
+    on(begun.then, changed(actions.read, keeps=False), [files], show_progress="full", show_progress_on=of.read)
+    taken = of.example.click(lambda: None, None, files, queue=False, **UNNAMED)
+    on(taken.then, changed(actions.read_example), [])
+    on(_choosing(*of.roles), changed(actions.roles), of.roles)
+    on(_choosing(*of.columns), changed(actions.columns), of.columns)
+    on(of.undo.click, changed(sessions.undo), [])
+    on(_choosing(of.attribute, of.tasks, *of.custom), changed(_same), [])
+    if hasattr(of, "measure_images"):
+
+        def pictures(request: gr.Request, *given: Any) -> dict[Any, Any]:
+            session = sessions.of(request)
+            try:
+                found, told, previews = image_actions.read(*given, session.address)
+            except ValueError as error:
+                found, told, previews = None, str(error), []
+            session.pictures = found
+            ready = bool(found and session.data)
+            return {
+                of.images_told: components.paragraphs(told),
+                of.previews: previews,
+                of.measure_images: gr.update(interactive=ready),
+            }
+
+        shown = [of.images_told, of.previews, of.measure_images]
+        gr.on([one.change for one in of.images], pictures, of.images, shown, **READING, **UNNAMED)
 
 
-def launch_options() -> dict[str, Any]:
-    """What `launch` needs."""
-    return server.launch_options(Sessions()) | look()
+def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[Any]) -> list[Any]:
+    """What the buttons that measure do: the page goes to the result and shows the progress there."""
 
-
-def _measure_in(runs: Runs, sessions: Sessions) -> Any:
-    def measure(
-        data: Any,
-        attributes: list[str],
-        custom_attribute: str,
-        task_words: str,
-        custom_tasks: str,
-        metrics: list[str],
-        preset: str,
-        trials: int,
-        seed: int,
-        request: gr.Request,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
-    ) -> tuple[Any, str]:
-        settings = (attributes, custom_attribute, task_words, custom_tasks, metrics, preset, trials, seed)
+    def begin(request: gr.Request) -> dict[Any, Any]:
         session = sessions.of(request)
-        with actions.running(runs, session, progress) as watch:
-            run = actions.measure(data, *settings, watch=watch)
-        sessions.finish(session, run)
-        return run, "Done."
+        runs.request(session)
+        session.run, session.result = None, ""
+        return {
+            **components.result(of, session, '<p class="working"></p>'),
+            of.cancel: gr.update(visible=True),
+            of.steps: gr.Tabs(selected="result"),
+            of.measure: gr.update(interactive=False),
+        }
 
-    return measure
+    def runs_by(measure: Callable[..., Any]) -> Any:
+        def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> dict[Any, Any]:
+            session, said = sessions.of(request), '<p class="heard">Done.</p>'
+            corrections, words = given[:6], list(given[6:10])
+            try:
+                with running(runs, session, progress) as watch:
+                    _change(sessions, session, actions.columns, *corrections)  # should their event be still on its way
+                    found = measure(session, *given[6:], watch=watch)
+                sessions.finish(session, found)
+            except CancelledError:
+                said = "<p>Cancelled.</p>"
+            except FAULTS as error:
+                said = components.alert(str(error))
+            return {**components.holding(of, session, words), **components.result(of, session, said)}
+
+        return run
+
+    def measured(session: Session, *settings: Any, watch: Any) -> Any:
+        return actions.measure(session.data, *settings, watch=watch)
+
+    def measured_images(session: Session, *settings: Any, watch: Any) -> Any:
+        return image_actions.measure(session.pictures, session.data, *settings[:2], *settings[4:], watch=watch)
+
+    measuring = []
+    buttons = [(of.measure, measured, of.settings)]
+    if hasattr(of, "measure_images"):
+        buttons.append((of.measure_images, measured_images, of.judging))
+    for button, measure, settings in buttons:
+        begun = button.click(begin, None, [*everything, of.steps], queue=False, **UNNAMED)
+        inputs = [*of.columns, *of.words, *settings]
+        shown = {"show_progress_on": of.status, **WAITING, **UNNAMED}
+        measuring.append(begun.then(runs_by(measure), inputs, everything, **shown))
+    return measuring
 
 
-def _measure_images_in(runs: Runs, sessions: Sessions) -> Any:
-    def measure_images(
-        pictures: Any,
-        data: Any,
-        attributes: list[str],
-        custom_attribute: str,
-        trials: int,
-        epochs: int,
-        prompt: str,
-        seed: int,
-        request: gr.Request,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008 (so gradio knows that it is wanted)
-    ) -> tuple[Any, str]:
-        settings = (attributes, custom_attribute, trials, epochs, prompt, seed)
+def _for_programs(of: Any, sessions: Sessions, runs: Runs) -> None:
+    """The same as endpoints: plain values in, plain text out, errors instead of notes."""
+    trigger, answer = gr.Button(), gr.JSON()
+
+    def changed(action: Callable[..., Any]) -> Any:
+        def change(request: gr.Request, *given: Any) -> dict[str, Any]:
+            session = sessions.of(request)
+            with plain_errors():
+                _change(sessions, session, action, *given)
+                return actions.told(session.data)
+
+        return change
+
+    def finished(request: gr.Request) -> Any:
         session = sessions.of(request)
-        with actions.running(runs, session, progress) as watch:
-            run = image_actions.measure(pictures, data, *settings, watch=watch)
-        sessions.finish(session, run)
-        return run, "Done."
+        with plain_errors():
+            if session.run is None:
+                raise ValueError(session.gone or "nothing has been measured yet: call /measure first")
+        return session.run
 
-    return measure_images
+    def overview(request: gr.Request) -> dict[str, Any]:
+        return results.overview(finished(request))
+
+    def downloads(request: gr.Request) -> list[str]:
+        return results.files(finished(request))
+
+    def preview(request: gr.Request, *words: Any) -> dict[str, Any]:
+        return actions.look(sessions.of(request).data, *words)
+
+    def measure(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
+        session = sessions.of(request)
+        with plain_errors():
+            with running(runs, session, progress) as watch:
+                found = actions.measure(session.data, *settings, watch=watch)
+            sessions.finish(session, found)
+        return "Done."
+
+    def images(request: gr.Request, *given: Any) -> tuple[str, Any]:
+        session = sessions.of(request)
+        with plain_errors():
+            session.pictures, told, previews = image_actions.read(*given, session.address)
+        return told, previews
+
+    def measure_images(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
+        session = sessions.of(request)
+        with plain_errors():
+            with running(runs, session, progress) as watch:
+                found = image_actions.measure(session.pictures, session.data, *settings, watch=watch)
+            sessions.finish(session, found)
+        return "Done."
+
+    def cancel(request: gr.Request) -> str:
+        return "Cancelled." if runs.cancel(sessions.of(request)) else "There is no run to cancel."
+
+    def endpoint(name: str, action: Any, inputs: list[Any], output: Any = answer, **options: Any) -> None:
+        trigger.click(action, inputs, output, api_name=name, **{**WAITING, **options})
+
+    said, files = gr.Textbox(), gr.File(file_count="multiple")
+    endpoint("read", changed(actions.read), [of.files])
+    endpoint("example", changed(actions.read_example), [])
+    endpoint("roles", changed(actions.roles), of.roles)
+    endpoint("columns", changed(actions.columns), of.columns)
+    endpoint("undo", changed(sessions.undo), [])
+    endpoint("preview", preview, of.words)
+    endpoint("measure", measure, [*of.words, *of.settings], said)
+    if hasattr(of, "measure_images"):
+        endpoint("images", images, of.images, [said, gr.Gallery()])
+        endpoint("measure_images", measure_images, [*of.words[:2], *of.judging], said)
+    endpoint("cancel", cancel, [], said, queue=False)
+    endpoint("results", overview, [])
+    endpoint("files", downloads, [], files)
 
 
-def _begin_in(runs: Runs, sessions: Sessions, buttons: int) -> Any:
-    def begin(request: gr.Request) -> tuple[Any, ...]:
-        """Cancel comes, nothing else can begin a run, and what was found before goes."""
-        runs.request(sessions.of(request))
-        waits = [gr.update(interactive=False)] * (buttons - 1)
-        return gr.update(visible=True), *waits, gr.update(visible=False), ""
-
-    return begin
+def _change(sessions: Sessions, session: Session, action: Callable[..., Data], *values: Any) -> None:
+    """Take the data that an action makes; what changes nothing leaves the result."""
+    if (data := action(session, *values)) is not session.data:
+        sessions.keep(session, data)
 
 
-def _idle_of(buttons: int) -> Any:
-    def idle() -> tuple[Any, ...]:
-        """Cancel goes, and what begins a run can be pressed again."""
-        return gr.update(visible=False), *[gr.update(interactive=True)] * (buttons - 1)
+def _same(session: Session) -> Data:
+    return session.data
 
-    return idle
+
+def _choosing(*components: Any) -> Any:
+    """That a user changed one of these. Of what a backspace removes gradio tells when the field is left."""
+    typed = [one for one in components if isinstance(one, gr.Textbox) or one.multiselect]
+    events = [one.blur for one in typed] + [one.input for one in components if not isinstance(one, gr.Textbox)]
+    return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """What is wrong, in words for programs."""
+    try:
+        yield
+    except CancelledError:
+        raise gr.Error("The run was cancelled.", print_exception=False) from None
+    except FAULTS as error:
+        raise gr.Error(str(error), print_exception=False) from None
+
+
+@contextmanager
+def running(runs: Runs, session: Session, progress: Any) -> Iterator[Callable[[str, float], None]]:
+    """A run of this session, as the function to call at every step, which shows it."""
+    with runs.begun(session, lambda done, step: progress(done, desc=step)) as watch:
+        yield watch

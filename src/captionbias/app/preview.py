@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from heapq import nsmallest
 from itertools import chain
 from typing import TypeAlias
 
@@ -17,7 +19,7 @@ Spans: TypeAlias = list[tuple[str, str | None]]
 
 
 def preview(captions: Captions, lexicon: Lexicon) -> Spans:
-    """The first images with a caption of each side, every mention marked that a metric with this lexicon masks.
+    """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks.
 
     LIC and A to T mask the words of the attribute lexicon, T to A those of the task lexicon.
 
@@ -29,7 +31,12 @@ def preview(captions: Captions, lexicon: Lexicon) -> Spans:
         [('row 0 (male)\\n', None), ('captioner: ', None), ('A ', None), ('Man', 'male'), ('.', None)]
     """
     spans: Spans = []
-    for row, attribute in enumerate(captions.attributes[:IMAGES]):
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, int, str]] = []  # the first image of every label, then the second
+    for row, label in enumerate(captions.attributes):
+        turns.append((seen[label], row, label))
+        seen[label] += 1
+    for _, row, attribute in nsmallest(IMAGES, turns):
         image = captions.image_ids[row] if captions.image_ids is not None else f"row {row}"
         spans.append((f"{image} ({attribute})\n", None))
         if captions.predictions is not None:

@@ -1,4 +1,4 @@
-"""What was measured, as values for the page's components and as files to download."""
+"""What was measured, for programs and as files to download."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ from captionbias.report.markdown import markdown_report
 from captionbias.report.views import Cell, Grid
 from captionbias.report.wording import verdicts
 from captionbias.text import Lexicon
-from captionbias.text.markdown import escaped
 
 DATA = "captions.json"
 SIZE = 6_000_000  # bytes of an audit and its report, which has at most half of them
-WEAK, STRONG = 0.1, 0.5
-CONTRIBUTIONS = {"strongly for": "#d55e00", "for": "#f0b083", "against": "#85c1e2", "strongly against": "#0072b2"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class Run:
 
 
 def frame(grid: Grid) -> dict[str, Any]:
-    """A table for `gr.Dataframe`: numbers stay numbers, so that it is sorted by their size."""
+    """A table as its headers and rows; shares are in percent."""
     headers = [f"{column.name} (%)" if column.form.endswith("%") else column.name for column in grid.columns]
     rows = [[_cell(cell, column.form) for cell, column in zip(row, grid.columns, strict=True)] for row in grid.rows]
     return {"headers": headers, "data": rows}
@@ -72,43 +69,31 @@ def _cell(cell: Cell, form: str) -> Cell:
     return number if places else int(number)
 
 
-def summary(run: Run) -> str:
-    """The verdicts as Markdown; users' texts are escaped."""
-    lines = [f"- {escaped(said.text)}" for said in verdicts(run.audit)]
-    fast = "Measured with a quick attacker (preset fast); numbers to publish need the papers' preset too."
-    return "\n".join([*lines, "", fast] if run.audit.settings["preset"] == "fast" else lines)
-
-
-def notes(run: Run) -> str:
-    """The notes as Markdown; empty if there are none."""
+def notes(run: Run) -> list[str]:
+    """What to consider when reading the numbers."""
     of_captioners = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
-    lines = dict.fromkeys([*run.notes, *of_captioners, *(f"not measured: {line}" for line in run.audit.missing)])
-    return "\n".join(f"- {escaped(line)}" for line in lines)
+    return list(dict.fromkeys([*run.notes, *of_captioners, *(f"not measured: {line}" for line in run.audit.missing)]))
 
 
-def coloured(audit: Audit, captioner: str) -> list[tuple[str, str | None]]:
-    """Captions with the contribution of each word, for `gr.HighlightedText`; see `CONTRIBUTIONS`."""
-    spans: list[tuple[str, str | None]] = []
-    for caption in audit.words[captioner]["captions"]:
-        label = caption["attribute"]
-        values = caption["values"][label]
-        largest = max(map(abs, values), default=0) or 1.0
-        spans.append((f"{label}, {100 * caption['scores'][label]:.0f}% sure: ", None))
-        for word, value in zip(caption["words"], values, strict=True):
-            spans += [(word, _contribution(value / largest)), (" ", None)]
-        spans.append(("\n", None))
-    return spans
-
-
-def _contribution(share: float) -> str | None:
-    """How a word's value is called, by its share of the caption's largest.
-
-    >>> _contribution(0.9), _contribution(-0.2), _contribution(0.01)
-    ('strongly for', 'against', None)
-    """
-    if abs(share) < WEAK:
-        return None
-    return ("strongly " if abs(share) >= STRONG else "") + ("for" if share > 0 else "against")
+def overview(run: Run) -> dict[str, Any]:
+    """For programs: verdicts, notes and all numbers; text is as it is, neither Markdown nor HTML."""
+    found = run.audit
+    directions = DIRECTIONS if "dbac" in found.comparisons else ()
+    return {
+        "captioners": list(found.captioners),
+        "images": found.images,
+        "summary": [said.text for said in verdicts(found)],
+        "notes": notes(run),
+        "scores": frame(views.scores(found)),
+        "alone": frame(views.alone(found)),
+        "differences": frame(views.differences(found)),
+        "sources": {
+            name: {direction: frame(views.sources(found, name, direction)) for direction in directions}
+            for name in found.captioners
+        },
+        "words": {name: frame(views.words(found, name)) for name in found.words},
+        "signatures": found.signatures,
+    }
 
 
 def files(run: Run) -> list[str]:

@@ -16,7 +16,7 @@ from captionbias.app.sessions import Session
 from captionbias.captions import CaptionBiasWarning
 
 NEEDED = (
-    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "plotly.graph_objects"),
+    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "captionbias.report.html"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
 )
 _importing = Lock()

@@ -28,8 +28,9 @@ STALLED = 60  # seconds without a byte after which an upload is dropped
 DRAINED = 500_000_000  # bytes of a refused upload that are read, so that the browser gets to the answer
 
 EMBEDDED = " https://huggingface.co https://*.hf.space"
+# Gradio's HTML component makes functions of its templates, which are not of users.
 PAGE_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' data: blob:; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
 )

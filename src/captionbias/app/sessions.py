@@ -45,6 +45,7 @@ class Session:
         pictures: the images that were read.
         run, result: the finished run, and the secret name of the link to it; each run has another.
         progress: of the run that works or waits: the share done and the step; None when there is none.
+        look: what `captionbias.app.actions.looked` found last, and of what.
         gone: in words, why the data of whoever comes back are not there; empty if they are.
     """
 
@@ -57,6 +58,7 @@ class Session:
     result: str = ""
     progress: tuple[float, str] | None = None
     gone: str = ""
+    look: Any = None
     used: float = field(default_factory=time.monotonic)
     seen: float = field(default_factory=time.monotonic)  # when its last connection ended
     keys: dict[str, None] = field(default_factory=dict)  # gradio's names of its pages, in their order
@@ -64,11 +66,7 @@ class Session:
     @property
     def size(self) -> int:
         """Bytes of its tables and its result; a table that several data share counts once."""
-        tables = {
-            id(table): table.size
-            for data in (self.data, *self.past)
-            for table in (*data.predictions.values(), *data.others().values())
-        }
+        tables = {id(table): table.size for data in (self.data, *self.past) for _, table in data.tables()}
         return sum(tables.values()) + (self.run.size if self.run else 0)
 
     @property

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from captionbias.app.line import Line
+from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
 from captionbias.app.uploads import MAX_BYTES, MAX_IMAGES, open_upload, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.captions import Captions, on_the_same_images, read_captioners
+from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
@@ -19,6 +21,9 @@ from captionbias.text import load_lexicon
 from captionbias.text.lexicon import SEPARATOR
 
 MAX_CAPTIONERS = 10
+MAX_FILES = MAX_CAPTIONERS + 10
+READERS = 2  # files that are read at once
+SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
 LARGE = 5_000_000  # bytes of files that take seconds to read
 MAX_LABELS = 50  # that can be chosen from
@@ -46,60 +51,105 @@ class Columns:
 class Data:
     """Tables of captions and labels, and which columns are read.
 
-    `code`: the Python that makes the same captions, if the tables are not files.
+    `predictions`: by the captioner's name. `unused`: tables that are neither. `code`: the Python that makes the same
+    captions, if the tables are not files.
     """
 
     predictions: dict[str, Table]
     references: Table | None = None
     attributes: Table | None = None
     tasks: Table | None = None
+    unused: tuple[Table, ...] = ()
     columns: Columns = Columns()
     code: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.predictions) or self.references is not None
+        return any(self.tables())
 
     def others(self) -> dict[str, Table]:
         """The tables that are not captioners', by argument."""
-        tables = {"references": self.references, "attributes": self.attributes, "tasks": self.tasks}
+        tables = {PEOPLE: self.references, LABELS: self.attributes, TASKS: self.tasks}
         return {argument: table for argument, table in tables.items() if table is not None}
+
+    def tables(self) -> Iterator[tuple[str, Table]]:
+        """What each table is, see `captionbias.app.roles`, and the table."""
+        yield from ((CAPTIONER, table) for table in self.predictions.values())
+        yield from self.others().items()
+        yield from ((UNUSED, table) for table in self.unused)
 
     def first(self) -> dict[str, Table | None]:
         """The tables of the first captioner, as `guess_columns` takes them."""
-        return {"predictions": next(iter(self.predictions.values()), None), **self.others()}
+        return {CAPTIONER: next(iter(self.predictions.values()), None), **self.others()}
 
 
-def read_uploads(
-    predictions: Sequence[str],
-    references: str | None = None,
-    attributes: str | None = None,
-    tasks: str | None = None,
-    address: str = "",
-) -> Data:
-    """Read uploaded files, one for each captioner, when it is the turn of the address that they come from.
+def read_uploads(paths: Sequence[str], address: str = "") -> Data:
+    """Read uploaded files of any kind, in any order, and find out which is what.
+
+    It waits for the turn of the address that they come from.
 
     Raises:
-        ValueError: the address has begun too much, there are too many files, two captioners have one name, or
+        ValueError: the address has begun too much, there are too many files, two of one name or captioner, or
             `open_upload` refuses a file.
     """
-    _check_count(len(predictions))
-    paths = {"references": references, "attributes": attributes, "tasks": tasks}
-    others = {argument: Path(path) for argument, path in paths.items() if path}
-    captioners = [Path(path) for path in predictions]
-    total = sum(path.stat().st_size for path in (*captioners, *others.values()))
+    if len(paths) > MAX_FILES:
+        raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")
+    files = sorted(map(Path, paths), key=lambda path: path.name)
+    total = sum(path.stat().st_size for path in files)
     if total > MAX_TOTAL:
         raise ValueError(
             f"the files have {total / 1e6:,.0f} MB together, and this page takes {MAX_TOTAL / 1e6:,.0f} MB at most: "
             "give fewer captioners or images"
         )
-    names = [shown_name(path.stem) for path in captioners]
-    for name, files in Counter(names).items():
-        if files > 1:
-            raise ValueError(f"two files of captioners are called {name}: rename one, as its name is the captioner's")
-    with (_large if total > LARGE else _small).turn(address):
-        tables = dict(zip(names, map(open_upload, captioners), strict=True))
-        people = {argument: open_upload(path) for argument, path in others.items()}
-    return Data(tables, people.get("references"), people.get("attributes"), people.get("tasks"))
+    _check_names("files", [shown_name(path.name) for path in files])
+    with (_large if total > LARGE else _small).turn(address), ThreadPoolExecutor(READERS) as readers:
+        tables = list(readers.map(open_upload, files))
+    return as_said(tables, roles_of(tables))
+
+
+def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -> Data:
+    """The tables by what each is, see `captionbias.app.roles`, and a guess of their columns.
+
+    Raises:
+        ValueError: there are too many captioners, or two of one name.
+    """
+    of_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
+    names = [Path(table.name).stem for table in of_role[CAPTIONER]]
+    _check_names("captioners", names)
+    _check_count(len(names))
+    single = {role: of_role[role][0] if of_role[role] else None for role in (PEOPLE, LABELS, TASKS)}
+    data = Data(dict(zip(names, of_role[CAPTIONER], strict=True)), **single, unused=tuple(of_role[UNUSED]), code=code)
+    guess = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
+    several = {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
+    keep = kept_at_first(count_labels(data, several["attribute_column"]))
+    return replace(data, columns=Columns(**{**guess, **several}, keep=tuple(keep)))
+
+
+def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
+    """The columns that could be each of the arguments of `Columns`; of `keep` the labels.
+
+    More labels than a page can list are none.
+    """
+    counts = count_labels(data, data.columns.attribute_column)
+    found = {role: guess.choices for role, guess in guess_columns(**data.first()).items()}
+    return {**found, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
+
+
+def corrected(data: Data, columns: Columns) -> Data:
+    """The data with other columns; of other columns of labels those labels are kept that attackers can learn.
+
+    Raises:
+        ValueError: no table has such a column.
+    """
+    if columns == data.columns:
+        return data
+    for name, choices in choices_of(replace(data, columns=columns)).items():
+        chosen = getattr(columns, name)
+        for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
+            if column not in choices and name != "keep":
+                raise ValueError(f"{name} is {column!r}, and the columns are {', '.join(map(repr, choices)) or 'none'}")
+    counts = count_labels(data, columns.attribute_column)
+    keep = tuple(label for label in columns.keep if label in counts) or tuple(kept_at_first(counts))
+    return replace(data, columns=replace(columns, keep=keep))
 
 
 def count_labels(data: Data, columns: Sequence[str]) -> dict[str, int]:
@@ -161,7 +211,7 @@ def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
         ValueError: there are no captions or no labels, too many captioners or images, or as `read_captioners`.
     """
     if not data:
-        raise ValueError("there are no captions yet: upload a file, or take the example data")
+        raise ValueError("there are no captions yet: upload files, or take the example data")
     columns = data.columns
     captioners = captioner_columns(list(data.predictions), columns.prediction_column)
     _check_count(len(captioners))
@@ -191,3 +241,9 @@ def captioners_of(data: Data) -> dict[str, Captions]:
 def _check_count(captioners: int) -> None:
     if captioners > MAX_CAPTIONERS:
         raise ValueError(f"there are {captioners} captioners, and this page takes {MAX_CAPTIONERS} at most: give fewer")
+
+
+def _check_names(of: str, names: Sequence[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"two {of} are called {name}: rename a file")

@@ -29,14 +29,16 @@ NAMES = {
         *("captions", "text"),
     ),
     "reference_column": (
-        *("references", "reference", "human_captions", "human_caption", "ground_truth", "gt", "captions", "caption"),
-        *("sentences", "text"),
+        *("references", "reference", "refs", "human_captions", "human_caption", "human", "humans", "people"),
+        *("ground_truth", "gt", "gts", "captions", "caption", "sentences", "text"),
     ),
     "attribute_column": (
         *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label"),
     ),
     "task_column": ("tasks", "task", "objects", "rmdup_obj_list", "categories", "labels"),
 }
+# Columns so named say something of the file or the work on it: no guess by content takes them.
+ASIDES = ("note", "notes", "comment", "comments", "remark", "remarks", "source", "split", "subset", "license", "url")
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 # What a column must hold to be guessed by its name, and without a name; see `_kinds`.
 BY_NAME = ("scalars", "text", "text or lists", "text", "text or lists")
@@ -206,7 +208,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
         look(role, _named(pools[role], names[role]), kind)
     for role, kind in zip(ARGUMENTS, BY_CONTENT, strict=True):
         taken = {"id_column": (), "attribute_column": NAMES["id_column"] + NAMES["attribute_column"]}
-        columns = _not_named(pools[role], taken.get(role, NAMES["id_column"]))
+        columns = _not_named(pools[role], (*taken.get(role, NAMES["id_column"]), *ASIDES))
         # Beside the predictions one text a row may be anything; lists of captions are human.
         beside = role == "reference_column" and pools[role] == pools["prediction_column"]
         look(role, columns, "caption lists" if beside else kind)

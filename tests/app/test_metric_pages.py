@@ -1,0 +1,58 @@
+"""The page of one metric is the same page: it measures as the library does, and calls scores by their names."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from captionbias import metrics
+from captionbias.app import actions, results
+from captionbias.app.roles import CAPTIONER
+from captionbias.app.sessions import Sessions
+from captionbias.app.upload_state import as_said
+from captionbias.captions.tables import table_from_memory
+from captionbias.metrics import catalogue
+from captionbias.synthetic import plant
+
+FOLDER = Path(__file__).parents[2] / "metrics"
+
+
+@pytest.mark.parametrize("name", sorted(catalogue.OF_CAPTIONS))
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
+def test_every_page_measures_as_the_library_does(name: str) -> None:
+    entry = catalogue.METRICS[name]
+    few = plant(120, a_to_t=0.5)
+    rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
+    data = as_said([table_from_memory(rows, "nic")], {"nic": CAPTIONER})
+    seen: list[float] = []
+    words = (["gender"], "", "coco_objects", "")
+    run = actions.measure(data, *words, [name], "fast", 2, 0, watch=lambda step, done: seen.append(done))
+    options: dict[str, Any] = {"preset": "fast"} if entry.presets else {}
+    options |= {"trials": 2} if entry.trained else {}
+    expected = metrics.find_metric(name)(**vars(few), **options)
+    measured = run.audit.measurement(name, "nic").flat()
+    assert {key: measured[key] for key in expected} == expected
+    assert (seen[0], seen[-1]) == (0.0, 1.0)
+    labels = {row[1] for row in results.overview(run)["scores"]["data"]}
+    assert labels <= {score.label for score in catalogue.scores_of(name)}
+    assert labels
+
+
+@pytest.mark.parametrize("name", ["lic", "dpa"])
+@pytest.mark.filterwarnings("ignore")  # a page listens to warnings
+def test_it_offers_its_metric_alone_and_the_example_only_where_it_has_it(name: str) -> None:
+    page = runpy.run_path(str(FOLDER / name / "app.py"))["demo"](Sessions())
+    blocks = list(page.blocks.values())
+    assert [tab.label for tab in blocks if isinstance(tab, gr.Tab)][-3:] == ["1. Files", "2. Check", "3. Result"]
+    assert any(isinstance(tab, gr.Tab) and tab.id == "example" for tab in blocks) == (name == "lic")
+    (offered,) = (one for one in blocks if isinstance(one, gr.CheckboxGroup))
+    assert (offered.value, offered.visible) == ([name], False)
+    public = {event.api_name for event in page.fns.values() if event.api_visibility == "public"}
+    assert {"read", "measure", "cancel", "results"} <= public
+    assert "measure_images" not in public
+    titles = [block.value for block in blocks if isinstance(block, gr.Markdown)]
+    assert titles[0].startswith(f"# {catalogue.METRICS[name].title}\n")
