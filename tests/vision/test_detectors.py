@@ -40,7 +40,7 @@ def boxes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def semantic(tmp_path_factory):
-    from transformers import SegformerConfig, SegformerForSemanticSegmentation
+    from transformers import AutoImageProcessor, SegformerConfig, SegformerForSemanticSegmentation
     from transformers.models.segformer.image_processing_pil_segformer import SegformerImageProcessorPil
 
     torch.manual_seed(0)
@@ -49,6 +49,10 @@ def semantic(tmp_path_factory):
     folder = tmp_path_factory.mktemp("segformer")
     SegformerForSemanticSegmentation(SegformerConfig(**small, **LABELS)).save_pretrained(folder)
     SegformerImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    try:
+        AutoImageProcessor.from_pretrained(folder)
+    except (ImportError, ValueError):
+        pytest.skip("before transformers 5.22 the processor of SegFormer needs torchvision")
     return str(folder)
 
 
