@@ -323,7 +323,7 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
         for value, written in (("True", on), ("False", off or on)):
             text = re.sub(rf"{alone}={value}\b", written, text)
         text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
-        text = re.sub(rf"{alone}=\[('[^\]]*')\]", lambda found, on=on: _repeated(on, found[1]), text)
+        text = re.sub(rf"{alone}=\[('[^\]]*')\]", partial(_repeated, on), text)
         if "_" in name:
             text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
         text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
@@ -332,8 +332,8 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
     return text
 
 
-def _repeated(flag: str, values: str) -> str:
-    return " ".join(f"{flag} {value}" for value in re.findall("'([^']*)'", values))
+def _repeated(flag: str, values: re.Match[str]) -> str:
+    return " ".join(f"{flag} {value}" for value in re.findall("'([^']*)'", values[1]))
 
 
 def _is_written(annotation: Any) -> bool:

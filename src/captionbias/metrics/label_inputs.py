@@ -183,7 +183,8 @@ def _from_labels(
         False,
         {"labels": "given"}
         | ({"training": "given"} if training else {})
-        | {"rows": digest_of_rows(*((labels.names, labels.flags.tobytes()) for labels in shown.values()))},
+        # Whatever the labels are called, and in whatever order these are.
+        | {"rows": digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in shown.values()))},
     )
 
 
