@@ -210,9 +210,10 @@ def _shares(flags: Flags, image: Integers, images: int) -> Floats | None:
     """Of each image's human captions the share with each flag, `(images, flags)`; None without human captions."""
     if not len(flags):
         return None
-    sums = np.zeros((images, flags.shape[1]))
-    np.add.at(sums, image, flags)
-    return sums / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
+    from scipy.sparse import csr_array
+
+    of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
+    return np.asarray((of_image @ flags) / np.maximum(np.bincount(image, minlength=images), 1)[:, None])
 
 
 def _marks(texts: Sequence[str], lexicons: Iterable[Lexicon]) -> tuple[list[str], list[list[int]]]:
