@@ -95,7 +95,7 @@ def test_the_case_of_labels_and_of_captions_plays_no_part():
         "references": [[text.title() for text in row] for row in CAPTIONS["references"]],
         "attributes": [label.title() for label in CAPTIONS["attributes"]],
     }
-    assert of_captions(directional_ba, shouted) == of_captions(directional_ba, CAPTIONS)
+    assert scores(of_captions(directional_ba, shouted)) == scores(of_captions(directional_ba, CAPTIONS))
 
 
 def test_the_tokenizer_is_the_one_asked_for():
