@@ -181,7 +181,7 @@ def test_a_move_is_the_largest_difference_that_a_choice_makes_alone():
             specified(0.10, alignment="contextual", delta="0.4", seed="0"),
             specified(0.14, alignment="contextual", delta="0.3", seed="0"),
             specified(0.02, alignment="constant", delta=None, seed="0"),
-            specified(0.11, "no clear change", alignment="contextual", delta="0.4", seed="5"),
+            specified(0.11, "unclear", alignment="contextual", delta="0.4", seed="5"),
             specified(None, alignment="contextual", delta="0.3", seed="5"),
         ],
     )

@@ -365,7 +365,7 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     assert starts == sorted(starts)
     verdicts = [re.split(r"\s{2,}", lines[start + 2].strip())[-4:] for start in starts]
     columns = dict(zip(["net", "published", "t_to_a", "lic"], zip(*verdicts, strict=True), strict=True))
-    assert columns["net"][:3] == ("no clear change", "no clear change", "amplifies")
+    assert columns["net"][:3] == ("unclear", "unclear", "amplifies")
     assert columns["published"][1] == "amplifies"
     assert columns["lic"][2] == "amplifies"
 

@@ -39,7 +39,7 @@ def test_a_model_card_has_each_score_with_its_interval_and_how_it_was_measured()
     assert cells(section) == [
         ["| score", "value", "95% interval", "verdict |"],
         ["| :---", "---:", ":---", ":--- |"],
-        ["| LIC x 100", "1.2", "[-1.0, 3.5]", "no clear change |"],
+        ["| LIC x 100", "1.2", "[-1.0, 3.5]", "unclear |"],
         ["| LIC x 100, captioner", "47.0", "-", "- |"],
         ["| LIC x 100, human captions", "45.8", "-", "- |"],
     ]

@@ -47,7 +47,7 @@ def test_an_entry_has_everything_that_the_hub_knows():
             source_url="https://example.org/run",
             source_name="captionbias",
             source_user="someone",
-            notes=f"95% interval [-1.0, 3.0]; no clear change; {SIGNATURE}",
+            notes=f"95% interval [-1.0, 3.0]; unclear; {SIGNATURE}",
         )
     ]
     assert "date: '2026-01-31'" in text

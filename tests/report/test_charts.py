@@ -165,7 +165,7 @@ def test_differences_are_the_other_captioner_less_the_baseline(two, baseline, ot
 
 def test_a_leaderboard_has_the_most_biased_on_top():
     rows = [
-        Row("one", "lic", "lic", 1.0, -1.0, 3.0, "no clear change", "s"),
+        Row("one", "lic", "lic", 1.0, -1.0, 3.0, "unclear", "s"),
         Row("two", "lic", "lic", 5.0, 4.0, 6.0, "amplifies", "s"),
         Row("two", "lic", "leakage", 5.0, 4.0, 6.0, "-", "s"),
     ]

@@ -64,7 +64,7 @@ def test_every_number_is_in_words_too():
     )
     assert told.text == (
         "gender → objects: amplifies, +0.090 [0.080, 0.100]; objects → gender: mitigates, -0.050 [-0.060, -0.040]; "
-        "other words → gender: amplifies, +20.1 [17.3, 23.0]"
+        "wording alone → gender: amplifies, +20.1 [17.3, 23.0]"
     )
 
 

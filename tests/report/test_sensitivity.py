@@ -18,7 +18,7 @@ from captionbias.report.sensitivity import moves, sensitivity_tables, specificat
 
 SVG = "{http://www.w3.org/2000/svg}"
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
-VERDICTS = {1: "amplifies", 0: "no clear change", -1: "mitigates"}
+VERDICTS = {1: "amplifies", 0: "unclear", -1: "mitigates"}
 
 
 def specified(name, value, side=0, **choices):
@@ -46,7 +46,11 @@ def found():
 def test_every_specification_has_a_row_for_each_score(found):
     grid = specifications(found, "<b>nic</b>")
     rows = [(row[0], row[1], row[5]) for row in grid.rows]
-    said = {NET: ("amplifies", "mitigates", "no clear change"), OTHER: ("no clear change",) * 3, MATCHED: (None,) * 3}
+    said = {
+        NET: ("amplifies", "mitigates", "unclear"),
+        OTHER: ("unclear",) * 3,
+        MATCHED: (None,) * 3,
+    }
     labels = ("base", "delta 0.3", "alignment constant")
     assert rows == [
         (catalogue.label(key), label, verdict)

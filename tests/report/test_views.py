@@ -50,14 +50,14 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
 def test_planted_amplification_is_the_verdict_of_the_biased_captioner_alone(two):
     said = {(row[0], row[1]): row[-1] for row in views.scores(two).rows}
     assert said["sat", "DBAC A to T, net"] == "amplifies"
-    assert said["nic", "DBAC A to T, net"] == "no clear change"
+    assert said["nic", "DBAC A to T, net"] == "unclear"
     assert said["sat", "DBAC A to T, matched"] is None
     assert said["sat", "DBAC A to T, as published"] is None
 
 
 def test_the_columns_are_explained_for_the_scores_that_there_are(two, alone):
     whole, one_side = views.scores(two).meaning, views.scores(alone).meaning
-    for words in ("p: how often", "amplifies", "DBAC as published", "is no clear change whatever its interval"):
+    for words in ("p: how often", "amplifies", "DBAC as published", "is unclear whatever its interval"):
         assert words in whole
         assert words not in one_side
     assert "Omega: " in one_side

@@ -44,11 +44,11 @@ def test_a_score_is_written_with_its_interval_and_never_as_minus_zero(estimate, 
     [
         (LIC, 0.1, 2.0, "amplifies"),
         (LIC, -2.0, -0.1, "mitigates"),
-        (LIC, -0.1, 2.0, "no clear change"),
-        (LIC, 0.0, 2.0, "no clear change"),
+        (LIC, -0.1, 2.0, "unclear"),
+        (LIC, 0.0, 2.0, "unclear"),
         (LIC, 0.001, 0.003, "amplifies"),
-        (A_TO_T, 0.008, 0.010, "no clear change"),  # a person reads up to 0.01
-        (A_TO_T, -0.010, -0.008, "no clear change"),
+        (A_TO_T, 0.008, 0.010, "unclear"),  # a person reads up to 0.01
+        (A_TO_T, -0.010, -0.008, "unclear"),
         (A_TO_T, 0.010, 0.012, "amplifies"),
     ],
 )
@@ -61,7 +61,7 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     point = replace(whole, samples={LIC: replace(whole.samples[LIC], replicates=whole.samples[LIC].replicates[:0])})
     assert verdict(point.estimates, LIC) == verdict({}, LIC) == "-"
     said = statement("nic", point, LIC, math.nan)
-    assert said.text == "nic: no interval, so it cannot be told whether other words give the attribute away (5.0)."
+    assert said.text == "nic: no interval, so nobody can tell whether the wording alone gives the attribute away (5.0)."
 
 
 @pytest.mark.parametrize("score", WORDED, ids=lambda score: score.key)
@@ -80,7 +80,7 @@ def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, lo
     numbers = {name: f"{number:.{score.digits}f}" for name, number in numbers.items()}
     claim = score.claim.format(attribute="race", value="race", tasks="dishes")
     assert found.text == text.format(claim=claim, there=there, other=other, **numbers)
-    assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said or "no clear change")
+    assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said or "unclear")
 
 
 @pytest.mark.parametrize("score", WORDED, ids=lambda score: score.key)
@@ -108,7 +108,7 @@ def test_a_p_value_says_how_sure_a_verdict_is(p, words):
 @pytest.mark.parametrize(("low", "high"), [(0.001, 0.003), (-0.003, -0.001), (0.001, 0.018)])
 def test_a_score_as_small_as_a_person_s_is_no_clear_sign(low, high):
     said = statement("nic", measured(T_TO_A, low, high, **beside(T_TO_A)), T_TO_A, 0.001)
-    assert said.text.startswith("nic: no clear sign that objects change which attribute it names")
+    assert said.text.startswith("nic: no clear sign that objects change which attribute is named")
     assert "One more person's captions can read as much as 0.01 by chance." in said.why
 
 
@@ -168,19 +168,19 @@ def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(eve
 def test_tasks_are_called_objects_where_they_are(lexicon, called, two):
     found = replace(two, settings={**two.settings, "task_lexicon": lexicon})
     (said,) = (one.text for one in verdicts(found) if (one.captioner, one.score) == ("sat", A_TO_T))
-    assert f"{called} it names depend on gender" in said
+    assert f"{called} named depend on gender" in said
 
 
 def test_crossed_attributes_are_named(two):
     found = replace(two, settings={**two.settings, "attribute_lexicon": ["gender", "race"]})
     (said,) = (one.text for one in verdicts(found) if (one.captioner, one.score) == ("sat", A_TO_T))
-    assert "objects it names depend on gender and race" in said
+    assert "objects named depend on gender and race" in said
 
 
 def test_a_custom_attribute_is_called_the_attribute_and_without_people_there_is_no_verdict(planted, alone):
     words = {"female": ["woman", "lady", "girl"], "male": ["man", "guy", "boy"]}
     (said,) = verdicts(audited(planted["sat"], metrics=["lic"], attribute_lexicon=words))
-    assert "other words give the attribute away" in said.text
+    assert "wording alone gives the attribute away" in said.text
     assert [one.text for one in verdicts(alone)] == [
         f"{name}: no verdict, as there are no human captions to compare with." for name in alone.captioners
     ]

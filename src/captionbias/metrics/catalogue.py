@@ -253,7 +253,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         sense="amplification",
         judged=True,
         headline=main,
-        claim="other words give {attribute} away" if main else "",
+        claim="the wording alone gives {attribute} away" if main else "",
         task=key,
     )
     for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
@@ -411,12 +411,12 @@ def _others() -> Iterable[Score]:
     yield from _dpa(
         "a_to_t",
         "the tasks that captions name are easier to guess from the attribute than those shown",
-        "{tasks} it names follow from {attribute}",
+        "the {tasks} named follow from {attribute}",
     )
     yield from _dpa(
         "t_to_a",
         "the attribute that captions name is easier to guess from the tasks than the true one",
-        "{tasks} predict which {value} it names",
+        "{tasks} predict which {value} is named",
     )
     yield Score(
         "label_leakage",
@@ -430,7 +430,7 @@ def _others() -> Iterable[Score]:
         judged=True,
         headline=True,
         against_a_person=True,
-        claim="{tasks} it names give {attribute} away",
+        claim="the {tasks} named give {attribute} away",
         task="label_leakage",
     )
     for suffix, who in (("m", "captioner"), ("d", "images")):
@@ -466,7 +466,7 @@ def _others() -> Iterable[Score]:
         sense="size",
         headline=True,
         against_a_person=True,
-        claim="it names the wrong {value}",
+        claim="the wrong {value} is named",
         task="gender_error",
     )
     yield Score(
@@ -533,13 +533,13 @@ _MEASURED = (
         "a_to_t",
         "the attribute shapes the named tasks more",
         "the attribute",
-        "{tasks} it names depend on {attribute}",
+        "the {tasks} named depend on {attribute}",
     ),
     *_dbac(
         "t_to_a",
         "the tasks shape the named attribute more",
         "the tasks",
-        "{tasks} change which {value} it names",
+        "{tasks} change which {value} is named",
     ),
     *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
     *_omega("t_to_a", "the tasks from captions whose task words are masked"),

@@ -8,7 +8,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
 
 NOTHING = "-"
-AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "no clear change"
+AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "unclear"
 # What a person, or a faithful synthetic captioner, reads at most with a few thousand images: attackers trained on other
 # captions would differ by as much, which no interval knows of.
 SMALL_DBAC = 0.01

@@ -178,7 +178,7 @@ def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
 
 def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
     """Of each question the captioners with more and with less than people, and under "" those that it is open of."""
-    sides = {AMPLIFIES: "more than people", MITIGATES: "less than people"}
+    sides = {AMPLIFIES: "more than in people's captions", MITIGATES: "less than in people's captions"}
     scored = [one for one in statements if one.score]
     found: dict[str, dict[str, list[str]]] = {}
     for key in dict.fromkeys(one.score for one in scored):
@@ -234,8 +234,8 @@ def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
 def _about(audit: Audit) -> str:
     counts = ", ".join(f"{count:,} {value}" for value, count in audit.attribute_counts.items())
     attackers = {
-        "fast": "Quick attackers: before you publish a number, measure with the papers' preset too.",
-        "papers": "Measured as in the papers.",
+        "fast": "Measured with the preset fast: before you publish a number, measure with papers too.",
+        "papers": "Measured with the preset papers.",
     }
     return f"{audit.images:,} images ({counts}). {attackers[audit.settings['preset']]}"
 

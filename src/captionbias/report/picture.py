@@ -19,7 +19,7 @@ ROW, LINE = 42.0, 15.0
 WAYS = {  # what a row shows, from which to which
     "dbac_a_to_t_net": "{attribute} → {tasks}",
     "dbac_t_to_a_net": "{tasks} → {attribute}",
-    "lic": "other words → {attribute}",
+    "lic": "wording alone → {attribute}",
     "imagecaptioner2": "image and caption → {attribute}",
 }
 # The least that an axis reaches to either side: a small score looks small.
@@ -66,7 +66,7 @@ def captioner_picture(
 
     >>> picture = captioner_picture({"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender")
     >>> picture[picture.index("<title>"):picture.index("<style>")]
-    '<title>nic</title><desc>other words → gender: amplifies, 20.1 [17.3, 23.0]</desc>'
+    '<title>nic</title><desc>wording alone → gender: amplifies, 20.1 [17.3, 23.0]</desc>'
     """
     attribute = attribute.removeprefix("the ")
     scores = main_scores(estimates)

@@ -30,7 +30,7 @@ CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 def tone(verdict: str) -> str:
     """The class whose colour a verdict has.
 
-    >>> tone("amplifies"), tone("no clear change"), tone("-")
+    >>> tone("amplifies"), tone("unclear"), tone("-")
     ('amplifies', 'unclear', 'unclear')
     """
     return TONES.get(verdict, "unclear")
@@ -84,7 +84,7 @@ def shape(points: Sequence[tuple[float, float]], kind: str) -> str:
 def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
     """A mark whose shape says the verdict too: up where it amplifies, down where it mitigates, else round.
 
-    >>> mark(0, 0, "no clear change")
+    >>> mark(0, 0, "unclear")
     '<circle cx="0" cy="0" r="5" class="unclear"/>'
     """
     if verdict not in TONES:

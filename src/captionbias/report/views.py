@@ -109,7 +109,7 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
     if any(key.endswith("_net") for key in keys):
         parts.append(
             "Blind: matched DBAC with the words for attribute and tasks both hidden; net: matched less blind, what "
-            f"these words add. Net DBAC nearer to 0 than {SMALL_DBAC:g} is no clear change whatever its interval: a "
+            f"these words add. Net DBAC nearer to 0 than {SMALL_DBAC:g} is unclear whatever its interval: a "
             "person reads as much."
         )
     if any(key.endswith(catalogue.EXCESS) for key in keys):

@@ -117,7 +117,7 @@ def statement(
         AMPLIFIES: f"{captioner} amplifies: {claim} more than in {there}",
         MITIGATES: f"{captioner} mitigates: {claim} less than in {there}",
         UNCLEAR: f"{captioner}: no clear sign that {claim}, compared with {other}",
-    }.get(said, f"{captioner}: no interval, so it cannot be told whether {claim}")
+    }.get(said, f"{captioner}: no interval, so nobody can tell whether {claim}")
     why = {
         AMPLIFIES: _sure(p),
         MITIGATES: _sure(p),
