@@ -2,8 +2,8 @@
 
 usage: python benchmarks/page.py [--images 10780] [--runs 50] [--data ../shared/data/gender]
 
-The page is served as people start it, with an empty cache. What is drawn needs Chromium, and is left out without it. Two
-captioners of 7,038 real images are dropped if the folder with the data is there, else planted ones.
+The page is served as people start it, with an empty cache. What is drawn needs Chromium, and is left out without it.
+Two captioners of 7,038 real images are dropped if the folder with the data is there, else planted ones.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_what_is_missing_is_told():
         assert found["masked"] == {}
     for metrics, seed, missing in (([], 0, "choose at least one metric"), (["lic"], None, "seed is empty")):
         with pytest.raises(ValueError, match=missing):
-            measure(data, *WORDS, metrics, "fast", 2, seed, watch=lambda step, done: None)
+            measure(lambda step, done: None, data, *WORDS, metrics, "fast", 2, seed)
 
 
 def test_the_images_of_each_intersection_are_counted_and_those_too_few_named():

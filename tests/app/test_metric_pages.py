@@ -30,7 +30,7 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
     data = as_said([table_from_memory(rows, "nic")], {"nic": CAPTIONER})
     seen: list[float] = []
     words = (["gender"], "", "coco_objects", "")
-    run = actions.measure(data, *words, [name], "fast", 2, 0, watch=lambda step, done: seen.append(done))
+    run = actions.measure(lambda step, done: seen.append(done), data, *words, [name], "fast", 2, 0)
     options: dict[str, Any] = {"preset": "fast"} if entry.presets else {}
     options |= {"trials": 2} if entry.trained else {}
     expected = metrics.find_metric(name)(**vars(few), **options)

@@ -56,9 +56,18 @@ def opened(chromium: Any, served: Any) -> Open:
 
 def drop(page: Any, *paths: Path) -> None:
     """Give these files in the first step, and wait until they are read."""
-    page.get_by_role("tab", name="1. Files").click()
+    go(page, "1. Files")
     page.locator("#upload input[type=file]").set_input_files(list(paths))
     page.locator("#read table").wait_for()
+
+
+def go(page: Any, step: str) -> None:
+    """Go to a step by its tab."""
+    tab = page.get_by_role("tab", name=step)
+    tab.hover()  # a frame in the page is a process of its own, which takes clicks until it knows that it moved
+    settled(page)
+    tab.click()
+    page.get_by_role("tab", name=step, selected=True).wait_for()
 
 
 def check(page: Any) -> None:
@@ -98,7 +107,7 @@ def shown_step(page: Any) -> str:
 
 def download(page: Any, name: str) -> Path:
     link = page.locator(f'#downloads a[download="{name}"]')
-    link.hover()  # the frame above it is a process of its own, which takes clicks until it knows that it moved
+    link.hover()
     settled(page)
     with page.expect_download() as found:
         link.click()
@@ -129,8 +138,9 @@ def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, 
         picture = example.locator("svg:visible").first
         picture.wait_for()
         box = picture.bounding_box()
-        assert 0 < box["y"] < height * 0.6
-        assert example.get_by_text("Amplify: biased").first.is_visible()
+        assert 0 < box["y"] < height * 0.75
+        answer = example.get_by_text("more than people").locator("visible=true").first
+        assert answer.bounding_box()["y"] < box["y"]
         assert page.locator("#own").is_visible()
         for tab in ("2. Check", "3. Result"):
             assert page.get_by_role("tab", name=tab).is_disabled()
@@ -144,7 +154,7 @@ def test_dropped_files_are_sorted_out_and_measured_in_three_steps(measured):
     assert "woman female" in measured.locator("#masked mark").all_text_contents()
     assert shown_step(measured) == "3. Result"
     result = measured.frame_locator(FRAME)
-    assert "sat" in result.get_by_text("Amplify:").first.inner_text() + result.locator("body").inner_text()
+    result.get_by_text(re.compile("sat.*amplif|amplif.*sat", re.IGNORECASE)).locator("visible=true").first.wait_for()
     assert not measured.locator("#cancel").is_visible()
     assert measured.evaluate("scrollY") == 0
     frame = measured.locator(FRAME).bounding_box()
@@ -186,7 +196,7 @@ def test_every_step_can_be_used_with_a_screen_reader_and_fits(measured, width, s
     measured.set_viewport_size({"width": width, "height": 900})
     measured.emulate_media(color_scheme=scheme)
     for name in ("Example", "1. Files", "2. Check", "3. Result"):
-        measured.get_by_role("tab", name=name).click()
+        go(measured, name)
         settled(measured)
         found = axe_violations(measured)
         assert [one for one in found if one.split()[0] not in OF_GRADIO] == [], name
@@ -212,7 +222,7 @@ def test_the_back_button_goes_to_the_step_before_and_a_loaded_page_is_as_it_was(
         page.locator(FRAME).wait_for()
         assert page.locator(FRAME).get_attribute("src") == source
         # Other data: nothing is left of what was found in the first ones.
-        page.get_by_role("tab", name="1. Files").click()
+        go(page, "1. Files")
         page.locator("#take-example").click()
         page.locator("#read").get_by_text("biased").wait_for()
         assert page.get_by_role("tab", name="3. Result").is_disabled()
@@ -274,7 +284,7 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
 def test_a_cancelled_run_ends_and_another_can_begin(opened, files, working):
     """Also one that is cancelled as soon as it can be, whether or not it works yet."""
     with opened() as page:
-        page.get_by_role("tab", name="1. Files").click()
+        go(page, "1. Files")
         page.locator("#take-example").click()
         page.locator("#read table").wait_for()
         check(page)
@@ -286,7 +296,7 @@ def test_a_cancelled_run_ends_and_another_can_begin(opened, files, working):
         page.locator("#status").get_by_text("Cancelled.").wait_for()
         page.locator("#cancel").wait_for(state="hidden")
         assert page.locator(FRAME).count() == 0
-        page.get_by_role("tab", name="2. Check").click()
+        go(page, "2. Check")
         assert page.locator("#measure").is_enabled()
 
 
@@ -299,7 +309,7 @@ def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, files, tm
         reason = "no attribute is chosen: choose the column that has the label of each image, such as gender"
         page.locator("#told [role=alert]").get_by_text(reason).wait_for()
         assert page.locator("#measure").is_disabled()
-        page.get_by_role("tab", name="1. Files").click()
+        go(page, "1. Files")
         login = tmp_path / "people.csv"
         login.write_text("<!DOCTYPE html><title>Sign in</title>")
         page.locator("#upload input[type=file]").first.set_input_files(login)
@@ -379,7 +389,7 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         custom = json.loads(download(page, "attribute-words.json").read_text())
         assert custom["groups"] == words
         # Errors are shown as text too.
-        page.get_by_role("tab", name="2. Check").click()
+        go(page, "2. Check")
         page.get_by_label("Attribute words").fill(f"a: {HOSTILE}\nb: {HOSTILE}")
         page.get_by_label("Attribute words").press("Tab")
         page.locator("#told").get_by_text(re.compile("<img src=x.* is listed under 'a' and 'b'")).wait_for()

@@ -40,7 +40,7 @@ def measured(
 ) -> Any:
     attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
     words = ([attribute, *more], attribute_words, tasks, task_words)
-    return actions.measure(data, *words, list(metrics), "fast", 2, 3, watch=lambda step, done: None)
+    return actions.measure(lambda step, done: None, data, *words, list(metrics), "fast", 2, 3)
 
 
 def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:

@@ -221,6 +221,7 @@ def _lexicons(
 
 
 def measure(
+    watch: Callable[[str, float], None],
     data: Data,
     attributes: list[str],
     custom_attribute: str,
@@ -230,7 +231,6 @@ def measure(
     preset: str,
     trials: int,
     seed: int | None,
-    watch: Callable[[str, float], None],
 ) -> Run:
     """Measure the data by the settings that are chosen."""
     if not metrics:

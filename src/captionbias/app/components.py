@@ -204,7 +204,12 @@ def _images_section(of: SimpleNamespace) -> None:
     of.images = [images, annotations, masked]
     of.images_told = gr.HTML(elem_id="images-read")
     of.previews = gr.Gallery(
-        label="The first images, before and after masking", columns=4, height=260, visible=False, elem_id="previews"
+        label="The first images, before and after masking",
+        columns=4,
+        height=260,
+        interactive=False,
+        visible=False,
+        elem_id="previews",
     )
     with gr.Row():
         trials = gr.Slider(2, 10, value=2, step=1, label="Judges for each set of captions")

@@ -27,7 +27,7 @@ AGAIN = (
 
 
 def read(
-    paths: list[str] | None, annotations: str | None, masked: bool, address: str
+    address: str, paths: list[str] | None, annotations: str | None, masked: bool
 ) -> tuple[Pictures | None, str, list[Any]]:
     """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
     if not paths:
@@ -41,6 +41,7 @@ def read(
 
 
 def measure(
+    watch: Callable[[str, float], None],
     pictures: Pictures | None,
     data: Data,
     attributes: list[str],
@@ -49,7 +50,6 @@ def measure(
     epochs: int,
     prompt: str,
     seed: int | None,
-    watch: Callable[[str, float], None],
 ) -> Run:
     """Measure ImageCaptioner2 of each captioner, of the captions that have an image."""
     if pictures is None:

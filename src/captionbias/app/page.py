@@ -12,7 +12,7 @@ import gradio as gr
 from captionbias.app import actions, components, image_actions, results, server
 from captionbias.app.runs import CancelledError, Runs, listen
 from captionbias.app.sessions import NOTHING, Session, Sessions
-from captionbias.app.upload_state import Data
+from captionbias.app.upload_state import Data, guess_words
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
 
@@ -71,7 +71,7 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
             """What a page had before it was loaded again."""
             sessions.adopt(request, token)
             session = sessions.of(request)
-            words = actions.guess_words(session.data, session.data.columns.attribute_column)
+            words = guess_words(session.data, session.data.columns.attribute_column)
             return components.holding(of, session, [words, "", components.TASK_WORDS[0], ""])
 
         of.cancel.click(stop, None, everything, cancels=measuring, queue=False, **UNNAMED)
@@ -112,7 +112,7 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
                     sessions.keep(session, NOTHING)
             labels = session.data.columns.attribute_column
             if labels != before.columns.attribute_column:
-                words[0] = actions.guess_words(session.data, labels)
+                words[0] = guess_words(session.data, labels)
             words[0] = actions.fitted(session.data, words[0])
             return components.holding(of, session, words, fault)
 
@@ -147,7 +147,7 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
         def pictures(request: gr.Request, *given: Any) -> dict[Any, Any]:
             session = sessions.of(request)
             try:
-                found, told, previews = image_actions.read(*given, session.address)
+                found, told, previews = image_actions.read(session.address, *given)
             except ValueError as error:
                 found, told, previews = None, str(error), []
             session.pictures = found
@@ -194,10 +194,10 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
         return run
 
     def measured(session: Session, *settings: Any, watch: Any) -> Any:
-        return actions.measure(session.data, *settings, watch=watch)
+        return actions.measure(watch, session.data, *settings)
 
     def measured_images(session: Session, *settings: Any, watch: Any) -> Any:
-        return image_actions.measure(session.pictures, session.data, *settings[:2], *settings[4:], watch=watch)
+        return image_actions.measure(watch, session.pictures, session.data, *settings[:2], *settings[4:])
 
     measuring = []
     buttons = [(of.measure, measured, of.settings)]
@@ -244,21 +244,21 @@ def _for_programs(of: Any, sessions: Sessions, runs: Runs) -> None:
         session = sessions.of(request)
         with plain_errors():
             with running(runs, session, progress) as watch:
-                found = actions.measure(session.data, *settings, watch=watch)
+                found = actions.measure(watch, session.data, *settings)
             sessions.finish(session, found)
         return "Done."
 
     def images(request: gr.Request, *given: Any) -> tuple[str, Any]:
         session = sessions.of(request)
         with plain_errors():
-            session.pictures, told, previews = image_actions.read(*given, session.address)
+            session.pictures, told, previews = image_actions.read(session.address, *given)
         return told, previews
 
     def measure_images(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
         session = sessions.of(request)
         with plain_errors():
             with running(runs, session, progress) as watch:
-                found = image_actions.measure(session.pictures, session.data, *settings, watch=watch)
+                found = image_actions.measure(watch, session.pictures, session.data, *settings)
             sessions.finish(session, found)
         return "Done."
 

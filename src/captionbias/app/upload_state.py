@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from captionbias.app.line import Line
 from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
@@ -116,12 +117,13 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -
     names = [Path(table.name).stem for table in of_role[CAPTIONER]]
     _check_names("captioners", names)
     _check_count(len(names))
-    single = {role: of_role[role][0] if of_role[role] else None for role in (PEOPLE, LABELS, TASKS)}
-    data = Data(dict(zip(names, of_role[CAPTIONER], strict=True)), **single, unused=tuple(of_role[UNUSED]), code=code)
-    guess = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
-    several = {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
-    keep = kept_at_first(count_labels(data, several["attribute_column"]))
-    return replace(data, columns=Columns(**{**guess, **several}, keep=tuple(keep)))
+    people, labels, tasks = (next(iter(of_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
+    captioners = dict(zip(names, of_role[CAPTIONER], strict=True))
+    data = Data(captioners, people, labels, tasks, tuple(of_role[UNUSED]), code=code)
+    guess: dict[str, Any] = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
+    guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
+    keep = kept_at_first(count_labels(data, guess["attribute_column"]))
+    return replace(data, columns=Columns(**guess, keep=tuple(keep)))
 
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
