@@ -27,7 +27,7 @@ PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural
 NONE = ("(none)", "")
 JUDGES = all(map(find_spec, ("torch", "accelerate", "PIL", "pycocotools", "ijson")))
 
-ABOUT = "Does an image captioner make the bias of its data worse, in which direction, and how sure is that?"
+ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
 EXAMPLE = "**An example**: two made-up captioners, one with a planted bias."
 FILES = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
