@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +75,8 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     attribute, tasks = subjects(audit)
     several, plain = len(audit.captioners) > 1, charts.scores_chart(audit)
     published = charts.scores_chart(audit, published=True)
-    statements = verdicts(audit)
+    ranked = _ranked(audit)
+    statements = sorted(verdicts(audit), key=lambda one: ranked.index(one.captioner))
     differing = any(comparison.differences for comparison in audit.comparisons.values())
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
@@ -92,11 +94,11 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         banded="dbac" in audit.comparisons,
         pictures={
             name: captioner_picture(_estimates(audit, name), name if several else "", attribute, tasks)
-            for name in audit.captioners
+            for name in ranked
         },
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
         notes_of=_alike(grouped_notes(audit)),
-        summarised=audit.captioners[:SUMMARISED],
+        summarised=ranked[:SUMMARISED],
         summary_notes=SUMMARY_NOTES,
         views=views,
         charts=charts,
@@ -176,6 +178,17 @@ def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
     return found
 
 
+def _ranked(audit: Audit) -> list[str]:
+    """The captioners in the order of the first chart: the largest score first."""
+    key = next((one.score for one in verdicts(audit) if one.score), "")
+
+    def value(name: str) -> float:
+        estimate = _estimates(audit, name).get(key)
+        return math.inf if estimate is None else -estimate.value
+
+    return sorted(audit.captioners, key=value)
+
+
 def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
     """Of each question the captioners with more and with less than people, and under "" those that it is open of."""
     sides = {AMPLIFIES: "more than in people's captions", MITIGATES: "less than in people's captions"}
@@ -213,7 +226,7 @@ def _opened(audit: Audit) -> str:
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """What rows of the sources add to, for the head of a table."""
     part = views.main_part(rows)
-    return f"adds, {FORMS[part]}" if part in FORMS else "omega"
+    return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
 
 
 def _added_by(row: Mapping[str, Any]) -> float | None:
@@ -234,7 +247,7 @@ def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
 def _about(audit: Audit) -> str:
     counts = ", ".join(f"{count:,} {value}" for value, count in audit.attribute_counts.items())
     attackers = {
-        "fast": "Measured with the preset fast: before you publish a number, measure with papers too.",
+        "fast": "Measured with the preset fast; before you publish a number, measure with the preset papers too.",
         "papers": "Measured with the preset papers.",
     }
     return f"{audit.images:,} images ({counts}). {attackers[audit.settings['preset']]}"
