@@ -155,11 +155,12 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
             ready = bool(found and session.data)
             return {
                 of.images_told: components.paragraphs(told),
+                of.previews_group: gr.update(visible=bool(previews)),
                 of.previews: previews,
                 of.measure_images: gr.update(interactive=ready),
             }
 
-        shown = [of.images_told, of.previews, of.measure_images]
+        shown = [of.images_told, of.previews_group, of.previews, of.measure_images]
         gr.on([one.change for one in of.images], pictures, of.images, shown, **READING, **UNNAMED)
 
 
