@@ -111,6 +111,10 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
                 fault = str(error)
                 if not keeps and session.data:  # what was there before must not be measured in its place
                     sessions.keep(session, NOTHING)
+            if session.data is before and not fault and action in (actions.roles, actions.columns):
+                # Gradio tells of one choice several times: what was chosen since must not be set back.
+                told = components.holding(of, session, words)
+                return {part: told[part] for part in (of.read, of.told)}
             labels = session.data.columns.attribute_column
             if labels != before.columns.attribute_column:
                 words[0] = guess_words(session.data, labels)
