@@ -53,9 +53,13 @@ def test_files_are_what_the_user_says_they_are():
     assert (list(data.predictions), data.references.name, data.code) == (["a"], "b.csv", "made()")
     with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
         roles(one, ["a.csv"], tasks="d.csv")
-    assert told(roles(one, ["a.csv", "b.csv"], labels="a.csv"))["files"]["a.csv"] == "labels"
-    with pytest.raises(ValueError, match=r"a\.csv is given as people's captions and as labels: choose one"):
-        roles(one, ["b.csv"], people="a.csv", labels="a.csv")
+    one.data = roles(one, ["a.csv", "b.csv"], "c.csv", labels="a.csv")
+    assert told(one.data)["files"] == {
+        "b.csv": "a captioner's captions",
+        "c.csv": "people's captions",
+        "a.csv": "labels",
+    }
+    assert roles(one, ["a.csv", "b.csv"], "c.csv", labels="a.csv") is one.data, "the same event a second time"
 
 
 def test_another_attribute_takes_the_place_of_the_one_that_was_chosen_first():

@@ -60,10 +60,11 @@ def roles(
 ) -> Data:
     """The files as the user says what they are, by their names; those that are not named are not used.
 
-    A file that is named as what it was and as something else is that now.
+    A file that is named as two things is the later one, in the order of the arguments: events may come twice, and the
+    second one must change nothing.
 
     Raises:
-        ValueError: there is no such file, or one is two things.
+        ValueError: there is no such file.
     """
     data = session.data
     tables = {table.name: table for _, table in data.tables()}
@@ -74,13 +75,7 @@ def roles(
         for name in names:
             if name not in said:
                 raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, said)) or 'none'}")
-            if said[name] not in (UNUSED, before[name]) and role != before[name]:
-                raise ValueError(
-                    f"{name} is given as {TITLES[said[name]]} and as {TITLES[role]}: choose one; a captioner's file "
-                    "may hold the others in columns of its own"
-                )
-            if said[name] == UNUSED or role != before[name]:
-                said[name] = role
+            said[name] = role
     return data if said == before else as_said([*tables.values()], said, data.code)
 
 

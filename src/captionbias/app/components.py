@@ -203,14 +203,14 @@ def _images_section(of: SimpleNamespace) -> None:
             masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="persons-masked")
     of.images = [images, annotations, masked]
     of.images_told = gr.HTML(elem_id="images-read")
-    of.previews = gr.Gallery(
-        label="The first images, before and after masking",
-        columns=4,
-        height=260,
-        interactive=False,
-        visible=False,
-        elem_id="previews",
-    )
+    with gr.Column(visible=False) as of.previews_group:
+        of.previews = gr.Gallery(
+            label="The first images, before and after masking",
+            columns=4,
+            height=260,
+            interactive=False,
+            elem_id="previews",
+        )
     with gr.Row():
         trials = gr.Slider(2, 10, value=2, step=1, label="Judges for each set of captions")
         epochs = gr.Slider(1, 40, value=20, step=1, label="Epochs: how often a judge sees each image")

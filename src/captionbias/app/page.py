@@ -110,6 +110,10 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
                 fault = str(error)
                 if not keeps and session.data:  # what was there before must not be measured in its place
                     sessions.keep(session, NOTHING)
+            if session.data is before and not fault and action in (actions.roles, actions.columns):
+                # Gradio tells of one choice several times: what was chosen since must not be set back.
+                told = components.holding(of, session, words)
+                return {part: told[part] for part in (of.read, of.told)}
             labels = session.data.columns.attribute_column
             if labels != before.columns.attribute_column:
                 words[0] = guess_words(session.data, labels)
@@ -154,11 +158,12 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
             ready = bool(found and session.data)
             return {
                 of.images_told: components.paragraphs(told),
+                of.previews_group: gr.update(visible=bool(previews)),
                 of.previews: previews,
                 of.measure_images: gr.update(interactive=ready),
             }
 
-        shown = [of.images_told, of.previews, of.measure_images]
+        shown = [of.images_told, of.previews_group, of.previews, of.measure_images]
         gr.on([one.change for one in of.images], pictures, of.images, shown, **READING, **UNNAMED)
 
 
