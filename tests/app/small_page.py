@@ -16,9 +16,6 @@ from captionbias.app.sessions import Sessions
 from captionbias.app.upload_state import Data
 from captionbias.captions.tables import Table
 
-server.UPLOADED, server.BODY, server.STALLED, sessions.GRACE = 3_000_000, 100_000, 2, 2
-line.OF_ADDRESS = 4
-
 
 def build(found: Sessions) -> Any:
     runs = Runs(here=found.here)
@@ -38,7 +35,7 @@ def build(found: Sessions) -> Any:
         return found.finish(found.of(request), run)
 
     def work(name: str, seconds: float, request: gr.Request, progress: gr.Progress = gr.Progress()) -> str:  # noqa: B008
-        with running(runs, found.of(request), progress) as watch:
+        with plain_errors(), running(runs, found.of(request), progress) as watch:
             worked.append(name)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
@@ -71,4 +68,6 @@ def build(found: Sessions) -> Any:
 
 
 if __name__ == "__main__":
+    server.UPLOADED, server.BODY, server.STALLED, sessions.GRACE = 3_000_000, 100_000, 2, 2
+    line.OF_ADDRESS = 4
     server.serve(build, port=int(sys.argv[1]))

@@ -139,7 +139,7 @@ def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, 
         picture.wait_for()
         box = picture.bounding_box()
         assert 0 < box["y"] < height * 0.75
-        answer = example.get_by_text("more than people").locator("visible=true").first
+        answer = example.get_by_text("more than in people's captions").locator("visible=true").first
         assert answer.bounding_box()["y"] < box["y"]
         assert page.locator("#own").is_visible()
         for tab in ("2. Check", "3. Result"):

@@ -131,7 +131,8 @@ def written(rows, suffix):
             [json.dumps(cell) if isinstance(cell, (list, dict)) else cell for cell in map(row.get, names)]
             for row in rows
         ]
-        csv.writer(text, delimiter="\t" if suffix == "tsv" else ",").writerows([names, *lists])
+        options = {"delimiter": "\t" if suffix == "tsv" else ",", "escapechar": "\\"}  # which Python 3.10 wants for NUL
+        csv.writer(text, **options).writerows([names, *lists])
         return text.getvalue().encode("utf-8", "surrogatepass")
     if suffix == "json":
         return json.dumps(rows).encode()

@@ -165,7 +165,7 @@ def test_a_direction_alone_is_the_same_as_beside_the_other():
     ("metric", "options", "signature"),
     [
         (dpa, {"quality": "accuracy", "equalize": False}, "linear|quality:accuracy|equalized:False|labels:given|"),
-        (label_leakage, {}, "linear|equalized:True|labels:given|trials:1|"),
+        (label_leakage, {}, "linear|equalized:True|labels:given|rows:"),
     ],
 )
 def test_details_and_signature_say_what_was_measured(metric, options, signature):

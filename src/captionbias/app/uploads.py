@@ -257,12 +257,7 @@ def _parts(path: Path) -> Iterator[dict[str, list[Any]]]:
     if path.suffix.lower() == ".parquet":
         yield from _parquet_parts(path)
         return
-    try:
-        table = table_from_file(path)
-    except ValueError as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ValueError("has a number of thousands of digits: write it as text") from error
+    table = table_from_file(path)
     names = _checked_names(table.columns)
     yield {name: table.read(column) for column, name in zip(table.columns, names, strict=True) if name}
 
