@@ -162,5 +162,7 @@ def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_
     ):
         with pytest.raises(ValueError, match=message):
             corrected(data, columns)
+    every = corrected(data, replace(data.columns, keep=()))
+    assert corrected(every, replace(data.columns, keep=())) is every  # the page says some changes twice
     stale = replace(data.columns, attribute_column=("b",), keep=("m", "he"))
     assert corrected(data, stale).columns.keep == ("he",)

@@ -142,8 +142,6 @@ def corrected(data: Data, columns: Columns) -> Data:
     Raises:
         ValueError: no table has such a column.
     """
-    if columns == data.columns:
-        return data
     for name, choices in choices_of(replace(data, columns=columns)).items():
         chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
@@ -151,7 +149,8 @@ def corrected(data: Data, columns: Columns) -> Data:
                 raise ValueError(f"{name} is {column!r}, and the columns are {', '.join(map(repr, choices)) or 'none'}")
     counts = count_labels(data, columns.attribute_column)
     keep = tuple(label for label in columns.keep if label in counts) or tuple(kept_at_first(counts))
-    return replace(data, columns=replace(columns, keep=keep))
+    columns = replace(columns, keep=keep)
+    return data if columns == data.columns else replace(data, columns=columns)
 
 
 def count_labels(data: Data, columns: Sequence[str]) -> dict[str, int]:
