@@ -76,7 +76,7 @@ def test_what_several_events_ask_for_is_found_once(monkeypatch):
         actions.looked(one, *WORDS)
     assert len(calls) == 1
     actions.looked(one, ["race"], *WORDS[1:])
-    one.data = columns(one, "id", "caption", None, "skin")
+    one.data = columns(one, "id", "caption", None, "skin", None, ["x", "y"])
     actions.looked(one, ["race"], *WORDS[1:])
     assert len(calls) == 3
 

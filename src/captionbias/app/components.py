@@ -13,6 +13,7 @@ import gradio as gr
 
 from captionbias.app import actions, results
 from captionbias.app.actions import CUSTOM
+from captionbias.app.example import TRIALS
 from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
 from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
@@ -176,7 +177,14 @@ def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
             chosen = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
             preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
         with gr.Row():
-            trials = gr.Slider(2, 20, value=10, step=1, label="Trials: attackers for each set of captions")
+            trials = gr.Slider(
+                2,
+                20,
+                TRIALS,
+                step=1,
+                label="Trials: attackers for each set of captions",
+                info="More of them give narrower intervals.",
+            )
             seed = gr.Number(0, precision=0, minimum=0, label="Seed")
         gr.Markdown(TERMS)
     of.settings = [chosen, preset, trials, seed]
