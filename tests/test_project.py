@@ -50,8 +50,9 @@ def test_every_claim_of_the_table_of_expectations_names_tests_that_exist() -> No
 
 
 def test_make_lists_its_targets() -> None:
-    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert {line.split()[0] for line in listed.splitlines()} == TARGETS - {"help"} | {"help"}
+    command = ["make", "--no-print-directory", "help"]  # which these tests may have been run by
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {line.split()[0] for line in listed.splitlines()} == TARGETS
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
