@@ -83,7 +83,7 @@ def captioner_picture(
         top += 118
     with_zero = [score for score in scores if score.bounds[0] < 0]
     if with_zero:
-        parts.append(text(MIDDLE, top + 11, "a person", "soft", "middle", 12))
+        parts.append(text(MIDDLE, top + 11, "0: another person's captions", "soft", "middle", 12))
         top += 22
         for score in with_zero:
             told_above = drawn and score.key in nets.values()
@@ -104,6 +104,9 @@ def captioner_picture(
             high = 1.2 * max(end for end in estimate[:3] if end is not None) or 1.0
             parts += _gauge(top, labels[score.key], NOTHING, found, estimate, 0.0, high)
             top += ROW + LINE
+    if any(estimates[score.key].low is not None for score in scores):
+        parts.append(text(MIDDLE, top + 6, "bars and brackets: 95% intervals", "soft", "middle", 11))
+        top += 12
     told = "; ".join(
         f"{labels[key]}: {'' if said[key] == NOTHING else f'{said[key]}, '}{numbers[key]}" for key in labels
     )
