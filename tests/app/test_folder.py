@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
 import pytest
 
-from captionbias.app import folder
-from captionbias.app.folder import LOCK, PREFIX, private_folder, sweep
+from captionbias.app.folder import PREFIX, private_folder
+from captionbias.io.temporary import sweep
 from tests.patience import FOREVER, PATIENCE
 
 SCRIPT = f"""
@@ -57,24 +56,10 @@ def test_what_a_killed_process_left_is_swept_and_what_a_living_one_has_is_not(tm
     killed.kill()
     killed.communicate(timeout=PATIENCE)
     assert left.exists()
-    sweep(tmp_path)
+    sweep(tmp_path, PREFIX)
     assert list(tmp_path.iterdir()) == [used]
     living.kill()
     living.communicate(timeout=PATIENCE)
-
-
-def test_a_folder_that_is_just_made_and_links_and_other_folders_stay(tmp_path):
-    other = tmp_path / "other"
-    kept = [tmp_path / f"{PREFIX}new", other, tmp_path / "mine"]
-    for path in kept:
-        path.mkdir()
-    (other / LOCK).touch()
-    (tmp_path / f"{PREFIX}link").symlink_to(other)
-    old = tmp_path / f"{PREFIX}old"
-    old.mkdir()
-    os.utime(old, (time.time() - folder.NEW - 1,) * 2)
-    sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{PREFIX}link", *(path.name for path in kept)])
 
 
 def test_who_ignores_a_signal_goes_on_ignoring_it(tmp_path):

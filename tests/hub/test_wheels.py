@@ -11,6 +11,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 from gradio_client import Client
 from huggingface_hub import SpaceCard
@@ -138,7 +139,7 @@ def _client(url, served, folder):
     while True:
         try:
             return Client(url, verbose=False, download_files=folder, httpx_kwargs={"timeout": PATIENCE})
-        except Exception:
+        except httpx.TransportError:  # nobody listens yet
             assert served.poll() is None, "the app has ended"
             assert time.monotonic() < end, "the app does not answer"
             time.sleep(1)

@@ -25,6 +25,8 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, TypeVar
 
+from captionbias.io.temporary import own_folder
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Caught = tuple[str, type[Warning], str, int]  # a warning: text, category, file name and line
@@ -177,44 +179,17 @@ def _end_workers_in_time(pid: int) -> None:
 def _own_folder(pid: int) -> str:
     """A folder for this process's memory maps, which goes when it ends; what killed ones left goes now.
 
-    Only a kill of the whole process group leaves anything: else joblib's own process tidies up. A folder's name has the
-    process's number, and so have its semaphores; a lock is held in it by processes elsewhere that share the folder.
+    Only a kill of the whole process group leaves anything: else joblib's own process tidies up. Semaphores have the
+    number of their process in their names, as folders do.
     """
-    from filelock import FileLock
-
-    _sweep(Path(tempfile.gettempdir()))
-    folder = tempfile.mkdtemp(prefix=f"{FOLDER}{pid}-")
-    lock = FileLock(Path(folder) / "lock")
-    with suppress(OSError, NotImplementedError):  # file systems without locks
-        lock.acquire()
+    folder, lock, swept = own_folder(FOLDER)
+    for dead in swept:
+        for semaphore in Path("/dev/shm").glob(f"sem.loky-{dead}-*"):
+            with suppress(OSError):
+                semaphore.unlink()
     Finalize(None, shutil.rmtree, (folder, True), exitpriority=-1)  # after the workers
     _held.append(lock)
-    return folder
-
-
-def _sweep(temporary: Path) -> None:
-    """Remove the folders and the semaphores of processes of this user and of this kind that are no more."""
-    from filelock import FileLock, Timeout
-
-    for folder in temporary.glob(f"{FOLDER}*"):
-        pid = folder.name.removeprefix(FOLDER).partition("-")[0]
-        with suppress(OSError, NotImplementedError, Timeout):
-            if os.name != "posix" or folder.lstat().st_uid != os.getuid() or _is_running(int(pid)):
-                continue
-            with FileLock(folder / "lock", timeout=0):
-                shutil.rmtree(folder, ignore_errors=True)
-                for semaphore in Path("/dev/shm").glob(f"sem.loky-{pid}-*"):
-                    semaphore.unlink()
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return str(folder)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import NOTHING, SMALL_DBAC, verdict
 from captionbias.report.svg import box, document, line, mark, room, shape, shortened, text, tick_text, ticks, tone
+from captionbias.report.wording import interval
 
 WIDTH, MIDDLE = 360.0, 180.0
 BOX_WIDTH, BOX_HEIGHT = 84.0, 74.0
@@ -133,8 +134,6 @@ def written(estimate: Estimate, score: Score) -> str:
     >>> written(Estimate(0.0901, 0.0799, 0.1), catalogue.SCORES["dbac_a_to_t_net"])
     '+0.090 [0.080, 0.100]'
     """
-    from captionbias.report.wording import interval
-
     return ("+" if estimate.value > 0 and score.bounds[0] < 0 else "") + interval(estimate, score.digits)
 
 

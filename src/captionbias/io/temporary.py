@@ -1,0 +1,54 @@
+"""Temporary folders of a process: one is in use while its process lives, and what a killed one left is swept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+LOCK = "lock"
+NEW = 60  # seconds in which a folder has no lock yet
+
+
+def own_folder(prefix: str) -> tuple[Path, Any, list[int]]:
+    """A new temporary folder of this process, whose name begins with the prefix and its number.
+
+    Only its user can open it. Its lock is held as long as the process lives or the lock is released: hold on to it.
+
+    Returns:
+        The folder, its lock, and the numbers of the dead processes whose folders of this prefix were removed.
+    """
+    from filelock import FileLock
+
+    swept = sweep(Path(tempfile.gettempdir()), prefix)
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+    lock = FileLock(folder / LOCK)
+    with suppress(OSError, NotImplementedError):  # file systems without locks, where nothing is swept
+        lock.acquire()
+    return folder, lock, swept
+
+
+def sweep(temporary: Path, prefix: str) -> list[int]:
+    """Remove the folders with this prefix that dead processes of this user left; the numbers of these processes."""
+    from filelock import FileLock, Timeout
+
+    swept = []
+    for left in temporary.glob(f"{prefix}*"):
+        try:
+            found = left.lstat()
+            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+                continue
+            if not (left / LOCK).exists() and time.time() - found.st_mtime < NEW:
+                continue
+            with FileLock(left / LOCK, blocking=False):
+                pass
+        except (OSError, NotImplementedError, Timeout):
+            continue
+        shutil.rmtree(left, ignore_errors=True)
+        number = left.name.removeprefix(prefix).partition("-")[0]
+        swept += [int(number)] if number.isdigit() else []
+    return swept
