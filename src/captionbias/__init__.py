@@ -17,6 +17,7 @@ _HOMES = {
     "captionbias.metrics": (
         *("ba_mals", "dbac", "directional_ba", "dpa", "gender_error", "imagecaptioner2", "label_leakage", "lic"),
         "multi_directional_ba",
+        "sway",
         "Measurement",
     ),
     "captionbias.captions": (
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from captionbias.metrics.label_leakage import label_leakage as label_leakage
     from captionbias.metrics.lic import lic as lic
     from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
+    from captionbias.metrics.sway import sway as sway
     from captionbias.report.html import write_report
     from captionbias.synthetic import plant
     from captionbias.text import Lexicon, load_lexicon
@@ -104,6 +106,7 @@ __all__ = [
     "read_captions",
     "resampling_weights",
     "sensitivity",
+    "sway",
     "write_report",
     "write_weights",
 ]

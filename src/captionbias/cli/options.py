@@ -184,6 +184,12 @@ METRIC: Options = {
         min=1,
         show_default="1, with --words 100",
     ),
+    "lean": option(
+        str | None,
+        "Which tasks go with which attribute value: shipped (as on COCO's images), or own (as on these).",
+        show_default="shipped where there is a table",
+    ),
+    "draws": option(int, "Human captions drawn of each image, one after the other.", default=5),
     "unseen_only": option(bool, "Score only captions not seen in training.", "--unseen-only", default=False),
     "seed": option(int, "Seed of the first trial.", default=0),
     "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000),

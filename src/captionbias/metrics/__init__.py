@@ -15,8 +15,10 @@ from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.lic import lic
 from captionbias.metrics.measurement import Measurement, Metric, Result
 from captionbias.metrics.multi_directional_ba import multi_directional_ba
+from captionbias.metrics.sway import sway
 
 _METRICS: tuple[Metric[Any], ...] = (
+    sway,
     dbac,
     lic,
     directional_ba,
@@ -55,4 +57,5 @@ __all__ = [
     "label_leakage",
     "lic",
     "multi_directional_ba",
+    "sway",
 ]

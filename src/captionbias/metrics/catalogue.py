@@ -12,8 +12,12 @@ from typing import Any
 INFINITY = float("inf")
 SIGNED, PERCENT, SIGNED_PERCENT = (-1.0, 1.0), (0.0, 100.0), (-100.0, 100.0)
 SHARE, POSITIVE, NET = (0.0, 1.0), (0.0, INFINITY), (-2.0, 2.0)
+ANY, DOUBLE_PERCENT = (-INFINITY, INFINITY), (-200.0, 200.0)
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
+# What a person, or a faithful synthetic captioner, reads at most with a few thousand images: attackers trained on other
+# captions would differ by as much, which no interval knows of.
+SMALL_DBAC = 0.01
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
 SIDES = {"m": "captioner", "h": "human captions"}
 
@@ -34,6 +38,8 @@ class Score:
         sense: `amplification` (above 0 is worse than people, below 0 better), `size` (0 is best) or None (neither).
         judged: whether its interval gives a verdict; other amplifications also move with how often captions name
             anything at all.
+        above, below: the scores that must all be above, or below, 0 for a verdict; itself when empty.
+        margin: nearer to 0 than that it says nothing.
         control: whether it needs the metric's `controls`.
         against_a_person: whether captions are also scored against one more person, see `person_scores`.
         headline: among the metric's main scores: compared, logged and plotted by default.
@@ -55,6 +61,9 @@ class Score:
     direction: str | None = None
     sense: str | None = None
     judged: bool = False
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    margin: float = 0.0
     control: bool = False
     against_a_person: bool = False
     headline: bool = False
@@ -90,6 +99,12 @@ class MetricEntry:
 METRICS = {
     entry.name: entry
     for entry in (
+        MetricEntry(
+            "sway",
+            "Sway",
+            "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do the "
+            "tasks named follow the attribute (A to T)?",
+        ),
         MetricEntry(
             "dbac",
             "DBAC",
@@ -146,6 +161,67 @@ METRICS = {
 OF_CAPTIONS = tuple(name for name, entry in METRICS.items() if not entry.of_images)  # they need nothing else
 
 
+def _sway() -> Iterable[Score]:
+    def score(key: str, label: str, meaning: str, **also: Any) -> Score:
+        key = f"sway_{key}"
+        direction = key[5:11]
+        values = {"sense": "amplification", "direction": direction, "row": f"  {label}", "task": key}
+        bounds = DOUBLE_PERCENT if direction == "t_to_a" else ANY
+        whole = f"sway {DIRECTIONS[direction]}, of 100" + (f", {label}" if label else "")
+        return Score(key, "sway", whole, 1, bounds, meaning, **values | also)
+
+    def ends(key: str, what: str) -> Iterable[Score]:
+        for end in ("least", "most"):
+            meaning = f"The same if {what.format(end=end)}."
+            yield score(f"{key}_{end}", f"{end} swayed", meaning, in_tables=False, task=None)
+
+    def decided(key: str, *more: tuple[str, str]) -> dict[str, tuple[str, ...]]:
+        low, high = zip(*more, ("least", "most"), strict=True)
+        return {side: tuple(f"sway_{key}_{end}" for end in of) for side, of in (("above", low), ("below", high))}
+
+    yield score(
+        "t_to_a",
+        "",
+        "Of 100 captions that name the attribute, how many more than a person's name a wrong value beside tasks that "
+        "suggest another than the true one, compared with beside tasks that suggest it. 0 is a person; errors that do "
+        "not follow the tasks read 0.",
+        row=None,
+        judged=True,
+        headline=True,
+        claim="the {value} named follows the {tasks} around",
+        **decided("t_to_a"),
+    )
+    yield from ends("t_to_a", "every value were as often swayed as the {end} swayed one")
+    yield score(
+        "t_to_a_lost",
+        "silence counted as wrong",
+        "The same of all captions: one that names no value, or several, counts as wrong.",
+        judged=True,
+        claim="the {value} is left out or wrong beside {tasks} that suggest another",
+        **decided("t_to_a_lost"),
+    )
+    yield from ends("t_to_a_lost", "every value were as often lost as the {end} swayed one")
+    yield score(
+        "a_to_t",
+        "",
+        "In 100 captions, how many more mentions than a person's of tasks that go with an attribute value where the "
+        "image has that value, what it shows being the same. 0 is a person.",
+        row=None,
+        judged=True,
+        headline=True,
+        claim="the {tasks} named follow {attribute}",
+        **decided("a_to_t", ("low", "high")),
+    )
+    for end, what in (("low", "lowest"), ("high", "highest")):
+        yield score(
+            f"a_to_t_{end}",
+            f"{what} possible",
+            f"The {what} that it can be: people do not name all that is there, so what a captioner names beyond them "
+            "may all be there or all be made up. With complete tasks there is no such range.",
+        )
+    yield from ends("a_to_t", "the one task were left out that leaves the {end}")
+
+
 def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
     name = DIRECTIONS[direction]
 
@@ -171,6 +247,7 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
         NET,
         row=None,
         judged=True,
+        margin=SMALL_DBAC,
         control=True,
         headline=True,
         claim=claim,
@@ -529,6 +606,7 @@ def superseded(key: str, keys: Container[str]) -> bool:
 # LIC, DBAC and directional BA measure human captions alone. What DPA and label leakage say of the data is of labels
 # that were made wrong as often as the captioner's are, and the others are comparisons.
 _MEASURED = (
+    *_sway(),
     *_dbac(
         "a_to_t",
         "the attribute shapes the named tasks more",
@@ -577,6 +655,7 @@ _MEASURED = (
 _ALL = tuple(one for score in _MEASURED for one in (score, *(person_scores(score) if score.against_a_person else ())))
 SCORES = {score.key: score for score in _ALL}
 TASKS = {score.task: score for score in _ALL if score.task}
+_DECIDING = {key for score in _ALL if score.judged for key in (score.key, *score.above, *score.below)}
 
 
 def scores_of(metric: str) -> list[Score]:
@@ -598,6 +677,15 @@ def headlines_alone(metric: str) -> list[str]:
     return [score.key for score in scores_of(metric) if score.alone]
 
 
+def deciding_margin(key: str) -> float | None:
+    """The margin of a score whose interval decides a verdict, its own or another's; None if it decides none.
+
+    >>> deciding_margin("dbac_a_to_t_net"), deciding_margin("sway_a_to_t_low"), deciding_margin("lic_m")
+    (0.01, 0.0, None)
+    """
+    return SCORES[key].margin if key in _DECIDING else None
+
+
 def label(key: str) -> str:
     """What a score is called on its own.
 
@@ -608,9 +696,9 @@ def label(key: str) -> str:
 
 
 def bounds(key: str) -> tuple[float, float]:
-    """A score's range.
+    """A score's range; of what is no score, any number.
 
-    >>> bounds("lic")
-    (-100.0, 100.0)
+    >>> bounds("lic"), bounds("sources")
+    ((-100.0, 100.0), (-inf, inf))
     """
-    return SCORES[key].bounds
+    return SCORES[key].bounds if key in SCORES else ANY

@@ -228,7 +228,7 @@ def labels_of_captions(
     values, tasks = (named_in(words.tokens, lexicon, tokenizer) for lexicon in lexicons.values())
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     if captions.tasks is not None:
-        shown_tasks = _tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
+        shown_tasks = tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
     else:
         shown_tasks = np.zeros((len(captions), len(lexicons["task"].labels)), bool)
         np.logical_or.at(shown_tasks, words.human_image, tasks[people])
@@ -264,16 +264,19 @@ def named_in(tokens: Tokens, lexicon: Lexicon, tokenizer: str) -> Flags:
 def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
     """Which of the lexicon's labels each image has; "Female" is the label `female`."""
     _check_alone(lexicon)
-    numbers = {label.casefold(): number for number, label in enumerate(lexicon.labels)}
+    return np.asarray(value_numbers(attributes, lexicon.labels, lexicon)[:, None] == np.arange(len(lexicon.labels)))
+
+
+def value_numbers(attributes: tuple[str, ...], labels: tuple[str, ...], lexicon: Lexicon) -> Integers:
+    """The number of each image's label among these `labels` of the lexicon; "Female" is the label `female`."""
+    numbers = {label.casefold(): number for number, label in enumerate(labels)}
     for row, value in enumerate(attributes):
         if value.casefold() not in numbers:
             raise ValueError(
                 f"attributes[{row}] is {value!r}, which is not a label of attribute_lexicon {lexicon.name!r} "
-                f"({', '.join(lexicon.labels)}): leave such images out, or give a lexicon with the words that name it"
+                f"({', '.join(labels)}): leave such images out, or give a lexicon with the words that name it"
             )
-    flags = np.zeros((len(attributes), len(numbers)), bool)
-    flags[np.arange(len(attributes)), [numbers[value.casefold()] for value in attributes]] = True
-    return flags
+    return np.array([numbers[value.casefold()] for value in attributes], np.int64)
 
 
 def _check_alone(lexicon: Lexicon) -> None:
@@ -286,7 +289,7 @@ def _check_alone(lexicon: Lexicon) -> None:
         )
 
 
-def _tasks_of_lexicon(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]) -> Flags:
+def tasks_of_lexicon(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]) -> Flags:
     """Which of the lexicon's labels each image shows; a task that has no words there cannot be found in captions."""
     numbers = {label: number for number, label in enumerate(lexicon.labels)}
     unlisted = sorted({name for row in tasks for name in row} - set(numbers))

@@ -30,11 +30,13 @@ P = ParamSpec("P")
 
 
 LEAST_IMAGES = 20  # for intervals
+POWERED = 2.8  # standard errors: power 80% at the level 5% (1.96 + 0.84)
 
 
 class Estimate(NamedTuple):
     """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
-    its standard deviation and 95% interval over trials alone (two trials or more)."""
+    its standard deviation and 95% interval over trials alone (two trials or more); how large a difference from 0 a
+    95% interval would tell from it in four of five samples (`detectable`)."""
 
     value: float
     low: float | None = None
@@ -42,6 +44,7 @@ class Estimate(NamedTuple):
     std: float | None = None
     trial_low: float | None = None
     trial_high: float | None = None
+    detectable: float | None = None
 
     def flat(self, key: str) -> dict[str, float]:
         """The entries of a flat result: what is undefined is left out, never 0 and never nan.
@@ -52,7 +55,8 @@ class Estimate(NamedTuple):
         return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
 
 
-ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high")  # of an Estimate's keys
+ARRAYS = ("values", "per_trial", "replicates")  # of a Sample
+ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable")  # of an Estimate's keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +92,56 @@ class Sample:
         """The mean over trials with its spread and its intervals; None where it is undefined in every trial.
 
         >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0), (-100.0, 100.0)).estimate()
-        Estimate(value=1.0, low=None, high=None, std=None, trial_low=None, trial_high=None)
+        Estimate(value=1.0, low=None, high=None, std=None, trial_low=None, trial_high=None, detectable=None)
         """
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
         value, low, high, std, trial_low, trial_high = float(known.mean()), None, None, None, None, None
+        detectable = None
         if len(known) > 1:
             std = standard_deviation(known)
             trial_low, trial_high = np.clip(trial_interval(known), *self.bounds).tolist()
         if len(drawn) > 1:
             low, high = bootstrap_interval(value, drawn, self.bounds)
-        return Estimate(value, low, high, std, trial_low, trial_high)
+            detectable = POWERED * standard_deviation(drawn)
+        return Estimate(value, low, high, std, trial_low, trial_high, detectable)
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme(Sample):
+    """The least or the largest of several quantities of the same images: its interval is from the least (largest) of
+    their lower ends to that of their upper ends, so that it is above 0 only if all of theirs are (below, for `max`).
+
+    >>> one, two = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0), (0.0, 9.0)) for value in (1.0, 2.0))
+    >>> Extreme.of(min, [one, two]).estimate().value
+    1.0
+    """
+
+    pick: Callable[[Iterable[float]], float]
+    among: tuple[Sample, ...]
+
+    @classmethod
+    def of(cls, pick: Callable[[Iterable[float]], float], samples: Iterable[Sample]) -> Extreme:
+        """The extreme of samples, `pick` being `min` or `max`."""
+        among = tuple(samples)
+        best = np.fmin if pick is min else np.fmax
+
+        def of_all(arrays: Iterable[Floats]) -> Floats:
+            return np.asarray(best.reduce(list(arrays)))
+
+        values, per_trial, replicates = (of_all(getattr(one, name) for one in among) for name in ARRAYS)
+        return cls(values, per_trial, replicates, among[0].bounds, pick, among)
+
+    def estimate(self) -> Estimate | None:
+        known = [found for one in self.among if (found := one.estimate())]
+        if not known:
+            return None
+        value, low, high = (
+            None if None in ends else self.pick(ends) for ends in zip(*(found[:3] for found in known), strict=True)
+        )
+        detectable = [found.detectable for found in known if found.detectable is not None]
+        return Estimate(value, low, high, detectable=max(detectable, default=None))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +158,7 @@ class Measurement:
         plans: what the attackers of `lic`, or of each direction of `dbac`, were trained on.
         attacker: how these were trained.
         questions: of each direction of `dbac` what its trials compare.
+        artefacts: what the metric keeps for its views, such as the images behind each cell of `sway`.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
@@ -129,12 +172,19 @@ class Measurement:
     plans: dict[str, AttackPlan] = field(default_factory=dict)
     attacker: Attacker | None = None
     questions: dict[str, Direction] = field(default_factory=dict)
+    artefacts: Any = None
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Each quantity that is defined, with its intervals."""
-        found = {key: sample.estimate() for key, sample in self.samples.items()}
-        return {key: estimate for key, estimate in found.items() if estimate is not None}
+        """Each quantity that is defined, with its intervals; what a test would have seen of those that verdicts go by."""
+        found = {}
+        for key, sample in self.samples.items():
+            estimate = sample.estimate()
+            if estimate is not None:
+                margin = catalogue.deciding_margin(key)
+                seen = None if margin is None or estimate.detectable is None else max(margin, estimate.detectable)
+                found[key] = estimate._replace(detectable=seen)
+        return found
 
     def flat(self) -> Result:
         """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import SMALL_DBAC as SMALL_DBAC
 from captionbias.metrics.measurement import Estimate
 
 NOTHING = "-"
 AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "unclear"
-# What a person, or a faithful synthetic captioner, reads at most with a few thousand images: attackers trained on other
-# captions would differ by as much, which no interval knows of.
-SMALL_DBAC = 0.01
 
 
 def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
-    """On which side of 0 a score and its interval are; a net DBAC below `SMALL_DBAC` is no evidence.
+    """On which side of 0 a score and its interval are, or those of all the scores that decide its verdict; nearer to 0
+    than its margin it is no evidence.
 
     None of a score whose excess over a person was measured: the verdict is that one's.
     """
@@ -24,8 +23,19 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
         return NOTHING
     if catalogue.superseded(key, estimates):
         return NOTHING
-    if key.endswith("_net") and abs(estimate.value) < SMALL_DBAC:
+    score = catalogue.SCORES[key]
+    if abs(estimate.value) < score.margin:
         return UNCLEAR
-    if estimate.low > 0:
-        return AMPLIFIES
-    return UNCLEAR if estimate.high >= 0 else MITIGATES
+    sides = ((AMPLIFIES, score.above, 1), (MITIGATES, score.below, -1))
+    for said, deciding, sign in sides:
+        found = [estimates.get(other) for other in deciding or (key,)]
+        if all(one is not None and _nearest(one, sign) > 0 for one in found):
+            return said
+    return UNCLEAR
+
+
+def _nearest(estimate: Estimate, sign: int) -> float:
+    """How far on the positive (1) or negative (-1) side of 0 the nearest end of the interval is, or the value without
+    one."""
+    end = estimate.low if sign > 0 else estimate.high
+    return sign * (estimate.value if end is None else end)

@@ -1,0 +1,188 @@
+"""Sway: how much more often than a person a captioner names the wrong value where the tasks around suggest it, and the
+tasks that go with a value where the picture shows the same. Pure functions on arrays; `metrics/sway.py` uses them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Integers
+
+LEAST_SHOWN = 10  # images that show a task before its lean counts; times that people name it before its rate does
+LEAST_Z = 2.0
+FOLDS, PENALTY = 5, 10.0  # of the ridge regression
+
+
+class Leans(NamedTuple):
+    """Which tasks go with which attribute values, all of shape `(tasks, values)`.
+
+    `lean`: how much more often than overall images that show the task have the value. `goes_with`: whether that is
+    more than chance would bring. `log_odds`: log odds of the value where the task is shown, less those overall; 0 for
+    tasks that too few images show.
+    """
+
+    lean: Floats
+    goes_with: Flags
+    log_odds: Floats
+
+
+def leans_of(both: Floats, shares: Floats) -> Leans:
+    """The leans of tasks, from counts of images.
+
+    Args:
+        both: images that show the task and have the value, `(tasks, values)`.
+        shares: the share of all images with each value, `(values,)`.
+
+    >>> leans = leans_of(np.array([[30.0, 10.0], [21.0, 19.0]]), np.array([0.5, 0.5]))
+    >>> leans.lean.round(2).tolist(), leans.goes_with.tolist()
+    ([[0.24, -0.24], [0.02, -0.02]], [[True, False], [False, False]])
+    """
+    shown = both.sum(axis=1, keepdims=True)
+    share = (both + shares) / (shown + 1)
+    lean = share - shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = lean / np.sqrt(shares * (1 - shares) / shown)
+        log_odds = np.log(share / (1 - share)) - np.log(shares / (1 - shares))
+    often = shown >= LEAST_SHOWN
+    return Leans(lean, often & (lean > 0) & (z >= LEAST_Z), np.where(often, log_odds, 0.0))
+
+
+def suggested_values(shown: Flags, leans: Leans) -> Integers:
+    """The value that the tasks an image shows suggest, `(images,)`: that of the largest sum of log odds; -1 if none of
+    them goes with any value. `shown`: `(images, tasks)`.
+
+    >>> leans = leans_of(np.array([[30.0, 10.0], [21.0, 19.0]]), np.array([0.5, 0.5]))
+    >>> suggested_values(np.array([[True, False], [True, True], [False, True]]), leans).tolist()
+    [0, 0, -1]
+    """
+    return _likeliest(shown.astype(np.float64) @ leans.log_odds, shown, leans)
+
+
+def suggested_by_others(shown: Flags, value: Integers, both: Floats, shares: Floats) -> Integers:
+    """The same by the leans of these images, from which each image itself is left out; `value`: `(images,)`."""
+    odds = np.zeros((len(value), len(shares)))
+    for number in range(len(shares)):
+        without = leans_of(np.maximum(both - (np.arange(len(shares)) == number), 0.0), shares).log_odds
+        odds[value == number] = shown[value == number].astype(np.float64) @ without
+    return _likeliest(odds, shown, leans_of(both, shares))
+
+
+def _likeliest(odds: Floats, shown: Flags, leans: Leans) -> Integers:
+    leaning = shown[:, leans.goes_with.any(axis=1)].any(axis=1)
+    return np.where(leaning, odds.argmax(axis=1), -1)
+
+
+# Task to attribute. Counts of captions, of shape `(strata, 2, ...)`: beside tasks that suggest another value than the
+# true one, beside tasks that suggest it.
+
+
+def error_difference(captions: Floats, errors: Floats) -> Floats:
+    """How much larger the share of errors is where another value is suggested, strata weighted as Mantel and Haenszel
+    do: shape `(...)`, nan where no stratum has both.
+
+    Source: Greenland and Robins 1985, the Mantel-Haenszel risk difference.
+
+    >>> error_difference(np.array([[10.0, 20.0], [5.0, 0.0]]), np.array([[4.0, 2.0], [5.0, 0.0]])).round(3).item()
+    0.3
+    """
+    against, along = captions[:, 0], captions[:, 1]
+    total = _filled(against + along)
+    numerator = (errors[:, 0] * along - errors[:, 1] * against) / total
+    return _ratio(numerator.sum(axis=0), (against * along / total).sum(axis=0))
+
+
+def error_ratio(captions: Floats, errors: Floats) -> Floats:
+    """How many times as large it is, 0.5 added to either sum: shape `(...)`.
+
+    >>> error_ratio(np.array([[10.0, 20.0]]), np.array([[4.0, 2.0]])).round(2).item()
+    2.72
+    """
+    total = _filled(captions[:, 0] + captions[:, 1])
+    against, along = (
+        (errors[:, side] * captions[:, other] / total).sum(axis=0) + 0.5 for side, other in ((0, 1), (1, 0))
+    )
+    return np.asarray(against / along)
+
+
+# Attribute to task
+
+
+def residuals(features: Floats, outcomes: Floats, seed: int) -> Floats:
+    """What cross-fitted ridge regressions on the features leave of outcomes: shape of `outcomes`, `(images, n)`.
+
+    Source: Robinson 1988; cross-fitting as in Chernozhukov et al. 2018.
+
+    >>> features = np.random.default_rng(0).normal(size=(500, 1))
+    >>> bool(abs(residuals(features, 3 * features, seed=0)).max() < 0.3)
+    True
+    """
+    from sklearn.model_selection import KFold
+
+    # Each fold's products are made once and taken from the whole: scikit-learn's Ridge makes those of the other folds anew.
+    count = min(FOLDS, len(features))
+    tests = [test for _, test in KFold(count, shuffle=True, random_state=seed % 2**32).split(features)]
+    sides = [(features[test], outcomes[test]) for test in tests]
+    sums = [(x.sum(axis=0), y.sum(axis=0), x.T @ x, x.T @ y) for x, y in sides]
+    whole = [np.sum(of_folds, axis=0) for of_folds in zip(*sums, strict=True)]
+    left = np.empty_like(outcomes)
+    for test, (x, y), of_fold in zip(tests, sides, sums, strict=True):
+        x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
+        x_mean, y_mean = (total / (len(features) - len(test)) for total in (x_sum, y_sum))
+        square -= np.outer(x_sum, x_mean) - PENALTY * np.eye(len(x_sum))
+        weights = np.linalg.solve(square, product - np.outer(x_sum, y_mean))
+        left[test] = y - y_mean - (x - x_mean) @ weights
+    return left
+
+
+class Naming(NamedTuple):
+    """How tasks that go with a value are named, of shape `(pairs, ...)`, a pair being a task and such a value.
+
+    `captioner`, `person_shown`, `person_other`: how much more often the task is named for the value, the contents of
+    the picture being the same, by the captioner, and by the person where the image is known to show it and elsewhere.
+    `rate_shown`, `rate_other`: how often the captioner names the task for each time that the person does, there and
+    elsewhere.
+    """
+
+    captioner: Floats
+    person_shown: Floats
+    person_other: Floats
+    rate_shown: Floats
+    rate_other: Floats
+
+    def swayed(self) -> Floats:
+        """Each pair's part of the score: how much more often the captioner names the task for the value than a person
+        who names it as often."""
+        return self.captioner - self.rate_shown * (self.person_shown + self.person_other)
+
+    def made_up(self) -> Floats:
+        """The same if whatever the captioner names beyond what the image is known to show is made up."""
+        return self.captioner - self.rate_shown * self.person_shown
+
+    def all_there(self) -> Floats:
+        """The same if all of that is there, and people did not mention it."""
+        return self.made_up() - self.rate_other * self.person_other
+
+
+def naming_rates(captioner: Floats, person: Floats) -> Floats:
+    """How often the captioner names a task for each time that the person does; 0 where the person never does."""
+    return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
+
+
+def naming_rates_elsewhere(captioner: Floats, person: Floats, rate_shown: Floats) -> Floats:
+    """The same where images are not known to show the task: no larger than where they do if the person seldom names it.
+
+    >>> naming_rates_elsewhere(np.array([30.0, 9.0]), np.array([20.0, 3.0]), np.array([1.2, 1.2])).tolist()
+    [1.5, 1.2]
+    """
+    rate = naming_rates(captioner, person)
+    return np.where(person < LEAST_SHOWN, np.minimum(rate, rate_shown), rate)
+
+
+def _filled(counts: Floats) -> Floats:
+    return np.where(counts > 0, counts, 1.0)
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(denominator > 0, numerator / denominator, np.nan))
