@@ -142,7 +142,8 @@ class Captions:
             ValueError: there are no human captions, or too few to join.
 
         Example:
-            >>> people = check_captions(references=[["A man.", "a dog", "a guy"], ["a girl", "a cat"]], attributes="mf")
+            >>> texts = [["A man.", "a dog", "a guy"], ["a girl", "a cat"]]
+            >>> people = check_captions(references=texts, attributes=["male", "female"])
             >>> people.join_references(2).references
             (('A man. a dog',), ('a girl . a cat',))
         """

@@ -49,32 +49,30 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
     """The captions, with human ones joined to the length of the captioner's if wanted, and how many, for the signature.
 
-    Else notes lengths that differ: attackers read more from more words.
+    Notes lengths that differ, for attackers read more from more words.
 
     Raises:
         ValueError: a side is missing, or no image has so many human captions.
     """
+    joined: dict[str, int] = {}
     if join_references:
-        count = captions.references_to_join
-        joined = captions.join_references(count)
-        if left_out := len(captions) - len(joined):
+        joined, images = {"join": captions.references_to_join}, len(captions)
+        captions = captions.join_references(joined["join"])
+        if left_out := images - len(captions):
             note(
                 notes,
-                f"join_references: {left_out:,} of {len(captions):,} images have fewer than {count} human captions and "
-                "are left out",
+                f"join_references: {left_out:,} of {images:,} images have fewer than {joined['join']} human captions "
+                "and are left out",
             )
-        return joined, {"join": count}
-    if captions.mean_words:
-        model, human = captions.mean_words
-        longer = model >= LONGER * human
-        if longer or human >= LONGER * model:
-            way_out = "join_references=True joins human captions" if longer else "give human captions as short"
-            note(
-                notes,
-                f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give "
-                f"more away whatever their bias; {way_out}",
-            )
-    return captions, {}
+    model, human = captions.mean_words or (0, 0)
+    if human and max(model / human, human / model) >= LONGER:
+        way_out = "join_references=True joins human captions" if model > human else "give human captions as short"
+        note(
+            notes,
+            f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give more "
+            f"away whatever their bias; {way_out}",
+        )
+    return captions, joined
 
 
 def left_over(references: Sequence[Sequence[str]], join: int) -> list[Sequence[str]]:
