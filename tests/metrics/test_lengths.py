@@ -40,7 +40,7 @@ def test_lengths_that_differ_by_half_are_noted_either_way(metric):
     assert noted(4) == noted(7) == []
     (longer,) = noted(3)
     assert longer.startswith("predictions have 5.0 words on average and references 3.0, and longer captions give more")
-    assert longer.endswith("; join_references=True joins human captions")
+    assert longer.endswith("; join_references=True joins human captions to that length")
     (shorter,) = noted(8)
     assert shorter.startswith("predictions have 5.0 words on average and references 8.0")
     assert shorter.endswith("; give human captions as short")

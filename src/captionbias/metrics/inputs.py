@@ -66,7 +66,11 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
             )
     model, human = captions.mean_words or (0, 0)
     if human and max(model / human, human / model) >= LONGER:
-        way_out = "join_references=True joins human captions" if model > human else "give human captions as short"
+        way_out = (
+            "join_references=True joins human captions to that length"
+            if model > human
+            else "give human captions as short"
+        )
         note(
             notes,
             f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give more "
