@@ -1,20 +1,21 @@
 """Does zero mean a person? One more person, and planted captioners that are faithful, on every score of a verdict.
 
-usage: python benchmarks/person.py [published] [planted] [--shared FOLDER] [--processes 2]
+usage: python benchmarks/person.py [published] [long] [planted] [--shared FOLDER] [--processes 2]
 
 `published` puts one human caption an image in the captioner's place, the image's other captions being the references;
-it needs the published captions. `planted` makes captions without bias and needs nothing.
+it needs the published captions. `long` puts two of them, joined, in the captioner's place, and compares them with the
+others as they are and joined. `planted` makes captions without bias and needs nothing.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ METRICS = {
 }
 DIRECTIONS = ("a_to_t", "t_to_a")
 SCORES = [
-    *(f"dbac_{direction}{form}" for direction in DIRECTIONS for form in ("_matched", "_blind", "_net")),
+    *(f"dbac_{direction}{form}" for direction in DIRECTIONS for form in ("", "_matched", "_blind", "_net")),
     *("lic", "leakage", "confidence", "label_leakage", "label_leakage_excess"),
     *(
         f"{metric}_{direction}{form}"
@@ -55,11 +56,11 @@ SCORES = [
 Interval = tuple[float, float, float]
 
 
-def measure(captions: Captions, seed: int) -> dict[str, Interval]:
+def measure(captions: Captions, seed: int, metrics: Mapping[str, Mapping[str, Any]] = METRICS) -> dict[str, Interval]:
     """Each score with its interval, as far as it is defined."""
     warnings.simplefilter("ignore")
     found: dict[str, Interval] = {}
-    for metric, options in METRICS.items():
+    for metric, options in metrics.items():
         directions = {"directions": ["a_to_t"]} if metric == "dbac" and not _has_tasks(captions) else {}
         caching = {"cache": False} if "cache" in find_metric(metric).options() else {}
         result = find_metric(metric)(captions, **options, **directions, **caching, seed=1000 * seed)
@@ -88,6 +89,19 @@ def one_person(seed: int, people: pd.DataFrame) -> dict[str, Interval]:
     return measure(captions, seed)
 
 
+def two_people(seed: int, people: pd.DataFrame, join: bool) -> dict[str, Interval]:
+    """Two joined human captions of each image in the captioner's place, and the others as references."""
+    generator = np.random.default_rng(seed)
+    orders = [generator.permutation(texts).tolist() for texts in people.references]
+    drawn = check_captions(references=[texts[:2] for texts in orders], attributes=people.gender).join_references(2)
+    captions = check_captions(
+        predictions=[text for (text,) in drawn.references or ()],
+        references=[texts[2:] for texts in orders],
+        attributes=people.gender,
+    )
+    return measure(captions, seed, dict.fromkeys(("dbac", "lic"), ATTACKED | {"join_references": join}))
+
+
 def faithful(seed: int, images: int, references: int, naming: float) -> dict[str, Interval]:
     """A planted captioner with its data's own bias, which names this share of the tasks that people name."""
     planted = vars(plant(images, captions=references, naming=naming, seed=seed))
@@ -112,7 +126,9 @@ def show(title: str, results: Iterable[dict[str, Interval]], console: Console) -
 
 
 def main(
-    parts: Annotated[list[str] | None, typer.Argument(help="published, planted or both")] = None,
+    parts: Annotated[
+        list[str] | None, typer.Argument(help="published, planted, long; the first two when none is named")
+    ] = None,
     shared: Annotated[Path, typer.Option(help="folder with data/gender")] = Path("../shared"),
     draws: Annotated[int, typer.Option(help="people")] = 20,
     captioners: Annotated[int, typer.Option(help="planted captioners of each kind")] = 100,
@@ -123,15 +139,19 @@ def main(
     console, started = Console(width=140), time.perf_counter()
     chosen = parts or ["published", "planted"]
     with ProcessPoolExecutor(processes) as pool:
-        if "published" in chosen:
+        if {"published", "long"} & set(chosen):
             file = shared / "data/gender/people.parquet"
+            jobs = {"one more person": one_person} if "published" in chosen else {}
+            if "long" in chosen:
+                jobs |= {f"two people, joined {join}": partial(two_people, join=join) for join in (False, True)}
             if file.exists():
                 people = pd.read_parquet(file)
                 people = people[people.references.map(len) > 1].reset_index(drop=True)
-                results = track(pool.map(partial(one_person, people=people), range(draws)), "people", total=draws)
-                show(f"one more person, {len(people):,} images, {draws} draws", results, console)
+                for title, job in jobs.items():
+                    results = track(pool.map(partial(job, people=people), range(draws)), "people", total=draws)
+                    show(f"{title}, {len(people):,} images, {draws} draws", results, console)
             else:
-                console.print(f"{file} is missing: one more person is left out")
+                console.print(f"{file} is missing: {', '.join(jobs)} left out")
         if "planted" in chosen:
             for references in (1, 5):
                 for naming in (1.0, 0.8, 0.5):

@@ -277,3 +277,13 @@ def test_an_unknown_score_is_refused_before_any_training(monkeypatch):
     captions = {name: ["a man", "a girl"] for name in ("a", "b")}
     with pytest.raises(ValueError, match=r"scores names 'nope', which lic does not have; choose from lic, "):
         compare(captions, attributes=["male", "female"], metric="lic", scores=["nope"])
+
+
+def test_joined_references_that_leave_different_images_are_refused_before_any_training(people, captioners, monkeypatch):
+    """Two human captions of most images: too few of the others for the captioner that writes twice as much."""
+    references = [texts[: 2 if row % 5 else 1] for row, texts in enumerate(people["references"])]
+    long = [f"{text} {text}" for text in captioners["biased"]]
+    given = {"faithful": captioners["faithful"], "long": long}, references, people["attributes"]
+    monkeypatch.setattr(Metric, "measure", lambda *_, **__: pytest.fail("it measured"))
+    with pytest.raises(ValueError, match=r"join_references leaves different images \(300 of faithful, 240 of long\)"):
+        compare(*given, metric="lic", **CHOSEN, join_references=True)

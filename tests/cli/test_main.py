@@ -214,8 +214,9 @@ def test_options_reach_the_metric(sides):
     assert all(
         part in shown for part in ("|attacker:bow|", "|trials:2|", "|seed:5|", "|unseen:True|", "|bootstrap:20|")
     )
-    shown = invoke("measure", "dbac", *sides, *QUICK, "--quality", "accuracy", "--task-lexicon", "coco_names")
-    assert all(part in shown for part in ("|quality:accuracy|", "|task:coco_names|", "|tasks:named|"))
+    chosen = ("--quality", "accuracy", "--task-lexicon", "coco_names", "--join-references")
+    shown = invoke("measure", "dbac", *sides, *QUICK, *chosen)
+    assert all(part in shown for part in ("|quality:accuracy|", "|task:coco_names|", "|tasks:named|join:1|"))
 
 
 # Notes and errors

@@ -45,6 +45,7 @@ LIC_CHANGES = [
     {"vocabulary": ["a", "woman", "man"]},
     {"preset": "lic-2022", "encoder": "bow"},
     {"unseen_only": True},
+    {"join_references": True},
 ]
 DBAC_CHANGES = [
     *CHANGES,
@@ -58,6 +59,7 @@ DBAC_CHANGES = [
     {"tasks": None},
     {"vocabulary": ["a", "woman", "man"]},
     {"pairing": "every-caption"},
+    {"join_references": True},
 ]
 
 

@@ -179,6 +179,8 @@ def measure_together(
     """`compare` of one captioner or more, already checked; of one there are no differences."""
     function, names = find_metric(metric), list(captioners)
     _check_scores(metric, scores)
+    if options.get("join_references"):
+        _check_same_images(captioners)
     measurements: dict[str, Measurement] = {}
     if against is not None and against not in names:
         raise ValueError(f"against is {against!r}, which is no captioner; choose one of {', '.join(names)}")
@@ -207,6 +209,17 @@ def measure_together(
     corrected = holm([one.p for one in found]).tolist()
     differences = [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
     return Comparison(metric, chosen, measurements, differences)
+
+
+def _check_same_images(captioners: Mapping[str, Captions]) -> None:
+    """Refuse captioners of which some are so long that images with too few human captions are left out for them."""
+    images = {name: len(one.join_references(one.references_to_join)) for name, one in captioners.items()}
+    if len(set(images.values())) > 1:
+        counts = ", ".join(f"{count:,} of {name}" for name, count in images.items())
+        raise ValueError(
+            f"join_references leaves different images ({counts}), as captions of different length take different "
+            "numbers of human captions; keep images with enough of them"
+        )
 
 
 def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:

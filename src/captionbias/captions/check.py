@@ -17,6 +17,7 @@ from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
+SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
 Ids: TypeAlias = tuple[str, ...] | None
 
@@ -100,6 +101,71 @@ class Captions:
         """The same captions, whose tasks are those that human captions name."""
         return self._with_words_of(replace(self, tasks=None))
 
+    @property
+    def references_to_join(self) -> int:
+        """As many human captions as have, joined, the length of the captioner's captions on average; at least 1.
+
+        Raises:
+            ValueError: a side is missing.
+        """
+        if self.mean_words is None:
+            raise ValueError(
+                "join_references: human captions are joined until they are as long as the captioner's, and one of "
+                "these is missing; give predictions and references, or leave it out"
+            )
+        model, human = self.mean_words
+        return max(1, round(model / human))
+
+    @property
+    def mean_words(self) -> tuple[float, float] | None:
+        """How many words, set apart by blanks, a caption of the captioner and one of people has on average.
+
+        None where a side is missing.
+
+        Example:
+            >>> captions = check_captions(
+            ...     predictions=["a man on a bike"] * 2, references=[["a man"], ["a girl"]], attributes=["m", "f"]
+            ... )
+            >>> captions.mean_words
+            (5.0, 2.0)
+        """
+        if self.predictions is None or self.references is None:
+            return None
+        return _mean_words(self.predictions), _mean_words(list(chain.from_iterable(self.references)))
+
+    def join_references(self, count: int) -> Captions:
+        """The images with `count` human captions or more, every `count` of them joined into one, in their order.
+
+        A full stop sets them apart. Captions to spare are left out, and so are images with fewer than `count`.
+
+        Raises:
+            ValueError: there are no human captions, or too few to join.
+
+        Example:
+            >>> texts = [["A man.", "a dog", "a guy"], ["a girl", "a cat"]]
+            >>> people = check_captions(references=texts, attributes=["male", "female"])
+            >>> people.join_references(2).references
+            (('A man. a dog',), ('a girl . a cat',))
+        """
+        if count < 1:
+            raise ValueError(f"count must be 1 or more, not {count}")
+        references = self.references or ()
+        kept = [row for row, texts in enumerate(references) if len(texts) >= count]
+        if not kept:
+            raise ValueError(
+                f"references: no image has the {count} human captions that are to be joined into one; give more of them"
+            )
+        columns = {
+            "predictions": self.predictions,
+            "references": [_in_groups(texts, count) for texts in references],
+            "attributes": self.attributes,
+            "tasks": self.tasks,
+            "image_ids": self.image_ids,
+        }
+        return checked_columns(
+            **{name: None if values is None else [values[row] for row in kept] for name, values in columns.items()}
+        )
+
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
         return other
@@ -167,6 +233,18 @@ class Captions:
         optional = ("predictions", "references", "tasks", "image_ids")
         present = ["attributes", *(name for name in optional if getattr(self, name) is not None)]
         return f"<Captions of {len(self):,} images: {', '.join(present)}>"
+
+
+def _mean_words(texts: Collection[str]) -> float:
+    return sum(len(text.split()) for text in texts) / len(texts)
+
+
+def _in_groups(texts: Sequence[str], count: int) -> list[str]:
+    ended = [text if text.rstrip().endswith(SENTENCE_ENDS) else f"{text} ." for text in texts]
+    return [
+        " ".join([*ended[start : start + count - 1], texts[start + count - 1]])
+        for start in range(0, len(texts) - count + 1, count)
+    ]
 
 
 def digest_of_rows(*columns: Any) -> str:

@@ -191,6 +191,12 @@ METRIC: Options = {
     ),
     "draws": option(int, "Human captions drawn of each image, one after the other.", default=5),
     "unseen_only": option(bool, "Score only captions not seen in training.", "--unseen-only", default=False),
+    "join_references": option(
+        bool,
+        "Join as many human captions of an image into one as make them as long as the captioner's, of lic and dbac.",
+        "--join-references",
+        default=False,
+    ),
     "seed": option(int, "Seed of the first trial.", default=0),
     "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000),
     "cache": option(

@@ -22,12 +22,15 @@ from captionbias.metrics.inputs import (
     alignment_vectors,
     check_crossing_named,
     check_named,
+    left_over,
     note_nothing_masked,
     note_other_labels,
     number_classes,
+    of_one_length,
     read_vocabulary,
     shown_by_pairing,
     shown_tasks,
+    with_others,
 )
 from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
 from captionbias.metrics.notes import note, note_single_training
@@ -81,6 +84,7 @@ def dbac(
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
+    join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
     distributed: bool = True,
@@ -133,12 +137,16 @@ def dbac(
         attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
+        join_references: where the captioner writes longer captions than people, join as many human captions of an image
+            into one as make them as long; those to spare still say what the image shows. Images with too few are left
+            out.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
-        details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial.
+        details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
+            (of the joined ones, if they are).
             For each direction its `seen` says what percent of each side's test captions are also in the training split
             (`m_net`, `h_net`: in its own or the blind attacker's), and its `unseen` holds the scores and the omegas
             over the others, and how many those are: with the same attackers, and weighed by how often these captions
@@ -198,11 +206,15 @@ def dbac(
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
+    people = captions.references or ()
+    captions, joined = of_one_length(captions, join_references, notes)
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = number_classes(captions, notes)
 
     settings["vocabulary"] = read_vocabulary(vocabulary)
-    questions, plans, controls_of, reports = plan_dbac(captions, settings, directions, values, classes, seed, notes)
+    questions, plans, controls_of, reports = plan_dbac(
+        captions, settings, directions, values, classes, seed, notes, left_over(people, **joined) if joined else ()
+    )
     queue = [trial for plan in (*plans.values(), *controls_of.values()) for trial in plan]
     kept = [trial for plan in plans.values() for trial in plan.first("m", keep_attackers)]
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
@@ -251,6 +263,7 @@ def dbac(
             attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),
             task=lexicon_name(load_lexicon(settings["task_lexicon"]), settings["task_lexicon"]),
             tasks="given" if captions.tasks else "named",
+            **joined,
             bootstrap=bootstrap,
         ),
         notes,
@@ -278,9 +291,13 @@ def plan_dbac(
     classes: Integers,
     seed: int,
     notes: list[str],
+    also: Sequence[Sequence[str]] = (),
 ) -> tuple[dict[str, Direction], dict[str, AttackPlan], dict[str, AttackPlan], dict[str, Any]]:
     """Mask, align, pair, split: of each direction its question, what attackers are trained on, what the blind ones are
-    (without controls none), and alignment's report."""
+    (without controls none), and alignment's report.
+
+    `also`: of each image human captions that are not scored and only say what it shows.
+    """
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     note_other_labels(captions, lexicons["attribute"], notes)
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
@@ -301,8 +318,9 @@ def plan_dbac(
     if "t_to_a" in directions:
         check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"])
         check_crossing_named(named["attribute"], lexicons["attribute"], notes)
-        shown, names = shown_tasks(captions, words, named["task"], lexicons["task"], notes)
-        by_pairing = shown_by_pairing(captions, words, named["task"], shown, paired, notes)
+        said, tasks = with_others(words, named["task"], also, lexicons["task"], settings["tokenizer"])
+        shown, names = shown_tasks(captions, said, tasks, lexicons["task"], notes)
+        by_pairing = shown_by_pairing(captions, said, tasks, shown, paired, notes)
         questions["t_to_a"] = t_to_a(
             words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import Pairing, named_by_others
-from captionbias.text import Lexicon, Mentions, Tokens
+from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR
 
 FEW_IMAGES = 100
 SHOWN_LABELS = 5
+LONGER = 1.5  # as many words
 WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
 
 
@@ -42,6 +44,63 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
         if count < FEW_IMAGES:
             note(notes, f"attributes: {value!r} has only {count} images; its scores are uncertain")
     return tuple(map(str, values)), classes.reshape(-1).astype(np.int64)
+
+
+def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
+    """The captions, with human ones joined to the length of the captioner's if wanted, and how many, for the signature.
+
+    Notes lengths that differ, for attackers read more from more words.
+
+    Raises:
+        ValueError: a side is missing, or no image has so many human captions.
+    """
+    joined: dict[str, int] = {}
+    if join_references:
+        joined, images = {"join": captions.references_to_join}, len(captions)
+        captions = captions.join_references(joined["join"])
+        if left_out := images - len(captions):
+            note(
+                notes,
+                f"join_references: {left_out:,} of {images:,} images have fewer than {joined['join']} human captions "
+                "and are left out",
+            )
+    model, human = captions.mean_words or (0, 0)
+    if human and max(model / human, human / model) >= LONGER:
+        way_out = (
+            "join_references=True joins human captions to that length"
+            if model > human
+            else "give human captions as short"
+        )
+        note(
+            notes,
+            f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give more "
+            f"away whatever their bias; {way_out}",
+        )
+    return captions, joined
+
+
+def left_over(references: Sequence[Sequence[str]], join: int) -> list[Sequence[str]]:
+    """Of each image with enough human captions those that are too few to be joined as well.
+
+    >>> left_over([["a man", "a dog", "a cat"], ["a girl"]], 2)
+    [['a cat']]
+    """
+    return [texts[len(texts) // join * join :] for texts in references if len(texts) >= join]
+
+
+def with_others(
+    words: Words, named: Flags, others: Sequence[Sequence[str]], lexicon: Lexicon, tokenizer: str
+) -> tuple[Words, Flags]:
+    """The captions, then other human captions of each image, and which of the lexicon's labels each of these names."""
+    if not others:
+        return words, named
+    image = np.repeat(np.arange(len(others)), list(map(len, others)))
+    tokens = tokenize(list(chain.from_iterable(others)), tokenizer)
+    also = named_values(tokens, find_mentions(tokens, lexicon, tokenizer), lexicon, tokenizer)
+    together = replace(
+        words, tokens=Tokens.joined([words.tokens, tokens]), human_image=np.concatenate([words.human_image, image])
+    )
+    return together, np.concatenate([named, also])
 
 
 def note_nothing_masked(mentions: Mentions, lexicon: Lexicon, notes: list[str]) -> None:
@@ -186,8 +245,8 @@ def shown_by_pairing(
     if known < SMALLEST_CLASS:
         raise ValueError(
             f"tasks is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} "
-            "images have two human captions or more (one is scored, the others say what the image shows); give tasks, "
-            "more references, or directions=['a_to_t']"
+            "images have a human caption besides the one that is scored; give tasks, more references, or "
+            "directions=['a_to_t']"
         )
     if known < len(captions):
         note(

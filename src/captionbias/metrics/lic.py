@@ -22,6 +22,7 @@ from captionbias.metrics.inputs import (
     note_nothing_masked,
     note_other_labels,
     number_classes,
+    of_one_length,
     read_vocabulary,
 )
 from captionbias.metrics.measurement import (
@@ -79,6 +80,7 @@ def lic(
     attribute_lexicon: LexiconSource | None = None,
     vocabulary: Any = None,
     unseen_only: bool = False,
+    join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
     distributed: bool = True,
@@ -124,6 +126,8 @@ def lic(
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         unseen_only: score only test captions that are not in the training split.
+        join_references: where the captioner writes longer captions than people, join as many human captions of an image
+            into one as make them as long. Images with too few are left out.
         bootstrap: replicates of the bootstrap over images; 0 for none.
         cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
             this one, or not at all (False).
@@ -170,6 +174,8 @@ def lic(
         attribute_lexicon=attribute_lexicon,
     )
     seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
+    notes: list[str] = []
+    captions, joined = of_one_length(captions, join_references, notes)
     attacker = find_attacker(ENCODERS.get(settings["encoder"], settings["encoder"]), precision, model, cache)
     pictures, beside = None, {}
     if images is not None:
@@ -177,7 +183,6 @@ def lic(
         beside = {"image_encoder": name}
     elif image_encoder is not None:
         raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
-    notes: list[str] = []
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = number_classes(captions, notes)
 
@@ -233,6 +238,7 @@ def lic(
             tok=settings["tokenizer"],
             attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),
             unseen=unseen_only,
+            **joined,
             bootstrap=bootstrap,
         ),
         notes,
