@@ -45,6 +45,7 @@ SHAPES: list[tuple[str, str, dict[str, Any]]] = [
     (TASKS, "objects.csv", {"image_id": IDS, "tasks": WORDS}),
     (TASKS, "objects.csv", {"image_id": IDS, "split": GENDER, "what": list(map(json.dumps, WORDS))}),
     (TASKS, "objects.csv", {"image_id": IDS, "who": GENDER, "categories": WORDS}),
+    (TASKS, "people.parquet", {"image_id": IDS, "objects": [None, *WORDS[1:]]}),
     (UNUSED, "sizes.csv", {"image_id": IDS, "width": [0.5] * ROWS}),
 ]
 SETS = [

@@ -68,6 +68,15 @@ def test_coco_results_and_coco_captions_are_read(tmp_path):
     assert opened(tmp_path, json.dumps(captions), ".json") == columns
 
 
+def test_coco_instances_are_the_objects_of_each_image(tmp_path):
+    instances = {
+        "images": [{"id": 7}, {"id": 9}],
+        "annotations": [{"image_id": 9, "category_id": 2, "segmentation": [[1, 2, 3, 4, 5, 6]]}],
+        "categories": [{"id": 1, "name": "person"}, {"id": 2, "name": "hot dog"}],
+    }
+    assert opened(tmp_path, json.dumps(instances), ".json") == {"image_id": [7, 9], "objects": [[], ["hot dog"]]}
+
+
 def test_csv_is_read_as_excel_writes_it(tmp_path):
     text = 'id; caption \r\n1;"Äpfel, so; sagt\t""sie"""\r\n2;'.encode("utf-16")
     assert opened(tmp_path, text) == {"id": ["1", "2"], "caption": ['Äpfel, so; sagt\t"sie"', None]}

@@ -43,6 +43,17 @@ def test_long_form_groups_captions_labels_and_tasks(tmp_path, write):
     assert captions.tasks == (("dog", "cat"), ())
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_among_lists_of_tasks_an_empty_one_is_none_and_a_missing_one_leaves_the_image_out(tmp_path, write, ending):
+    rows = [{"image_id": i, "caption": f"a {i}", "attribute": "mfmf"[i]} for i in range(4)]
+    lists = [{"image_id": i, "objects": shown} for i, shown in enumerate([None, ["hot dog"], [], None])]
+    path = write(tmp_path / f"objects.{ending}", lists)
+    with pytest.warns(CaptionBiasWarning) as raised:
+        captions = read_captions(predictions=write(tmp_path / "p.csv", rows), tasks=path)
+    assert (captions.image_ids, captions.tasks) == (("1", "2"), (("hot dog",), ()))
+    assert [str(w.message) for w in raised] == [f"2 of 4 images have no entry in {path} and are left out (first: 0, 3)"]
+
+
 @pytest.mark.usefixtures("no_warnings")
 def test_ids_are_equal_as_text(tmp_path, write):
     left = write(tmp_path / "a.json", [{"image_id": i, "caption": "x"} for i in (42, "7", 9.0, "x.jpg")])
@@ -93,7 +104,7 @@ def test_images_on_one_side_are_left_out_with_one_warning_for_each_cause(tmp_pat
     assert captions.image_ids == ("2", "5", "6", "7", "8")
     assert [str(warning.message) for warning in raised] == [
         "4 of 10 images have no human captions and are left out (first: 0, 1, 3)",
-        f"1 of 6 images have no row in {tasks} and are left out (first: 9)",
+        f"1 of 6 images have no entry in {tasks} and are left out (first: 9)",
         "2 of 8 images with human captions have no prediction and are left out (first: 10, 11)",
     ]
     assert {warning.filename for warning in raised} == {__file__}
@@ -109,7 +120,7 @@ def test_images_without_labels_and_labels_without_captions_are_noted(tmp_path, w
         captions = read_captions(predictions=predictions, attributes=labels)
     assert captions.image_ids == ("1", "2", "3")
     assert [str(warning.message) for warning in raised] == [
-        f"1 of 4 images have no row in {labels} and are left out (first: 0)",
+        f"1 of 4 images have no entry in {labels} and are left out (first: 0)",
         "2 of 5 images with a label have no caption and are left out (first: 4, 5)",
     ]
 

@@ -157,7 +157,7 @@ class TestIds:
         tasks = {"cocoid": [5, 6], "tasks": [["dog"], []]}
         with pytest.warns(CaptionBiasWarning) as noted, pytest.raises(ValueError, match="only one value 'f'"):
             read_captions(predictions=predictions, attributes=attributes, tasks=tasks, attribute="sex")
-        assert "1 of 2 images have no row in attributes" in str(noted[0].message), "notes come before the error too"
+        assert "1 of 2 images have no entry in attributes" in str(noted[0].message), "notes come before the error too"
 
     @pytest.mark.parametrize("ids", [{}, {"key": [8, 9]}])
     def test_a_table_without_the_ids_is_refused(self, ids, fault):

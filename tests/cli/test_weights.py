@@ -164,7 +164,7 @@ def test_labels_and_tasks_of_two_files_are_joined_and_images_without_either_left
     arguments = ["weights", folder / "dbac.json", *files, "--output", tmp_path / "w.csv"]
     assert "1 of 999 images have no label in 'gender'" in refused(*arguments)
     _, notes = ran(*arguments, "--keep", "female", "--keep", "male")
-    assert "1 of 1,000 images have no row in" in notes
+    assert "1 of 1,000 images have no entry in" in notes
     assert "1 of 999 images have no label in" in notes
     written = pd.read_csv(tmp_path / "w.csv")
     kept = [i for i in range(2, TRAINING) if i != 5]

@@ -135,6 +135,7 @@ def planted_coco(planted):
                 for key, (row, task) in enumerate(shown)
             ],
             "categories": [{"id": key, "name": name} for key, name in enumerate(names)],
+            "images": images,
         },
         "images_val2014.csv": "id,bb_gender,bb_skin\n" + "".join(labels),
         "results/nic.json": [{"image_id": row, "caption": words} for row, words in enumerate(planted.predictions)],

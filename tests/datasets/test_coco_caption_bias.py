@@ -72,6 +72,16 @@ def test_images_without_objects_have_empty_lists_and_crowds_are_marked(folder):
     assert (five["people"][0]["gender"], five["nic"], five["sat"]) == (None, "a woman", "a dog")
 
 
+def test_an_image_that_the_instances_do_not_list_is_not_one_without_objects(folder):
+    files = coco()
+    instances = files["instances_val2014.json"]
+    instances["images"] = [image for image in instances["images"] if image["id"] != 11]
+    with pytest.raises(
+        ValueError, match=r"instances_val2014\.json does not list image 11, so what it shows is not known"
+    ):
+        read(write(folder, files))
+
+
 def test_labels_of_people_and_captioners_may_be_missing_and_files_be_in_a_folder_annotations(folder):
     files = coco()
     needed = ("captions_val2014.json", "instances_val2014.json", "images_val2014.csv")
@@ -117,7 +127,7 @@ def test_a_captioner_needs_a_column_name_of_its_own(name, folder):
         ),
         ("instances_val2014.csv", "id,gender\n101,X\n", r"instances_val2014\.csv: gender\[0\] must be .*, not 'X'"),
         ("results/nic.json", '[{"image_id": 10, "caption": "a"}]', r'nic\.json\[0\]: "image_id" 10 is not in'),
-        ("instances_val2014.json", "[]", 'instances_val2014.json .* an object with "categories"'),
+        ("instances_val2014.json", "[]", 'instances_val2014.json .* an object with "images"'),
     ],
 )
 def test_a_malformed_file_is_named(place, content, message, folder):

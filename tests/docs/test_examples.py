@@ -68,6 +68,7 @@ def folder(planted, tmp_path, monkeypatch) -> Path:
     references = [[text.replace("a man", "a white man") for text in texts] for texts in planted.references]
     people = {"image_id": ids, "references": references, "gender": planted.attributes, "skin": skin}
     pd.DataFrame(people | {"tasks": planted.tasks}).to_parquet(tmp_path / "people.parquet")
+    pd.DataFrame({"image_id": ids, "objects": planted.tasks}).to_parquet(tmp_path / "objects.parquet")
     for name, seed in (("nic", 5), ("sat", 6)):
         planted_again = plant(len(ids), a_to_t=0.7, captions=1, seed=seed).predictions
         captions = [text.replace("a man", "a white man") for text in planted_again]

@@ -17,7 +17,7 @@ TITLES = {
     CAPTIONER: "a captioner's captions",
     PEOPLE: "people's captions",
     LABELS: "labels",
-    TASKS: "tasks",
+    TASKS: "tasks (objects in the images)",
     UNUSED: "not used",
 }
 # Words in the name of a file or of a column of people's captions.

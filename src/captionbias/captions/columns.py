@@ -106,7 +106,8 @@ def choose_columns(
     likely["task_column"] = _distinct(tasks) or _distinct(references, predictions)
     caption = named.get("prediction_column") or "caption"
     human = ["references"] if references == predictions else ["references", caption]
-    usual = dict(zip(ARGUMENTS, ([USUAL_ID], [caption], human, [attribute], ["tasks"]), strict=True))
+    shown = ["tasks", "objects"] if tasks else ["tasks"]
+    usual = dict(zip(ARGUMENTS, ([USUAL_ID], [caption], human, [attribute], shown), strict=True))
     found: dict[str, Column] = {}
     missing = []
     for role, argument in ARGUMENTS.items():

@@ -32,11 +32,14 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
         images = [f"{ROW}{row}" for row in range(len(values))]
     else:
         images = image_keys(f"{table.name}: {id_column}", table.column(id_column))
-    rows = zip(images, values, strict=True)
+    rows: Iterable[tuple[str, Any]] = zip(images, values, strict=True)
     if argument == "predictions":
         return _predictions(rows, column)
     if argument == "attributes":
         return _labels(rows, column)
+    if argument == "tasks" and any(map(_is_list, values)):
+        # Among lists, that there are none is an empty list: a missing cell says nothing of its image.
+        rows = (row for row in rows if not is_missing(row[1]))
     return _lists(rows, column, when_missing=[None] if argument == "references" else [])
 
 
@@ -67,7 +70,7 @@ def joined(
     images = list(every_image)
     for argument, lack in (("references", "have no human captions"), ("attributes", ""), ("tasks", "")):
         if column := columns.get(argument):
-            lack = lack or f"have no row in {column.table.name}"
+            lack = lack or f"have no entry in {column.table.name}"
             images = _in_both(images, base, found[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
@@ -167,6 +170,10 @@ def _entries(cell: Any, image: str, column: Column) -> list[Any]:
                     "write it with json.dumps"
                 ) from None
     return [cell]
+
+
+def _is_list(cell: Any) -> bool:
+    return is_column(cell) or (isinstance(cell, str) and cell.lstrip().startswith("["))
 
 
 def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:

@@ -39,9 +39,10 @@ def read_captions(
     """Read captions from files or tables and join them by image id.
 
     A table is a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns. A file is .csv, .tsv, .jsonl,
-    .parquet, or .json: an array of records (COCO results) or COCO captions, `{"annotations": [records]}`. It may be on
-    any file system that fsspec knows, as in s3://bucket/nic.parquet. `owner/dataset:configuration:split` is a dataset
-    of the Hub, and a folder that `captionbias data build` or datasets wrote is one, too.
+    .parquet, or .json: an array of records (COCO results), COCO captions, `{"annotations": [records]}`, or COCO
+    instances. It may be on any file system that fsspec knows, as in s3://bucket/nic.parquet.
+    `owner/dataset:configuration:split` is a dataset of the Hub, and a folder that `captionbias data build` or datasets
+    wrote is one, too.
 
     A column that is named must exist. One that is not has its usual name, or is guessed where it is needed, by its
     name and then by what it holds, with a warning; see `captionbias.captions.guess_columns`. A column named "" is not
@@ -53,8 +54,9 @@ def read_captions(
         references: one with human captions: a list in each row (in CSV a JSON list, or text, which is one caption), or
             several rows for an image.
         attributes: one with the label of each image; default: that of `references` or `predictions`.
-        tasks: one with the tasks of each image, as lists or as several rows; default: as for `attributes`, or none.
-            Images that only this one has are left out without a warning: annotations cover more than captions.
+        tasks: one with the tasks of each image, as lists, an empty one for an image without, or as several rows; or
+            COCO's instances, whose objects are the tasks; default: as for `attributes`, or none. Images that only this
+            one has are left out without a warning: annotations cover more than captions.
         attribute: the usual name of the attribute's column. Several are crossed into one attribute, with labels such as
             "female, dark", see `captionbias.captions.cross`; give metrics as many lexicons, in the same order.
         id_column: image ids in the first table, usually "image_id". Other tables are joined by their column that has
@@ -64,7 +66,7 @@ def read_captions(
         reference_column: usually "references", in another table than the predictions also as theirs.
         attribute_column: see `attribute`; of several attributes as many columns, of one table. Numbers are labels like
             words.
-        task_column: usually "tasks".
+        task_column: usually "tasks", in a table of its own also "objects".
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
 

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from captionbias.captions.coco_objects import objects_of_images, without_outline
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset, needs_datasets
 from captionbias.captions.values import as_list, is_column
 
@@ -106,9 +107,9 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
 def table_from_file(path: File) -> Table:
     """Open a .csv, .tsv, .json, .jsonl or .parquet file.
 
-    JSON is an array of records or COCO captions, `{"annotations": [records]}`. In CSV and TSV an empty cell is
-    missing; NA, null and None are words like any other. As Excel writes them, a .csv file may have semicolons or tabs
-    instead of commas, and both may be UTF-16 with a byte order mark.
+    JSON is an array of records, COCO captions, `{"annotations": [records]}`, or COCO instances, as `objects_of_images`
+    has them. In CSV and TSV an empty cell is missing; NA, null and None are words like any other. As Excel writes them,
+    a .csv file may have semicolons or tabs instead of commas, and both may be UTF-16 with a byte order mark.
 
     Raises:
         ValueError: the file cannot be read; the message names it and the way out.
@@ -196,7 +197,11 @@ def csv_rows(path: File) -> Iterator[list[str]]:
 
 def _json(path: File) -> Table:
     with path.open(encoding="utf-8-sig") as file:
-        content = json.load(file)
+        content = json.load(file, object_hook=without_outline)
+    match content:
+        case {"categories": _, "annotations": [{"category_id": _}, *_]}:
+            columns = objects_of_images(content, str(path))
+            return Table(str(path), tuple(columns), columns.__getitem__)
     records = content.get("annotations") if isinstance(content, dict) else content
     if not isinstance(records, list):
         raise ValueError(

@@ -67,7 +67,11 @@ PREDICTIONS: Options = CAPTIONERS | {
 FILES: Options = {
     "references": option(str | None, "Human captions. Leave out to measure the captioner alone.", panel=INPUT),
     "attributes": option(str | None, "The attribute label of each image, if it is in neither file.", panel=INPUT),
-    "tasks": option(str | None, "The tasks of each image; else those that human captions name.", panel=INPUT),
+    "tasks": option(
+        str | None,
+        "The tasks of each image, such as COCO's instances_*.json; else those that human captions name.",
+        panel=INPUT,
+    ),
     "id_column": option(
         str | None,
         "Image ids in the first file; others are joined by their column that has them.",

@@ -79,6 +79,11 @@ class CocoCaptionBias(OriginalFiles):
     def _images(self) -> tuple[list[dict[str, Any]], int]:
         """All images, labelled or not, and how many human captions are empty."""
         images = read_images(self._captions)
+        if unknown := sorted(images.keys() - read_images(self._instances)):
+            raise ValueError(
+                f"{self._instances.name} does not list image {unknown[0]}, so what it shows is not known: give the "
+                "instances of the same images as the captions"
+            )
         labels = read_labels(self._labels, {"bb_gender": GENDERS, "bb_skin": SKINS}, known=images)
         results = {name: read_results(path, images) for name, path in self._results.items()}
         categories = read_categories(self._instances)

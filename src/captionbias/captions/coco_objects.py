@@ -1,0 +1,62 @@
+"""COCO's instances as a table: which objects each image shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+PERSON = "person"
+
+
+def without_outline(record: dict[str, Any]) -> dict[str, Any]:
+    """An annotation without its outline: outlines are most of the file, and no argument takes them."""
+    if "category_id" in record:
+        record.pop("segmentation", None)
+    return record
+
+
+def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> dict[str, list[Any]]:
+    """The columns `image_id` and `objects` of COCO's instances, which have `images`, `annotations` and `categories`.
+
+    Objects are the categories that are annotated in an image, each once, in the order of the file; people are none, as
+    they bear the attribute. An image without any has an empty list.
+
+    Raises:
+        ValueError: a record lacks a field, an annotation is of an image or category that is not listed, or there is no
+            category but people. The message begins with `name`.
+
+    >>> instances = {
+    ...     "images": [{"id": 7}, {"id": 9}],
+    ...     "annotations": [{"image_id": 9, "category_id": 18}, {"image_id": 7, "category_id": 1}],
+    ...     "categories": [{"id": 1, "name": "person"}, {"id": 18, "name": "dog"}],
+    ... }
+    >>> objects_of_images(instances)
+    {'image_id': [7, 9], 'objects': [[], ['dog']]}
+    """
+    categories = dict(_pairs(content, name, "categories", "id", "name"))
+    objects = {key: category for key, category in categories.items() if category != PERSON}
+    if not objects:
+        raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
+    shown: dict[Any, set[Any]] = {image: set() for image, _ in _pairs(content, name, "images", "id", "id")}
+    for row, (image, key) in enumerate(_pairs(content, name, "annotations", "image_id", "category_id")):
+        if image not in shown or key not in categories:
+            raise ValueError(
+                f"{name}: annotations[{row}] is of image {image} and category {key}, and one of them is not listed: "
+                "correct it, or fetch the file again"
+            )
+        shown[image].add(key)
+    return {
+        "image_id": list(shown),
+        "objects": [[objects[key] for key in objects if key in keys] for keys in shown.values()],
+    }
+
+
+def _pairs(content: Mapping[str, Any], name: str, of: str, first: str, second: str) -> Iterator[tuple[Any, Any]]:
+    """Two fields of each record of a kind."""
+    records = content.get(of)
+    for row, record in enumerate(records if isinstance(records, list) else [records]):
+        pair = (record.get(first), record.get(second)) if isinstance(record, dict) else (None, None)
+        if not {*map(type, pair)} <= {int, str}:
+            fields = " and ".join(dict.fromkeys((first, second)))
+            raise ValueError(f"{name}: {of}[{row}] has no {fields}: correct it, or fetch the file again")
+        yield pair

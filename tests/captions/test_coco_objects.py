@@ -1,0 +1,60 @@
+"""COCO's instances say what each image shows, and those that do not hold together are refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from captionbias.captions import CaptionBiasWarning, read_captions
+
+SHOWN = [(9, 3), (7, 1), (9, 2), (9, 3), (9, 1)]  # image and category, one of them twice
+INSTANCES = {
+    "images": [{"id": 9}, {"id": 7}, {"id": 8}],
+    "annotations": [
+        {"id": n, "image_id": image, "category_id": key, "segmentation": [[1, 2, 3, 4, 5, 6]], "iscrowd": n % 2}
+        for n, (image, key) in enumerate(SHOWN)
+    ],
+    "categories": [{"id": 1, "name": "person"}, {"id": 2, "name": "hot dog"}, {"id": 3, "name": "cake"}],
+}
+PREDICTIONS = {"image_id": [7, 9, 10], "caption": ["a man", "a girl", "a dog"], "attribute": ["m", "f", "m"]}
+
+
+def test_the_objects_of_listed_images_are_tasks_and_an_image_that_is_not_listed_is_left_out(tmp_path):
+    path = tmp_path / "instances_val2014.json"
+    path.write_text(json.dumps(INSTANCES))
+    with pytest.warns(CaptionBiasWarning) as raised:
+        captions = read_captions(predictions=PREDICTIONS, tasks=path)
+    assert (captions.image_ids, captions.tasks) == (("7", "9"), ((), ("hot dog", "cake")))
+    note = f"1 of 3 images have no entry in {path} and are left out (first: 10)"
+    assert [str(warning.message) for warning in raised] == [note]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"categories": INSTANCES["categories"][:1]}, "has no category beside people: give COCO's instances_*.json"),
+        ({"categories": [{"id": 1}]}, "categories[0] has no id and name: "),
+        ({"images": None}, "images[0] has no id: "),
+        ({"images": [*INSTANCES["images"][:2], 8]}, "images[2] has no id: "),
+        ({"annotations": [{"image_id": 9, "category_id": [3]}]}, "annotations[0] has no image_id and category_id: "),
+        (
+            {"images": INSTANCES["images"][1:]},
+            "annotations[0] is of image 9 and category 3, and one of them is not listed: correct it, or fetch",
+        ),
+        ({"categories": INSTANCES["categories"][:2]}, "annotations[0] is of image 9 and category 3, and one of them"),
+    ],
+)
+def test_instances_that_do_not_hold_together_are_refused(tmp_path, fault, other, message):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**INSTANCES, **other}))
+    told = fault(read_captions, predictions=PREDICTIONS, tasks=path)
+    assert told.startswith(str(path))
+    assert message in told
+
+
+def test_captions_are_read_as_captions_beside_categories(tmp_path):
+    captions = [{"image_id": n, "caption": f"a {n}", "attribute": "mf"[n]} for n in range(2)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**INSTANCES, "annotations": captions}))
+    assert read_captions(references=path).references == (("a 0",), ("a 1",))
