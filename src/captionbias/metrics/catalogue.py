@@ -102,8 +102,8 @@ METRICS = {
         MetricEntry(
             "sway",
             "Sway",
-            "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do the "
-            "tasks named follow the attribute (A to T)?",
+            "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do "
+            "the tasks named follow the attribute (A to T)?",
         ),
         MetricEntry(
             "dbac",

@@ -176,7 +176,7 @@ class Measurement:
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Each quantity that is defined, with its intervals; what a test would have seen of those that verdicts go by."""
+        """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable`."""
         found = {}
         for key, sample in self.samples.items():
             estimate = sample.estimate()

@@ -102,8 +102,8 @@ def sway(
 
     Returns:
         In captions of 100: `sway_t_to_a`; `sway_t_to_a_least` and `sway_t_to_a_most`, the same if all values were as
-        the least and the most swayed one; `sway_t_to_a_lost`, in which a caption that names no value counts as wrong, with
-        its `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`; `sway_a_to_t_low` and
+        the least and the most swayed one; `sway_t_to_a_lost`, in which a caption that names no value counts as wrong,
+        with its `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`; `sway_a_to_t_low` and
         `sway_a_to_t_high`, if what is named beyond the tasks known was all there, or all made up; `sway_a_to_t_least`
         and `sway_a_to_t_most`, the ends with the one task left out that matters most. All with `..._ci_low/high` (95%,
         over images) save the last two, verdicts' scores with `..._detectable` (what would be seen in four of five

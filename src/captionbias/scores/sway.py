@@ -119,7 +119,7 @@ def residuals(features: Floats, outcomes: Floats, seed: int) -> Floats:
     """
     from sklearn.model_selection import KFold
 
-    # Each fold's products are made once and taken from the whole: scikit-learn's Ridge makes those of the other folds anew.
+    # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.
     count = min(FOLDS, len(features))
     tests = [test for _, test in KFold(count, shuffle=True, random_state=seed % 2**32).split(features)]
     sides = [(features[test], outcomes[test]) for test in tests]
