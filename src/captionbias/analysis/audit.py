@@ -34,6 +34,7 @@ WORDS, EXAMPLES = 30, 8
 ALIGNED = 500  # human captions whose alignment is judged
 # How long the steps take, relative to each other.
 COST = {
+    "sway": 2,
     "word vectors": 3,
     "dbac": 12,
     "lic": 4,
@@ -69,7 +70,7 @@ class Audit:
         settings: the arguments, to reproduce it.
         signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
         sensitivity: how much hangs on choices, if it was requested; see `captionbias.analysis.sensitivity`.
-        evidence: the captions behind the largest pairs of DBAC and LIC's telling words; see
+        evidence: the captions behind the cells of sway, the largest pairs of DBAC and LIC's telling words; see
             `captionbias.explain.evidence.captions_behind`.
         alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric; see
             `captionbias.analysis.intersections`.
@@ -130,7 +131,7 @@ def audit(
     attributes: Any = None,
     tasks: Any = None,
     *,
-    metrics: Sequence[str] = ("dbac", "lic"),
+    metrics: Sequence[str] = catalogue.REPORTED,
     preset: str = "fast",
     trials: int | None = None,
     seed: int = 0,
@@ -152,7 +153,8 @@ def audit(
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
         references, attributes, tasks: of the same images, as the metrics take them.
-        metrics: any of `captionbias.metrics`.
+        metrics: any of `captionbias.metrics`. `sway` is left out, and `missing` says so, if these captions do not
+            allow it and other metrics are named.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
         trials: attackers for each set of captions; the preset's when None.
         seed: of the first trial and of the bootstrap.
@@ -221,9 +223,14 @@ def audit(
     for metric in chosen:
         of_metric = options | {"preset": preset, "keep_attackers": int(metric == "lic")}
         accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
-        comparisons[metric] = measure_together(
-            checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
-        )
+        try:
+            comparisons[metric] = measure_together(
+                checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
+            )
+        except ValueError as error:
+            if metric != "sway" or len(chosen) == 1:  # it needs a person beside those who say what images show
+                raise
+            missing.append(f"sway: {error}")
     missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
     alone: dict[str, dict[str, Comparison]] = {name: {} for name in parts}
     for number, (name, part) in enumerate(parts.items()):
@@ -293,6 +300,7 @@ def audit(
         checked,
         comparisons["dbac"].measurements if "dbac" in comparisons else {},
         {name: found["by_word"] for name, found in words.items()},
+        swayed=comparisons["sway"].measurements if "sway" in comparisons else {},
         preset=preset,
         attribute_lexicon=attribute_lexicon,
         task_lexicon=task_lexicon,

@@ -107,7 +107,7 @@ def compare(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
-    metric: str = "dbac",
+    metric: str = "sway",
     *,
     scores: Sequence[str] | None = None,
     against: str | None = None,

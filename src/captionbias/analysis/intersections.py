@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from captionbias.captions import Captions, count_cells, uncross
-from captionbias.metrics import Measurement, find_metric
+from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.text import LexiconSource
 
-METRICS = ("dbac", "lic")
+METRICS = catalogue.REPORTED
 CROSSING = " x "  # between the names of crossed attributes
 
 
@@ -43,7 +43,7 @@ class Intersections:
 
 
 def intersections(
-    captions: Captions, lexicons: Mapping[str, LexiconSource], metric: str = "dbac", **options: Any
+    captions: Captions, lexicons: Mapping[str, LexiconSource], metric: str = "sway", **options: Any
 ) -> Intersections:
     """Measure captions by crossed attributes and by each alone, on the same images and with the same seeds.
 
@@ -55,7 +55,7 @@ def intersections(
     Args:
         captions: with crossed labels, from `read_captions(..., attribute=["gender", "race"])` or with those of `cross`.
         lexicons: the words of each attribute, by its name, in the order in which they were crossed.
-        metric: `dbac` or `lic`.
+        metric: `sway`, `dbac` or `lic`.
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
     Raises:
@@ -71,7 +71,7 @@ def intersections(
     (20, ['gender', 'skin', 'gender x skin'])
     """
     if metric not in METRICS:
-        raise ValueError(f"metric {metric!r} is not measured at intersections; choose {' or '.join(METRICS)}")
+        raise ValueError(f"metric {metric!r} is not measured at intersections; choose one of {', '.join(METRICS)}")
     if len(lexicons) < 2:
         raise ValueError(f"lexicons has {len(lexicons)} attributes: a crossing needs two or more")
     labels = uncross(captions.attributes, len(lexicons))

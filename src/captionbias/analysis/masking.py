@@ -14,7 +14,7 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.explain.image_attributions import ImageAttributions, attribute_images
-from captionbias.metrics import find_metric
+from captionbias.metrics import catalogue, find_metric
 from captionbias.vision.captioning import Watch, caption, open_captioner
 from captionbias.vision.images import Images, read_images
 from captionbias.vision.masks import Regions, check_fill, mask_image, read_categories, read_regions
@@ -64,7 +64,7 @@ def masking_experiment(
     *,
     versions: Sequence[str] = tuple(VERSIONS),
     objects: Sequence[str] | None = None,
-    metrics: Sequence[str] = ("dbac", "lic"),
+    metrics: Sequence[str] = catalogue.REPORTED,
     fill: str = "mean",
     attributions: bool = False,
     generation: Mapping[str, Any] | None = None,
@@ -128,7 +128,12 @@ def masking_experiment(
     for metric in metrics:
         taken = find_metric(metric).options()
         accepted = {name: value for name, value in options.items() if name in taken}
-        comparisons[metric] = measure_together(captioners, metric, against=ORIGINAL, **accepted)
+        try:
+            comparisons[metric] = measure_together(captioners, metric, against=ORIGINAL, **accepted)
+        except ValueError as error:
+            if metric != "sway" or len(metrics) == 1:
+                raise
+            warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=2)
     shares: dict[str, ImageAttributions] = {}
     if attributions:
         captioner, processor, tokenizer = open_captioner(model)

@@ -20,7 +20,7 @@ from captionbias.app.sessions import Session
 from captionbias.app.upload_state import ATTRIBUTES, SEVERAL, Data, choices_of
 from captionbias.metrics import catalogue
 
-METRICS = ("dbac", "lic")
+METRICS = catalogue.REPORTED
 TASK_WORDS = ["coco_objects", "coco_names"]
 KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
 FAST = ("fast: seconds to minutes", "fast")

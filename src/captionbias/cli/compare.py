@@ -19,7 +19,7 @@ from captionbias.cli.options import (
 from captionbias.cli.terminal import complaints, console, note, read_captioners, results_to, say
 
 COMPARED: Options = {
-    "metric": option(str, "Any metric of captionbias measure.", default="dbac"),
+    "metric": option(str, "Any metric of captionbias measure.", default="sway"),
     "scores": option(
         list[str] | None,
         "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
@@ -56,7 +56,7 @@ def compare(
     files, chosen = split_options(values)
     taken = find_metric(metric).options()
     if "directions" in chosen and "directions" not in taken:
-        raise ValueError(f"--direction is of DBAC; leave it out with --metric {metric}")
+        raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
         options = {**chosen, "progress": complaints.is_terminal or None}

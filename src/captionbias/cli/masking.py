@@ -79,6 +79,7 @@ def masking(
 
         from captionbias.analysis.masking import VERSIONS, masking_experiment
         from captionbias.vision.images import read_images
+    from captionbias.metrics import catalogue
     from captionbias.report.charts import check_chart, masking_chart, write_chart
 
     if plot:
@@ -95,7 +96,7 @@ def masking(
             files,
             versions=version or list(VERSIONS),
             objects=object,
-            metrics=metrics or ["dbac", "lic"],
+            metrics=metrics or catalogue.REPORTED,
             fill=fill,
             attributions=attributions,
             generation={**generation, "cache": values["cache"]},

@@ -39,7 +39,7 @@ def _measure_one(metric: str, output: Path | None, json: bool, **values: Any) ->
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        crossed = len(files["attribute"]) > 1 and metric in ("dbac", "lic")
+        crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         shown = partial(_show_crossed, files["attribute"]) if crossed else _show_one
         write({"metric": metric, **_of_each(files, lambda captions: shown(metric, captions, chosen))})
 

@@ -62,6 +62,7 @@ def report(
     from captionbias.analysis.audit import audit
     from captionbias.io.files import write_text
     from captionbias.io.formats import write_json
+    from captionbias.metrics import catalogue
     from captionbias.report.html import check_installed, write_report
     from captionbias.report.markdown import markdown_report
 
@@ -70,7 +71,7 @@ def report(
     with steps() as watch:
         found = audit(
             read_captioners(**files),
-            metrics=metrics or ["dbac", "lic"],
+            metrics=metrics or catalogue.REPORTED,
             sensitivity=sensitivity,
             watch=watch,
             **chosen,

@@ -1,7 +1,8 @@
-"""The captions behind a number: those that name the pairs a DBAC is made of, and those with LIC's telling words."""
+"""The captions behind a number: of the cells of sway, of the pairs a DBAC is made of, with LIC's telling words."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.protocol import preset_settings
+from captionbias.metrics.sway import SwayImages
 from captionbias.scores.omega import NOT_SHOWN
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.marks import find_marks
@@ -26,11 +28,12 @@ def captions_behind(
     measured: Mapping[str, Measurement],
     words: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]],
     *,
+    swayed: Mapping[str, Measurement] | None = None,
     preset: str = "fast",
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
 ) -> dict[str, Any]:
-    """The captions of captioners and of people behind the largest pairs of each direction and the telling words.
+    """The captions of captioners and of people behind cells of sway, the largest pairs of DBAC and the telling words.
 
     An image is behind a pair if it shows the first of the two, as the pair's row counts it, and the captioner or people
     name the second. Its `difference` is what it adds to how much more often the captioner names that: 1 or 0 less the
@@ -41,6 +44,7 @@ def captions_behind(
         captioners: each one's captions of the same images.
         measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
+        swayed: each one's `sway`, if it was measured.
         preset, attribute_lexicon, task_lexicon: those that DBAC was measured with.
 
     Returns:
@@ -51,8 +55,10 @@ def captions_behind(
         many are behind it), and `rows`: `row`, `captioner` (whether it names it), `people` (the share that does) and
         `difference`, None where a side is missing; and `words`, of each attribute value a list of `word`, `images`,
         `labels` (how many of these of each label), `people` (images of which a person's caption has it), and at most 5
-        `rows` of that value likewise. `marks`: what each text names and where: start, end and the number of one of
-        `labels`, one mention after the other.
+        `rows` of that value likewise. `cells`, under `t_to_a`, of each true value and suggested one `attribute`,
+        `suggested`, `shown` (images), `captioner` and `people` (how many of these have a caption that names another
+        value alone), `images` and `rows` likewise. `marks`: what each text names and where: start, end and the number
+        of one of `labels`, one mention after the other.
 
     >>> from captionbias.metrics import dbac
     >>> from captionbias.synthetic import plant
@@ -76,10 +82,12 @@ def captions_behind(
     for name, captions in captioners.items():
         pairs = _pairs(captions, measured[name], settings["tokenizer"], lexicons) if name in measured else {}
         telling = _words(captions, words.get(name, {}), settings["tokenizer"])
-        behind = [one for group in (pairs, telling) for of_group in group.values() for one in of_group]
+        images_of = (swayed or {}).get(name)
+        cells = _cells(captions, images_of.artefacts, settings["tokenizer"], lexicons["attribute"]) if images_of else {}
+        behind = [one for group in (pairs, telling, cells) for of_group in group.values() for one in of_group]
         rows = sorted({listed["row"] for one in behind for listed in one["rows"]})
         own = {row: number(captions.predictions[row]) for row in rows} if captions.predictions else {}
-        found[name] = {"captions": own, "pairs": pairs, "words": telling}
+        found[name] = {"captions": own, "pairs": pairs, "words": telling, "cells": cells}
     first = next(iter(captioners.values()))
     images = {
         row: {
@@ -130,6 +138,32 @@ def _of_direction(
         )
         for number, row in enumerate(rows)
     ]
+
+
+def _cells(captions: Captions, images: SwayImages, tokenizer: str, lexicon: Lexicon) -> dict[str, list[dict[str, Any]]]:
+    """What is behind each true value beside tasks that suggest each value: captions that name another value alone."""
+    words = captions.words(tokenizer)
+    named = named_values(words.tokens, find_mentions(words.tokens, lexicon, tokenizer), lexicon, tokenizer)
+    named = named[:, [lexicon.labels.index(value) for value in images.values]]
+    own = np.full(len(captions), -1)
+    own[images.row] = images.value
+    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), own[_images_of(words)])
+    wrong = (alone != own[_images_of(words)])[:, None]
+    people = _shares(wrong[words.model_rows :], words.human_image, len(captions))
+    listed = []
+    for value, suggested in itertools.product(range(len(images.values)), repeat=2):
+        among = np.zeros(len(captions), bool)
+        among[images.row[(images.value == value) & (images.suggested == suggested)]] = True
+        listed.append(
+            {"attribute": images.values[value], "suggested": images.values[suggested], "shown": int(among.sum())}
+            | _behind(among, wrong[: words.model_rows, 0], None if people is None else people[:, 0], IMAGES)
+        )
+    return {"t_to_a": listed}
+
+
+def _images_of(words: Words) -> Integers:
+    """The image of every caption, both sides'."""
+    return np.concatenate((np.arange(words.model_rows), words.human_image))
 
 
 def _behind(among: Flags, captioner: Flags | None, people: Floats | None, most: int) -> dict[str, Any]:

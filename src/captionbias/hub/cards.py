@@ -198,7 +198,8 @@ def _picture(results: Results, name: str) -> Picture:
     estimates = {key: found for result in results.values() for key, found in Result(result).estimates.items()}
     first = next(iter(results.values()))["signature"]
     words = first.partition("|attribute:")[2].partition("|")[0]
-    return captioner_picture(estimates, name, words if words.isalpha() else "the attribute")
+    sway = results.get("sway", {}).get("details")
+    return captioner_picture(estimates, name, words if words.isalpha() else "the attribute", sway=sway)
 
 
 def _section(about: str, results: Results, scores: list[Score], judged: bool) -> str:

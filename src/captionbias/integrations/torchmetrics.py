@@ -45,7 +45,7 @@ class CaptionBias(TorchMetric):
     full_state_update = False
     rows: Any  # uint8 tensors of JSON, a line an image, as strings do not travel between processes
 
-    def __init__(self, metric: str = "dbac", **options: Any) -> None:
+    def __init__(self, metric: str = "sway", **options: Any) -> None:
         self.metric: Metric[Any] = find_metric(metric)
         self.options = {name: options.pop(name) for name in self.metric.options() & options.keys()}
         super().__init__(**options)

@@ -46,6 +46,8 @@ class Score:
         alone: compared instead where there are no human captions.
         claim: what a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
             ("gender", "attribute") and `{tasks}` are filled in.
+        sentence: how a verdict is told instead of by the claim; also `{captioner}` and `{more}` ("more often", "less
+            often") are filled in.
         task: its id in the Hub's evaluation results, of scores of a captioner.
         human: it describes human captions alone.
         in_tables, on_cards: where it is listed.
@@ -69,6 +71,7 @@ class Score:
     headline: bool = False
     alone: bool = False
     claim: str = ""
+    sentence: str = ""
     task: str | None = None
     human: bool = False
     in_tables: bool = True
@@ -158,6 +161,7 @@ METRICS = {
     )
 }
 
+REPORTED = ("sway", "dbac", "lic")  # what is measured where no metric is named
 OF_CAPTIONS = tuple(name for name, entry in METRICS.items() if not entry.of_images)  # they need nothing else
 
 
@@ -189,6 +193,7 @@ def _sway() -> Iterable[Score]:
         judged=True,
         headline=True,
         claim="the {value} named follows the {tasks} around",
+        sentence="Beside {tasks} that go with another {value}, {captioner} names the wrong one {more} than people",
         **decided("t_to_a"),
     )
     yield from ends("t_to_a", "every value were as often swayed as the {end} swayed one")
@@ -197,7 +202,9 @@ def _sway() -> Iterable[Score]:
         "silence counted as wrong",
         "The same of all captions: one that names no value, or several, counts as wrong.",
         judged=True,
-        claim="the {value} is left out or wrong beside {tasks} that suggest another",
+        headline=True,
+        claim="silence about {attribute} follows the {tasks} around",
+        sentence="Beside {tasks} that go with another {value}, {captioner} omits or mistakes it {more} than people",
         **decided("t_to_a_lost"),
     )
     yield from ends("t_to_a_lost", "every value were as often lost as the {end} swayed one")
@@ -210,6 +217,7 @@ def _sway() -> Iterable[Score]:
         judged=True,
         headline=True,
         claim="the {tasks} named follow {attribute}",
+        sentence="In like pictures, {captioner} names {tasks} that go with the person's {value} {more} than people",
         **decided("a_to_t", ("low", "high")),
     )
     for end, what in (("low", "lowest"), ("high", "highest")):
@@ -611,13 +619,13 @@ _MEASURED = (
         "a_to_t",
         "the attribute shapes the named tasks more",
         "the attribute",
-        "the {tasks} named depend on {attribute}",
+        "the {tasks} named reveal {attribute}",
     ),
     *_dbac(
         "t_to_a",
         "the tasks shape the named attribute more",
         "the tasks",
-        "{tasks} change which {value} is named",
+        "the {value} named reveals the {tasks}",
     ),
     *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
     *_omega("t_to_a", "the tasks from captions whose task words are masked"),

@@ -201,8 +201,9 @@ class Measurement:
         return _frame(self.estimates)
 
     def plot(self) -> Picture:
-        """The main scores with their intervals, a person at 0: an SVG that a notebook shows, see `Picture.save`."""
-        return _picture(self.estimates)
+        """The main scores with their intervals, a person at 0, and with details what is behind `sway`: an SVG that a
+        notebook shows, see `Picture.save`."""
+        return _picture(self.estimates, self.details)
 
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.notes, self.signature)
@@ -237,7 +238,7 @@ class Result(dict[str, Any]):
 
     def plot(self) -> Picture:
         """As `Measurement.plot`."""
-        return _picture(self.estimates)
+        return _picture(self.estimates, self.get("details"))
 
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.get("details", {}).get("warnings", []), self.get("signature", ""))
@@ -256,10 +257,10 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     return frame
 
 
-def _picture(estimates: Mapping[str, Estimate]) -> Picture:
+def _picture(estimates: Mapping[str, Estimate], details: Mapping[str, Any] | None) -> Picture:
     from captionbias.report.picture import captioner_picture
 
-    return captioner_picture(estimates)
+    return captioner_picture(estimates, sway=details if details and "cells" in details else None)
 
 
 def _table(estimates: Mapping[str, Estimate], notes: Iterable[str], signature: str) -> str:

@@ -39,3 +39,14 @@ def _nearest(estimate: Estimate, sign: int) -> float:
     one."""
     end = estimate.low if sign > 0 else estimate.high
     return sign * (estimate.value if end is None else end)
+
+
+def detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
+    """How large the score would have to be for its verdict to be clear in four of five samples of this size.
+
+    >>> detectable({"lic": Estimate(1.0, -0.5, 2.5, detectable=2.1)}, "lic")
+    2.1
+    """
+    score = catalogue.SCORES[key]
+    sizes = [estimates[one].detectable for one in (key, *score.above, *score.below) if one in estimates]
+    return max((size for size in sizes if size is not None), default=None)

@@ -16,7 +16,7 @@ from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.measurement import Estimate
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DBAC, UNCLEAR, verdict
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
 from captionbias.report.picture import Picture, main_scores
 from captionbias.report.svg import box, document, line, mark, shortened, text, tick_text, ticks, tone
 from captionbias.report.wording import interval, subjects
@@ -116,7 +116,7 @@ def leaderboard_chart(rows: Sequence[Row]) -> Chart:
     for row in rows:
         found.setdefault(row.score, []).append(row)
     panels = []
-    for metric in dict.fromkeys(row.metric for row in rows):
+    for metric in sorted({row.metric for row in rows}, key=list(catalogue.METRICS).index):
         of_metric = {row.score: Estimate(row.value) for row in rows if row.metric == metric}
         for score in main_scores(of_metric):
             entries = [
@@ -324,7 +324,6 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
     """A panel of a score: what its unit, its zero and its sides are."""
     note = score.label if title != score.label else ""
     judged = score.judged or score.sense == "amplification"
-    band = SMALL_DBAC if score.key.endswith("_net") else 0.0
     return Panel(
         title,
         entries,
@@ -332,7 +331,7 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
         score.digits,
         note,
         score.bounds[0] < 0,
-        band,
+        score.margin,
         (LESS, MORE) if judged else ("", ""),
     )
 

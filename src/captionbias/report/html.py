@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import re
@@ -23,7 +24,7 @@ from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
-from captionbias.report.picture import WAYS, captioner_picture
+from captionbias.report.picture import captioner_picture
 from captionbias.report.svg import tone
 from captionbias.report.wording import grouped_notes, percent, subjects, verdicts
 
@@ -87,13 +88,15 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         command=command,
         statements=statements,
         in_short=_in_short(audit, statements),
-        opened=_opened(audit),
+        opened=ranked[0],
         scores=plain,
         published=published if published != plain else None,
         against={name: charts.differences_chart(audit, name) for name in audit.captioners} if differing else {},
         banded="dbac" in audit.comparisons,
         pictures={
-            name: captioner_picture(_estimates(audit, name), name if several else "", attribute, tasks)
+            name: captioner_picture(
+                _estimates(audit, name), name if several else "", attribute, tasks, _swayed(audit, name)
+            )
             for name in ranked
         },
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
@@ -105,8 +108,8 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         sensitivity=sensitivity,
         directions=DIRECTIONS,
         ways={
-            direction: WAYS[f"dbac_{direction}_net"].format(attribute=attribute.removeprefix("the "), tasks=tasks)
-            for direction in DIRECTIONS
+            direction: " → ".join(sides)
+            for direction, sides in zip(DIRECTIONS, itertools.permutations((attribute, tasks)), strict=True)
         },
         tone=tone,
         clear=(AMPLIFIES, MITIGATES),
@@ -116,6 +119,9 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         part_of=_part_of,
         added_by=_added_by,
         reach_of=_reach_of,
+        swayed=_swayed,
+        attribute=attribute,
+        tasks=tasks,
         top=TOP,
         shown_pairs=PAIRS,
         shown_words=WORDS,
@@ -212,15 +218,9 @@ def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[s
     return list(found.values())
 
 
-def _opened(audit: Audit) -> str:
-    """The captioner that the page shows first: the one with the largest score that has a verdict."""
-
-    def size(name: str) -> tuple[bool, float]:
-        nets = [one for key, one in _estimates(audit, name).items() if key.endswith("_net") or key == "lic"]
-        clear = [one for one in nets if one.low is not None and one.high is not None and one.low * one.high > 0]
-        return bool(clear), max((abs(one.value) / (100 if abs(one.value) > 2 else 1) for one in clear), default=0.0)
-
-    return max(audit.captioners, key=size)
+def _swayed(audit: Audit, captioner: str) -> dict[str, Any] | None:
+    """The details of the captioner's sway, if it was measured."""
+    return audit.details("sway", captioner) if "sway" in audit.comparisons else None
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,30 +1,41 @@
-"""One picture of a captioner: which way bias flows, how much more or less of it than in people's captions."""
+"""One picture of a captioner: whom it names wrong beside what, and how much more bias it has than people's captions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import DIRECTIONS, Score
+from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Estimate
-from captionbias.metrics.verdicts import NOTHING, SMALL_DBAC, verdict
-from captionbias.report.svg import box, document, line, mark, room, shape, shortened, text, tick_text, ticks, tone
-from captionbias.report.wording import interval
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
+from captionbias.report.svg import box, document, line, mark, room, shortened, text, tick_text, ticks, tone
+from captionbias.report.wording import fixed, interval
 
 WIDTH, MIDDLE = 360.0, 180.0
-BOX_WIDTH, BOX_HEIGHT = 84.0, 74.0
-ARROW, THICKEST, THINNEST = 0.15, 18.0, 2.0  # the net DBAC whose arrow is the thickest
 ROW, LINE = 42.0, 15.0
-WAYS = {  # what a row shows, from which to which
-    "dbac_a_to_t_net": "{attribute} → {tasks}",
-    "dbac_t_to_a_net": "{tasks} → {attribute}",
-    "lic": "wording alone → {attribute}",
-    "imagecaptioner2": "image and caption → {attribute}",
+MOST_CELLS, MOST_TASKS = 9, 5
+WAYS = {  # what a row shows
+    "sway_t_to_a": "{value} named follows {tasks}",
+    "sway_t_to_a_lost": "{value} omitted or wrong, by {tasks}",
+    "sway_a_to_t": "{tasks} named follow {attribute}",
+    "dbac_a_to_t_net": "{tasks} named reveal {attribute}",
+    "dbac_t_to_a_net": "{value} named reveals {tasks}",
+    "lic": "wording alone reveals {attribute}",
+    "imagecaptioner2": "image and caption reveal {attribute}",
 }
 # The least that an axis reaches to either side: a small score looks small.
-REACH = {"dbac": 0.1, "lic": 20.0, "imagecaptioner2": 20.0, "label_leakage": 5.0, "dpa": 0.1, "ba_mals": 0.05}
+REACH = {
+    "sway": 5.0,
+    "dbac": 0.1,
+    "lic": 20.0,
+    "imagecaptioner2": 20.0,
+    "label_leakage": 5.0,
+    "dpa": 0.1,
+    "ba_mals": 0.05,
+}
 
 
 class Picture(str):
@@ -50,51 +61,54 @@ class Picture(str):
 
 
 def captioner_picture(
-    estimates: Mapping[str, Estimate], name: str = "", attribute: str = "the attribute", tasks: str = "tasks"
+    estimates: Mapping[str, Estimate],
+    name: str = "",
+    attribute: str = "the attribute",
+    tasks: str = "tasks",
+    sway: Mapping[str, Any] | None = None,
 ) -> Picture:
-    """A captioner's main scores: an arrow each way between the attribute and the tasks, and gauges with people at 0.
+    """A captioner's main scores: whom it names wrong beside what, and gauges with people at 0.
 
-    An arrow is as thick as its net DBAC is far from 0, and coloured by its verdict. Gauges have a person in the
-    middle: to the right of it is more bias than in people's captions, to the left less. Scores that have no such zero
-    have a gauge that begins at 0.
+    Gauges have a person in the middle: to the right of it is more bias than in people's captions, to the left less.
+    Scores that have no such zero have a gauge that begins at 0.
 
     Args:
         estimates: of a `Measurement` or a `Result`; of several metrics together.
         name: of the captioner; attribute, tasks: what these are called.
+        sway: the details of `sway`, for its cells and tasks.
 
     Returns:
         360 units wide; readable at that width in pixels.
 
     >>> picture = captioner_picture({"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender")
     >>> picture[picture.index("<title>"):picture.index("<style>")]
-    '<title>nic</title><desc>wording alone → gender: amplifies, 20.1 [17.3, 23.0]</desc>'
+    '<title>nic</title><desc>wording alone reveals gender: amplifies, 20.1 [17.3, 23.0]</desc>'
     """
     attribute = attribute.removeprefix("the ")
+    words = {"attribute": attribute, "value": attribute, "tasks": tasks}
     scores = main_scores(estimates)
-    labels = {score.key: WAYS.get(score.key, score.label).format(attribute=attribute, tasks=tasks) for score in scores}
+    labels = {score.key: WAYS.get(score.key, score.label).format(**words) for score in scores}
     said = {score.key: verdict(estimates, score.key) for score in scores}
     numbers = {score.key: written(estimates[score.key], score) for score in scores}
-    nets = {direction: f"dbac_{direction}_net" for direction in DIRECTIONS}
     parts, top = [], 0.0
     if name:
         parts, top = [text(0, 16, shortened(name, WIDTH, 17), "strong", size=16)], 24.0
-    drawn = set(nets.values()) <= estimates.keys()
-    if drawn:
-        parts += _arrows(estimates, numbers, attribute, tasks, top)
-        top += 118
+    if sway:
+        drawn, top = _cells(sway, attribute, tasks, top)
+        more, top = _tasks(sway, top)
+        parts += drawn + more
     with_zero = [score for score in scores if score.bounds[0] < 0]
     if with_zero:
         parts.append(text(MIDDLE, top + 11, "0: another person's captions", "soft", "middle", 12))
         top += 22
         for score in with_zero:
-            told_above = drawn and score.key in nets.values()
             reach = _reach([one for one in with_zero if one.metric == score.metric], estimates)
-            found = "" if told_above else f"{score.label}: {numbers[score.key]}"
-            if not told_above and score.key not in WAYS:
-                found = numbers[score.key]
-            band = SMALL_DBAC if score.key in nets.values() else 0.0
-            parts += _gauge(top, labels[score.key], said[score.key], found, estimates[score.key], -reach, reach, band)
-            top += ROW + LINE * bool(found)
+            found = numbers[score.key]
+            if score.key in WAYS:
+                found = f"{found} of 100 captions" if score.sentence else f"{score.label}: {found}"
+            of_score = labels[score.key], said[score.key], found, estimates[score.key]
+            parts += _gauge(top, *of_score, -reach, reach, score.margin, _span(score, estimates))
+            top += ROW + LINE
         top += 8
         parts.append(text(0, top + 4, "◂ less than people", "soft", size=12))
         parts.append(text(WIDTH, top + 4, "more than people ▸", "soft", "end", 12))
@@ -137,55 +151,70 @@ def written(estimate: Estimate, score: Score) -> str:
     return ("+" if estimate.value > 0 and score.bounds[0] < 0 else "") + interval(estimate, score.digits)
 
 
-def _arrows(
-    estimates: Mapping[str, Estimate], numbers: Mapping[str, str], attribute: str, tasks: str, top: float
-) -> list[str]:
-    """The attribute on the left, the tasks on the right, an arrow each way with its score."""
-    parts = []
-    for x, content in ((0.0, attribute), (WIDTH - BOX_WIDTH, tasks)):
-        parts.append(box(x + 1, top + 18, BOX_WIDTH - 2, BOX_HEIGHT, radius=8))
-        lines = content.replace(" and ", "\nand ").split("\n")
-        size = min(14.0, 14 * (BOX_WIDTH - 8) / max(room(one, 14) for one in lines))
-        first = top + 18 + BOX_HEIGHT / 2 + 5 - 8 * (len(lines) - 1)
-        for number, one in enumerate(lines):
-            parts.append(text(x + BOX_WIDTH / 2, first + 16 * number, one, "strong", "middle", size))
-    left, right = BOX_WIDTH + 6, WIDTH - BOX_WIDTH - 6
-    for direction, y, line_y in (("a_to_t", top + 38, top + 20), ("t_to_a", top + 72, top + 98)):
-        key = f"dbac_{direction}_net"
-        kind = tone(verdict(estimates, key))
-        begin, end = (left, right) if direction == "a_to_t" else (right, left)
-        parts.append(_arrow(begin, end, y, _thickness(estimates[key].value), kind))
-        parts.append(text(MIDDLE, line_y, numbers[key], f"{kind} strong", "middle"))
-    return parts
+def _cells(sway: Mapping[str, Any], attribute: str, tasks: str, top: float) -> tuple[list[str], float]:
+    """How often each value is named wrong beside what suggests which, captioner above people; and where that ends."""
+    cells = [cell for cell in sway["cells"] if cell["suggested"] and "captioner_wrong_of_named" in cell]
+    cells = sorted(cells, key=lambda cell: -cell["captioner_wrong_of_named"])[:MOST_CELLS]
+    parts = [text(0, top + 12, f"Named wrong, of 100 captions that name the {attribute}", "strong", size=12)]
+    top += 18
+    for cell in sorted(cells, key=lambda cell: (cell["attribute"], cell["attribute"] == cell["suggested"])):
+        who = f"{cell['attribute']}, beside {tasks} that go with {cell['suggested']}"
+        wrong, person = cell["captioner_wrong_of_named"], cell.get("person_wrong_of_named", 0.0)
+        against = "amplifies" if cell["attribute"] != cell["suggested"] else "soft"
+        parts.append(text(0, top + 12, shortened(who, WIDTH, 12), size=12))
+        parts.append(box(0, top + 17, 2.4 * wrong, 7, against))
+        parts.append(box(0, top + 25, 2.4 * person, 4, "person"))
+        numbers = f"{fixed(wrong, 0)}; people: {fixed(person, 0)}"
+        parts.append(text(WIDTH, top + 25, numbers, "strong", "end", 12))
+        top += 34
+    return parts, top + 8
 
 
-def _thickness(value: float) -> float:
-    return THINNEST + (THICKEST - THINNEST) * min(1.0, abs(value) / ARROW)
-
-
-def _arrow(begin: float, end: float, y: float, thickness: float, kind: str) -> str:
-    ahead = 1 if end > begin else -1
-    half, head = thickness / 2, thickness / 2 + 5
-    neck = end - ahead * head * 1.3
-    upper = [(begin, y - half), (neck, y - half), (neck, y - head), (end, y)]
-    lower = [(neck, y + head), (neck, y + half), (begin, y + half)]
-    return shape([*upper, *lower], kind)
+def _tasks(sway: Mapping[str, Any], top: float) -> tuple[list[str], float]:
+    """The tasks whose naming differs most by value; and where that ends."""
+    rows = [row for row in sway["tasks"] if "beta" in row][:MOST_TASKS]
+    if not rows:
+        return [], top
+    found = [Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high")) for row in rows]
+    reach = 1.15 * max(abs(end) for one in found for end in one[:3] if end is not None) or 1.0
+    parts = [text(0, top + 12, "Named more than by people, the pictures being alike,", "strong", size=12)]
+    parts.append(text(0, top + 26, "in mentions of 100 captions", "strong", size=12))
+    top += 32
+    for row, estimate in zip(rows, found, strict=True):
+        ends = estimate.low or 0.0, estimate.high or 0.0
+        said = AMPLIFIES if ends[0] > 0 else MITIGATES if ends[1] < 0 else UNCLEAR
+        more = "+" * (estimate.value > 0) + interval(estimate, 1)
+        parts += _gauge(
+            top, f"{row['task']}, with {row['attribute']}: {more}", said, "", estimate, -reach, reach, shown=False
+        )
+        top += ROW - 8
+    return parts, top + 10
 
 
 def _gauge(
-    y: float, label: str, said: str, numbers: str, estimate: Estimate, low: float, high: float, band: float = 0.0
+    y: float,
+    label: str,
+    said: str,
+    numbers: str,
+    estimate: Estimate,
+    low: float,
+    high: float,
+    band: float = 0.0,
+    span: tuple[float | None, float | None] = (None, None),
+    shown: bool = True,
 ) -> list[str]:
     """A row: what it shows, the verdict and the numbers above an axis with the mark, its interval and a person at 0.
 
-    `band`: how far from 0 a person's captions read by chance.
+    `band`: how far from 0 a person's captions read by chance. `span`: from where to where the score may be, for all
+    that captions tell. `shown`: whether the verdict and the axis have words and numbers.
     """
 
     def place(value: float) -> float:
         return 6 + (WIDTH - 12) * (min(high, max(low, value)) - low) / (high - low)
 
     kind = tone(said)
-    parts = [text(0, y + 10, shortened(label, WIDTH - room(said, 12) - 10, 12), size=12)]
-    if said != NOTHING:
+    parts = [text(0, y + 10, shortened(label, WIDTH - shown * (room(said, 12) + 10), 12), size=12)]
+    if shown and said != NOTHING:
         parts.append(text(WIDTH, y + 10, said, f"{kind} strong", "end", 12))
     if numbers:
         y += LINE
@@ -196,14 +225,24 @@ def _gauge(
         parts.append(box(place(-band), axis - 9, place(band) - place(-band), 18, "person"))
     parts.append(line(6, axis, WIDTH - 6, axis, "grid"))
     parts += [line(place(value), axis - 3, place(value), axis + 3, "grid") for value in marks]
-    parts.append(text(place(marks[-1]), axis + 15, tick_text(marks[-1]), "soft", "middle", 10))
+    if shown:
+        parts.append(text(place(marks[-1]), axis + 15, tick_text(marks[-1]), "soft", "middle", 10))
     parts.append(line(place(0), axis - 9, place(0), axis + 9, "zero"))
+    if span[0] is not None and span[1] is not None:
+        parts.append(line(place(span[0]), axis, place(span[1]), axis, kind, 2, dashed=True))
     if estimate.low is not None and estimate.high is not None:
         parts.append(line(place(estimate.low), axis, place(estimate.high), axis, kind, 4))
     return [*parts, mark(place(estimate.value), axis, said)]
 
 
+def _span(score: Score, estimates: Mapping[str, Estimate]) -> tuple[float | None, float | None]:
+    """From where to where a score with a range may be, intervals included."""
+    low, high = (estimates.get(f"{score.key}{end}") for end in ("_low", "_high"))
+    return (low.low, high.high) if low and high else (None, None)
+
+
 def _reach(scores: list[Score], estimates: Mapping[str, Estimate]) -> float:
     """How far the axis of these scores, of one unit, goes to either side."""
-    ends = [abs(end) for score in scores for end in estimates[score.key][:3] if end is not None]
+    keys = [f"{score.key}{end}" for score in scores for end in ("", "_low", "_high")]
+    ends = [abs(end) for key in keys if key in estimates for end in estimates[key][:3] if end is not None]
     return 1.15 * max(*ends, REACH.get(scores[0].metric, 0.0)) or 1.0

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES
-from captionbias.metrics.verdicts import NOTHING, verdict
+from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.verdicts import NOTHING, UNCLEAR, detectable, verdict
 from captionbias.report.wording import fixed, interval, p_text, percent
 
 if TYPE_CHECKING:
@@ -29,13 +30,39 @@ SCORES = {
     "leakage": "leakage\nhow often right",
     "confidence": "confidence\nhow sure",
 }
+TASKS = 5  # of sway
 HEADS = {name: f"{DIRECTIONS[name]}\n{text.replace(' shape', chr(10) + 'shape')}" for name, text in QUESTIONS.items()}
 
 
 def measurement_table(measured: Measurement) -> Table:
     """The table of one metric's result."""
-    special = {"lic": lic_table, "dbac": dbac_table}
+    special = {"lic": lic_table, "dbac": dbac_table, "sway": sway_table}
     return special[measured.metric](measured) if measured.metric in special else score_table([measured])
+
+
+def sway_table(measured: Measurement) -> Table:
+    """Sway with its verdicts; with details whom it names wrong beside what, and the tasks named most unequally."""
+    table = score_table([measured])
+    table.title = "Sway, captions of 100 [95% interval]"
+    table.caption = (
+        "\nBeyond one more person, who reads 0: T to A, how many more captions name a wrong value beside tasks that "
+        "suggest another; A to T, how many more mentions of tasks go with the value, what the images show being the "
+        "same. Errors that do not follow the tasks read 0."
+    )
+    details = measured.details or {}
+    for number, cell in enumerate(cell for cell in details.get("cells", ()) if cell["suggested"]):
+        if not number:
+            table.add_section()
+            table.add_row("named wrong, of those that name a value", "", "")
+        wrong, person = (fixed(cell.get(f"{who}_wrong_of_named", math.nan), 0) for who in ("captioner", "person"))
+        table.add_row(f"  {cell['attribute']}, tasks go with {cell['suggested']}", f"{wrong} (people: {person})", "")
+    for number, row in enumerate(row for row in details.get("tasks", ())[:TASKS] if "beta" in row):
+        if not number:
+            table.add_section()
+            table.add_row("named more than by people", "", "")
+        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high"))
+        table.add_row(f"  {row['task']}, with {row['attribute']}", interval(estimate, 1), "")
+    return table
 
 
 def lic_table(measured: Measurement) -> Table:
@@ -55,7 +82,7 @@ def lic_table(measured: Measurement) -> Table:
     if len(sides) == 2:
         table.add_section()
         table.add_row("difference", *(interval(estimates.get(score), 1) for score in SCORES), style="bold")
-        table.add_row("  verdict", *(verdict(measured.estimates, score) for score in SCORES))
+        table.add_row("  verdict", *(said_of(measured, score) for score in SCORES))
     return table
 
 
@@ -80,7 +107,7 @@ def dbac_table(measured: Measurement) -> Table:
         net = any(f"dbac_{name}_net" in estimates for name in directions)
         if net:
             table.add_row("DBAC, net", *cells("dbac_{}_net"), style="bold")
-            table.add_row("  verdict", *(verdict(measured.estimates, f"dbac_{name}_net") for name in directions))
+            table.add_row("  verdict", *(said_of(measured, f"dbac_{name}_net") for name in directions))
         table.add_row("DBAC, matched", *cells("dbac_{}_matched"))
         if net:
             table.add_row("DBAC, blind", *cells("dbac_{}_blind"))
@@ -129,10 +156,16 @@ def score_table(measurements: list[Measurement]) -> Table:
                 table.add_row(
                     below or score.label,
                     interval(measured.estimates[score.key], score.digits),
-                    verdict(measured.estimates, score.key) if score.judged else "",
+                    said_of(measured, score.key) if score.judged else "",
                     style="bold" if score.judged else None,
                 )
     return table
+
+
+def said_of(measured: Measurement, key: str) -> str:
+    """A score's verdict; of an unclear one also what would have been seen."""
+    said, size = verdict(measured.estimates, key), detectable(measured.estimates, key)
+    return f"{said} (sees {fixed(size, catalogue.SCORES[key].digits)})" if said == UNCLEAR and size else said
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:

@@ -13,7 +13,7 @@ from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.measurement import Estimate
-from captionbias.metrics.verdicts import SMALL_DBAC, verdict
+from captionbias.metrics.verdicts import SMALL_DBAC, detectable, verdict
 from captionbias.report.picture import main_scores
 
 if TYPE_CHECKING:
@@ -79,10 +79,12 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
     for captioner, score in found:
         measured = audit.measurement(score.metric, captioner)
         value, low, high = (measured.estimates.get(score.key) or (None, None, None))[:3]
+        seen = detectable(measured.estimates, score.key) if score.judged else None
         p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
         judged_cells = [p, verdict(measured.estimates, score.key)] if score.judged else [None, None]
-        rows.append([captioner, score.label, value, low, high, *judged_cells])
-    names = _columns("captioner", "score") + _columns("value", "low", "high", "p", form=".3f") + _columns("verdict")
+        rows.append([captioner, score.label, value, low, high, seen, *judged_cells])
+    numbers = _columns("value", "low", "high", "detectable", "p", form=".3f")
+    names = _columns("captioner", "score") + numbers + _columns("verdict")
     return Grid("Scores", names, rows, _scores_meaning([score for _, score in found]))
 
 
@@ -101,6 +103,7 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
     keys = {score.key for score in scores}
     parts = ["low, high: 95% interval over images and trials."]
     if any(score.judged for score in scores):
+        parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
         parts.append(
             "p: how often chance alone would bring a score this far from 0. Above 0 the captioner makes its data's "
             "bias worse (amplifies), below 0 it softens it (mitigates). Each verdict is of its score alone: of many "
@@ -219,6 +222,61 @@ def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
     )
 
 
+def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
+    """The tasks whose naming differs most by value, the contents of the picture being the same."""
+    found = audit.details("sway", captioner)["tasks"][:top]
+    values = list(audit.attribute_counts)
+    keys = ("beta", "beta_ci_low", "beta_ci_high")
+    rows: list[list[Cell]] = [
+        [row["task"], row["attribute"], *map(row.get, keys)]
+        + [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
+        for row in found
+    ]
+    shares = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    return Grid(
+        "Tasks that are named more for one value",
+        _columns("task", "goes with")
+        + _columns("named more", "low", "high", form="+.1f")
+        + _columns(*shares, form=".1f"),
+        rows,
+        "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
+        "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
+        "name it.",
+    )
+
+
+def sway_cells(audit: Audit, captioner: str) -> Grid:
+    """How each value is named beside tasks that suggest each value, captioner beside person."""
+    kinds = ("right", "wrong", "none")
+    rows: list[list[Cell]] = [
+        [cell["attribute"], cell["suggested"] or "neither", cell["images"]]
+        + [cell.get(f"{who}_{kind}") for kind in kinds for who in ("captioner", "person")]
+        for cell in audit.details("sway", captioner)["cells"]
+    ]
+    return Grid(
+        "True value by what the tasks suggest",
+        (
+            *_columns("images of", "tasks suggest"),
+            Column("images", ",.0f"),
+            *_columns(*(f"{kind}, {who}" for kind in kinds for who in (captioner, "people")), form=".1f"),
+        ),
+        rows,
+        "Of 100 captions. None: no value is named, or several are.",
+    )
+
+
+def sway_leans(audit: Audit, captioner: str) -> Grid:
+    """Which tasks go with which value."""
+    found = audit.details("sway", captioner)["leans"]
+    values = [key.removeprefix("lean_") for key in found[0] if key.startswith("lean_")] if found else []
+    return Grid(
+        "What goes with what",
+        _columns("task", "goes with") + _columns(*values, form="+.2f"),
+        [[row["task"], row["goes_with"], *(row[f"lean_{value}"] for value in values)] for row in found],
+        "How much larger the share of images with the value is where the task is shown than overall.",
+    )
+
+
 def words(audit: Audit, captioner: str) -> Grid:
     """The words that give each attribute value away, masked words aside."""
     rows: list[list[Cell]] = [
@@ -254,7 +312,7 @@ def leaderboard(rows: Sequence[Row]) -> Grid:
         found.setdefault(row.captioner, {})[row.score] = row
     shown_scores = [
         score
-        for metric in dict.fromkeys(row.metric for row in rows)
+        for metric in sorted({row.metric for row in rows}, key=list(catalogue.METRICS).index)
         for score in main_scores({row.score: Estimate(row.value) for row in rows if row.metric == metric})
     ]
     first = [score.key for score in shown_scores[:1]]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DBAC, UNCLEAR, verdict
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DBAC, UNCLEAR, detectable, verdict
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics.measurement import Estimate, Measurement
 
+MORE = {AMPLIFIES: "more often", MITIGATES: "less often"}
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 SURE, FAIRLY_SURE = 0.01, 0.05
 ALONE = "no verdict, as there are no human captions to compare with."
@@ -106,11 +108,13 @@ def statement(
 ) -> Statement:
     """One score in plain words; `attribute` and `tasks` are what these are called."""
     score, estimate = catalogue.SCORES[key], measured.estimates[key]
-    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
+    words = {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "captioner": captioner}
+    claim = score.claim.format(**words)
     said = verdict(measured.estimates, key)
-    numbers = fixed(estimate.value, score.digits)
+    numbers = fixed(estimate.value, score.digits) + " of 100 captions" * bool(score.sentence)
     if estimate.low is not None and estimate.high is not None:
         numbers += f", {fixed(estimate.low, score.digits)} to {fixed(estimate.high, score.digits)}"
+    numbers += "; other people: 0" * bool(score.sentence)
     of_data = score.against_a_person and not key.endswith(catalogue.EXCESS)
     there, other = ("the data", "data") if of_data else ("people's captions", "people")
     text = {
@@ -118,13 +122,17 @@ def statement(
         MITIGATES: f"{captioner} mitigates: {claim} less than in {there}",
         UNCLEAR: f"{captioner}: no clear sign that {claim}, compared with {other}",
     }.get(said, f"{captioner}: no interval, so nobody can tell whether {claim}")
+    if score.sentence and said in MORE:
+        text = score.sentence.format(**words, more=MORE[said])
     why = {
         AMPLIFIES: _sure(p),
         MITIGATES: _sure(p),
         UNCLEAR: f"One more person's captions can read as much as {SMALL_DBAC:g} by chance."
         if _excludes_zero(estimate)
-        else "The interval holds 0, so chance alone could bring such a score; more images or trials narrow it.",
+        else _open(measured.estimates, key),
     }.get(said, "Without an interval, chance cannot be excluded.")
+    if said == UNCLEAR:
+        why += _seen(measured.estimates, key)
     more = f" {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else ""
     return Statement(captioner, key, f"{text} ({numbers}).", f"{score.label}. {why}{more}", said)
 
@@ -152,6 +160,27 @@ def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str
     else:
         text += f" With the words for {named} hidden as well: {interval(blind, 3)} (blind)."
     return f"{text} As published: {interval(published, 3)}, which also depends on how often captions name anything."
+
+
+def _open(estimates: Mapping[str, Estimate], key: str) -> str:
+    """Why there is no verdict of a score that is no further from 0 than chance, or whose parts do not agree."""
+    if not _excludes_zero(estimates[key]):
+        return "The interval holds 0, so chance alone could bring such a score; more images or trials narrow it."
+    if low := estimates.get(f"{key}_low"):
+        high = estimates[f"{key}_high"]
+        if high.value > low.value:
+            return (
+                f"People do not name all that is there: the score can be anything from {fixed(low.value, 1)} to "
+                f"{fixed(high.value, 1)}. Give all tasks that the images show (COCO's annotated objects) to narrow it."
+            )
+        return "With one task left out the sign, or the interval, would be another."
+    return "Not every value is swayed: where the person is hard to see, one value may simply be the captioner's habit."
+
+
+def _seen(estimates: Mapping[str, Estimate], key: str) -> str:
+    """What the test could have seen."""
+    size = detectable(estimates, key)
+    return "" if size is None else f" {fixed(size, catalogue.SCORES[key].digits)} would have been seen."
 
 
 def _side(estimate: Estimate) -> int:

@@ -26,7 +26,7 @@ PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 class Settings(TypedDict, total=False):
     """What `bias_scores`, `bias_metrics` and `BiasCallback` take by keyword."""
 
-    metrics: Sequence[str]  # any of `captionbias.metrics`; dbac and lic by default
+    metrics: Sequence[str]  # any of `captionbias.metrics`; sway, dbac and lic by default
     preset: str  # `fast` (the default) or `papers`
     trials: int  # attackers trained a side, 3 by default; few follow a training, more make its curve smoother
     seed: int  # of the first trial, 0 by default; keep it the same throughout a training
@@ -45,7 +45,7 @@ def bias_scores(
     vectors: Any = None,
     **settings: Unpack[Settings],
 ) -> dict[str, float]:
-    """DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
+    """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
     undefined is left out. An empty caption cannot be attacked, so the scores are of the other images, on both sides;
@@ -62,7 +62,8 @@ def bias_scores(
         **settings: see `Settings`.
 
     Returns:
-        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `dbac_a_to_t`,
+        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `sway_t_to_a`,
+        `sway_t_to_a_lost` (in captions of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
         `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
         scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
         `..._excess`. Intervals are left to the metrics themselves.
@@ -176,7 +177,7 @@ class TrainingBias:
 
 
 def _options(
-    metrics: Sequence[str] = ("dbac", "lic"),
+    metrics: Sequence[str] = catalogue.REPORTED,
     preset: str = "fast",
     trials: int = 3,
     controls: bool = False,

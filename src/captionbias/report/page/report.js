@@ -108,14 +108,14 @@ const marked = (text, spans) => {
   }
   return [...parts, text.slice(done)];
 };
-const inWords = (found, number, { attribute, task, word }) => {
+const inWords = (found, number, { attribute, task, word, suggested }) => {
   const text = found.texts[number];
   if (word !== undefined) {
     const literal = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     const places = text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, "giu"));
     return marked(text, [...places].map((place) => [place.index, place.index + place[0].length, false]));
   }
-  const values = new Set((attribute ?? "").split(", "));
+  const values = new Set(suggested === undefined ? (attribute ?? "").split(", ") : found.labels);
   const flat = found.marks[number];
   const spans = [];
   for (let at = 0; at < flat.length; at += 3) {
@@ -133,6 +133,9 @@ const told = (kind, direction, item, name) => {
     const people = item.people === null ? "" : `; people's captions of ${count(item.people)} images have it`;
     return `${name} writes “${item.word}” for ${count(item.images)} images (${labels})${people}. Here: ${item.rows.length} of them.`;
   }
+  if (kind === "cells") {
+    return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
+  }
   const attribute = item.attribute ?? "nobody";
   const task = item.task ?? "nothing";
   const [shown, named] = direction === "a_to_t" ? [item.attribute === null ? "nobody" : attribute, task] : [task, attribute];
@@ -144,7 +147,8 @@ const told = (kind, direction, item, name) => {
 };
 const itemOf = (found, row, number, item, kind) => {
   const image = found.images[row.row];
-  const named = row.captioner === null ? "" : row.captioner ? "captioner names it" : "captioner does not";
+  const what = kind === "cells" ? "another value" : "it";
+  const named = row.captioner === null ? "" : row.captioner ? `captioner names ${what}` : "captioner does not";
   const people = row.people === null ? "" : `${percent(row.people)} of people do`;
   const difference = row.difference === null ? "" : `difference ${row.difference > 0 ? "+" : ""}${Math.round(100 * row.difference)} points`;
   const head = [node("b", image.id === null ? `row ${row.row}` : `image ${image.id}`), image.label, named, people, difference];
