@@ -60,7 +60,7 @@ def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_th
     said = {"x": [texts[0] for texts in people["references"]]}
     found = audit(said, single["references"], single["attributes"], metrics=["sway", "lic"], cache=False, **CHOSEN)
     assert list(found.comparisons) == ["lic"]
-    assert any(line.startswith("sway: references: no image has two human captions") for line in found.missing)
+    assert any(line.startswith("sway: x: references: no image has two human captions") for line in found.missing)
     with pytest.raises(ValueError, match="no image has two human captions"):
         audit(said, single["references"], single["attributes"], metrics=["sway"], cache=False, **CHOSEN)
 
