@@ -130,10 +130,10 @@ def test_a_net_dbac_without_a_side_says_that_what_matched_has_is_not_of_the_word
     said = statement("nic", measured(T_TO_A, -0.2, 0.1, **others), T_TO_A, 0.4, "gender").why
     assert said == (
         "DBAC T to A, net. The interval holds 0, so chance alone could bring such a score; more images or trials "
-        "narrow it. 0.422 would have been seen. With the words for objects hidden, its captions reveal objects more than people's do "
-        "(matched 0.200 [0.100, 0.300]). Hiding the words for gender as well changes little: other words explain it "
-        "(blind 0.300 [0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on how often "
-        "captions name anything."
+        "narrow it. 0.422 would have been seen. With the words for objects hidden, its captions reveal objects more "
+        "than people's do (matched 0.200 [0.100, 0.300]). Hiding the words for gender as well changes little: other "
+        "words explain it (blind 0.300 [0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on "
+        "how often captions name anything."
     )
     found = measured(T_TO_A, 0.1, 0.3, **others | {"dbac_t_to_a_blind": (-0.2, 0.0)})
     other_side = statement("nic", found, T_TO_A, 0.0, "gender").why
