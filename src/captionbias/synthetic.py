@@ -7,7 +7,7 @@ the same way, and four dials make them differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -166,8 +166,9 @@ def swayed(planted: Planted) -> dict[str, float]:
     leaning = kind.leaning()
     value = np.array([kind.values.index(label) for label in planted.attributes])
     shown = np.array([TASKS.index(task) for (task,) in planted.tasks])
-    person = np.array([_first(text.startswith(words) for words in kind.people) for text in planted.predictions])
-    task = np.array([_first(f" with a {name} " in text for name in TASKS) for text in planted.predictions])
+    said = planted.predictions
+    person = np.array([[text.startswith(phrases) for phrases in kind.people] for text in said]).argmax(axis=1)
+    task = np.array([[*(f" with a {name} " in text for name in TASKS), True] for text in said]).argmax(axis=1)
     beside, wrong = leaning[shown], person != value
 
     def beyond(counted: Flags) -> float:
@@ -190,15 +191,6 @@ def swayed(planted: Planted) -> dict[str, float]:
         "t_to_a_lost": beyond(leans),
         "a_to_t": float(100 * mentions / len(kind.values)),
     }
-
-
-def _first(flags: Iterable[bool]) -> int:
-    """The place of the first that is true, their number if none is."""
-    number = -1
-    for number, flag in enumerate(flags):
-        if flag:
-            return number
-    return number + 1
 
 
 def plant_verbs(
