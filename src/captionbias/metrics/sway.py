@@ -555,7 +555,7 @@ def _tables(
         estimate = samples[key].estimate()
         return {} if estimate is None else estimate._replace(detectable=None).flat(name)
 
-    counts = np.mean([one.table() for one in compared], axis=0)[..., 0].sum(axis=2)  # (values, values + 1, kinds)
+    counts = np.mean([one.table()[..., 0].sum(axis=2) for one in compared], axis=0)  # (values, values + 1, kinds)
     cells: list[dict[str, Any]] = []
     for (row, value), (column, beside) in itertools.product(enumerate(named.values), enumerate((*named.values, None))):
         shares = {
