@@ -43,6 +43,7 @@ SHOWN = {
     True: ("t_to_a", "a_to_t"),
 }
 PUT_ASIDE = {"a_to_t_low", "a_to_t_high"}  # the prototype's are not written down
+COSTS = {"seconds": ("seconds", 0.05), "computed": ("processor seconds", 0.05), "own_memory": ("MB added", 8)}
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 Folder = Annotated[Path, typer.Option("--shared", help="folder with data/gender")]
@@ -162,15 +163,11 @@ def scale(
     rows = []
     for objects in SHOWN:
         costs = [alone(measure, shared, objects, size) for size in track(numbers, "measuring", transient=True)]
-        for field, least in (("seconds", 0.05), ("own_memory", 8)):
+        for field, (of, least) in COSTS.items():
             values = np.array([getattr(one, field) for one in costs])
             cells = {f"{size:,}": f"{value:.1f}" for size, value in zip(numbers, values, strict=True)}
             of_what = "with objects" if objects else "from captions"
-            rows.append(
-                {"": of_what, "of": field.replace("own_memory", "MB added")}
-                | cells
-                | {"exponent": exponent(numbers, values, least)}
-            )
+            rows.append({"": of_what, "of": of} | cells | {"exponent": exponent(numbers, values, least)})
     show("nic's captions of COCO, repeated", rows)
 
 
