@@ -9,7 +9,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 
-LEAST_SHOWN = 10  # images that show a task before its lean counts; times that people name it before its rate does
+LEAST_SHOWN = 10  # images that show a task before its lean counts
 LEAST_Z = 2.0
 FOLDS, PENALTY = 5, 10.0  # of the ridge regression
 
@@ -165,18 +165,12 @@ class Naming(NamedTuple):
 
 
 def naming_rates(captioner: Floats, person: Floats) -> Floats:
-    """How often the captioner names a task for each time that the person does; 0 where the person never does."""
-    return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
+    """How often the captioner names a task for each time that the person does; 0 where the person never does.
 
-
-def naming_rates_elsewhere(captioner: Floats, person: Floats, rate_shown: Floats) -> Floats:
-    """The same where images are not known to show the task: no larger than where they do if the person seldom names it.
-
-    >>> naming_rates_elsewhere(np.array([30.0, 9.0]), np.array([20.0, 3.0]), np.array([1.2, 1.2])).tolist()
-    [1.5, 1.2]
+    >>> naming_rates(np.array([30.0, 9.0]), np.array([20.0, 0.0])).tolist()
+    [1.5, 0.0]
     """
-    rate = naming_rates(captioner, person)
-    return np.where(person < LEAST_SHOWN, np.minimum(rate, rate_shown), rate)
+    return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
 
 
 def _filled(counts: Floats) -> Floats:
