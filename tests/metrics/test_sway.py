@@ -183,8 +183,6 @@ def a_to_t(value, model, person, shown, contents, pairs, weights, seed, complete
         )
         often = [[(weights * (named & where)).sum() for named in (said, told)] for where in (there, ~there)]
         rate, elsewhere = (one / other if other else 0.0 for one, other in often)
-        if often[1][1] < 10:
-            elsewhere = min(elsewhere, rate)
         plain = beta - rate * (beta_there + beta_other)
         made_up = plain if complete else beta - rate * beta_there
         all_there = plain if complete else made_up - elsewhere * beta_other

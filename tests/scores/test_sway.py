@@ -17,7 +17,6 @@ from captionbias.scores.sway import (
     error_ratio,
     leans_of,
     naming_rates,
-    naming_rates_elsewhere,
     residuals,
     suggested_by_others,
     suggested_values,
@@ -139,11 +138,6 @@ def test_residuals_are_those_of_cross_fitted_ridge_regressions(images, seed):
 
 def test_a_task_that_the_person_never_names_has_no_rate():
     assert naming_rates(np.array([3.0, 4.0, 0.0]), np.array([2.0, 0.0, 5.0])).tolist() == [1.5, 0, 0]
-
-
-def test_elsewhere_a_task_is_named_no_more_often_than_where_it_is_shown_if_people_seldom_name_it():
-    captioner, person = np.array([30.0, 9.0, 3.0, 30.0]), np.array([10.0, 9.0, 9.0, 0.0])
-    assert naming_rates_elsewhere(captioner, person, np.array([2.0, 0.5, 0.5, 0.5])).tolist() == [3, 0.5, 1 / 3, 0]
 
 
 def test_the_range_is_from_all_made_up_to_all_there():
