@@ -21,14 +21,14 @@ from captionbias.text.marks import Mark, find_marks
 
 NONE = -1
 FEMALE = (
-    "woman women lady ladies girl girls female females mother mothers sister sisters daughter daughters aunt aunts wife "
-    "wives actress actresses princess princesses waitress waitresses queen queens pregnant she her hers herself her "
-    "lady ladies girl girls woman women"
+    "woman women lady ladies girl girls female females mother mothers sister sisters daughter daughters aunt aunts "
+    "wife wives actress actresses princess princesses waitress waitresses queen queens pregnant she her hers herself "
+    "her lady ladies girl girls woman women"
 )
 MALE = (
-    "man men gentleman gentlemen boy boys male males father fathers brother brothers son sons uncle uncles husband "
-    "husbands actor actors prince princes waiter waiters emperor emperors male he his his himself him "
-    "guy guys dude dudes cowboy cowboys"
+    "man men gentleman gentlemen boy boys male males father fathers brother brothers son sons uncle uncles "
+    "husband husbands actor actors prince princes waiter waiters emperor emperors male he his his himself "
+    "him guy guys dude dudes cowboy cowboys"
 )
 _PAIRS = list(zip(FEMALE.split(), MALE.split(), strict=True))  # of several pairs with a word, the first is for it
 COUNTERPARTS = {word: other for one, two in reversed(_PAIRS) for word, other in ((one, two), (two, one))}
@@ -41,9 +41,10 @@ NEUTRAL |= {"herself": "themselves", "himself": "themselves", "female": "", "mal
 class Described:
     """A caption of each of `n` images, and what is known of the images.
 
-    `values`, `tasks`: their labels in the lexicons `attribute` and `task`. `value`, `named`, `suggested`: numbers of
-    values, `(n,)`: the image's own, the one that the caption names alone, and the one that the image's tasks suggest; -1
-    for none. `shown`: the image's tasks, `(n, tasks)`. `leans`: which tasks go with which values on these images.
+    `values`, `tasks`: the labels of the lexicons `attribute` and `task` that images have. `value`, `named`,
+    `suggested`: numbers of values, `(n,)`: the image's own, the one that the caption names alone, and the one that the
+    image's tasks suggest; -1 for none. `shown`: the image's tasks, `(n, tasks)`. `leans`: which tasks go with which
+    values on these images.
     """
 
     texts: tuple[str, ...]

@@ -23,7 +23,7 @@ SCORES = {
     "task of the value added": ("sway_a_to_t",),
     "tasks of the rarest value dropped": ("sway_a_to_t",),
 }
-SHARES = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Seen:
 
     `share`: the smallest share of captions changed, of those tried, that has a verdict; None if none has, 0 if the
     unchanged captions have one. `possible`: how many can be changed. `estimate`: what is read at `share`, else at
-    `possible`; None where nothing can be changed.
+    `possible`; None where it is undefined.
     """
 
     bias: str
@@ -106,9 +106,12 @@ def power(
     }
     person = _person(captions, seed)
     described = describe(person, **words)
+    unchanged = sway.measure(person, **words, seed=seed, **options)
 
     @cache
     def measured(bias: str, share: float) -> Measurement:
+        if not share:
+            return unchanged
         changed = inject(described, BIASES[bias], share, seed)
         return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
 
@@ -127,7 +130,7 @@ def power(
             share = shares[place] if place < len(shares) else None
             estimate = measured(bias, possible if share is None else share).estimates.get(score)
             found.append(Seen(bias, score, share, possible, estimate))
-    return Power(found, len(person), measured(bias, 0.0).signature)
+    return Power(found, len(person), unchanged.signature)
 
 
 def _person(captions: Captions, seed: int) -> Captions:
