@@ -93,10 +93,10 @@ def power(
         ValueError: no image with two human captions, crossed attributes, or what `sway` refuses.
 
     >>> from captionbias.synthetic import plant
-    >>> planted = plant(500)
-    >>> found = power(references=planted.references, attributes=planted.attributes, bootstrap=200)
+    >>> planted = plant(200)
+    >>> found = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
     >>> found.seen[0].score, found.seen[0].share
-    ('sway_t_to_a', 0.02)
+    ('sway_t_to_a', 0.05)
     """
     captions = as_captions(captions, None, references, attributes, tasks)
     words: dict[str, Any] = {
