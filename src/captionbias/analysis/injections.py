@@ -93,14 +93,15 @@ def describe(
     >>> people.values, int((people.suggested != people.value).sum())
     (('female', 'male'), 247)
     """
-    labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer).occurring()
-    if captions.predictions is None or labels.predicted_attributes is None:
+    if captions.predictions is None:
         raise ValueError("predictions is missing: give the captions that are to be changed")
+    labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer).occurring()
+    named = labels.predicted_attributes
+    assert named is not None
     shown = labels.shown.tasks & (np.array(labels.tasks) != BEARER)
     value = labels.shown.attributes.argmax(axis=1)
     both = shown.T.astype(np.float64) @ labels.shown.attributes
     shares = labels.shown.attributes.mean(axis=0)
-    alone = labels.predicted_attributes.sum(axis=1) == 1
     return Described(
         captions.predictions,
         load_lexicon(attribute_lexicon),
@@ -108,7 +109,7 @@ def describe(
         labels.attributes,
         labels.tasks,
         value,
-        np.where(alone, labels.predicted_attributes.argmax(axis=1), NONE),
+        np.where(named.sum(axis=1) == 1, named.argmax(axis=1), NONE),
         suggested_by_others(shown, value, both, shares),
         shown,
         leans_of(both, shares),
