@@ -1,6 +1,6 @@
 """Draws docs/pictures/*.svg: what each metric reads of five captioners whose bias is known, because it was planted.
 
-python docs/pictures.py             # all nine, some minutes
+python docs/pictures.py             # all ten, some minutes
 python docs/pictures.py dbac lic    # these
 """
 
@@ -22,11 +22,12 @@ FOLDER = Path(__file__).parent / "pictures"
 CAPTIONERS: dict[str, dict[str, float]] = {
     "faithful to its data": {},
     "faithful, names half the tasks": {"naming": 0.5},
-    "attribute shapes tasks (A to T)": {"a_to_t": 0.5},
-    "tasks shape attribute (T to A)": {"t_to_a": 0.5},
-    "mitigates both": {"a_to_t": -0.5, "t_to_a": -0.5},
+    "attribute sways tasks (A to T)": {"a_to_t": 0.5},
+    "tasks sway attribute (T to A)": {"t_to_a": 0.5},
+    "errs at random": {"a_to_t": -0.5, "t_to_a": -0.5},
 }
 SHOWN = {
+    "sway": ("sway_a_to_t", "sway_t_to_a"),
     "dbac": ("dbac_a_to_t_net", "dbac_t_to_a_net"),
     "lic": ("lic",),
     "directional_ba": ("directional_ba_a_to_t_excess", "directional_ba_t_to_a_excess"),

@@ -11,7 +11,7 @@ from captionbias.alignment.vectors import train_vectors
 from captionbias.analysis.audit import audit
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.io.formats import json_text
-from captionbias.metrics import dbac, lic
+from captionbias.metrics import dbac, lic, sway
 from captionbias.report import views
 from captionbias.synthetic import plant
 from captionbias.text import tokenize
@@ -47,7 +47,22 @@ def test_one_captioner_has_the_scores_that_the_metrics_give(captioners, people):
     assert alone.measurement("dbac", "biased").flat() == dbac(**given, details=True)
     assert alone.measurement("lic", "biased").flat() == lic(**given, details=True)
     assert alone.comparisons["dbac"].differences == []
-    assert alone.signatures == {"dbac": dbac(**given)["signature"], "lic": lic(**given)["signature"]}
+    assert alone.measurement("sway", "biased").flat() == sway(**_taken(sway, given), details=True)
+    assert alone.signatures == {one.name: one(**_taken(one, given))["signature"] for one in (sway, dbac, lic)}
+
+
+def _taken(metric, options):
+    return {name: value for name, value in options.items() if name in metric.options()}
+
+
+def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_the_rest_is_measured(people):
+    single = {**people, "references": [texts[:1] for texts in people["references"]]}
+    said = {"x": [texts[0] for texts in people["references"]]}
+    found = audit(said, single["references"], single["attributes"], metrics=["sway", "lic"], cache=False, **CHOSEN)
+    assert list(found.comparisons) == ["lic"]
+    assert any(line.startswith("sway: x: references: no image has two human captions") for line in found.missing)
+    with pytest.raises(ValueError, match="no image has two human captions"):
+        audit(said, single["references"], single["attributes"], metrics=["sway"], cache=False, **CHOSEN)
 
 
 def test_the_planted_bias_is_found_between_captioners(found):
@@ -128,7 +143,7 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
     assert found.missing == (f"DBAC A to T, matched and net, of x: {reason}",)
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
-    assert rows["DBAC A to T, matched"] == ["-"] * 5
+    assert rows["DBAC A to T, matched"] == ["-"] * 6
     assert rows["DBAC T to A, matched"][0] != "-"
     certainty = {row[1]: row[2:] for row in views.certainty(found).rows}
     assert certainty["DBAC A to T, matched"] == [None, None, None]
@@ -185,7 +200,10 @@ def test_what_the_watch_raises_ends_the_audit(captioners, people):
     ("wrong", "message"),
     [
         *(({"captioners": wrong}, "captioners must map the name") for wrong in ({}, [["a man"] * IMAGES], {"x": None})),
-        *(({"metrics": wrong}, "metrics must list one or more of dbac, lic") for wrong in ("lic", ["cider"], 3, [])),
+        *(
+            ({"metrics": wrong}, "metrics must list one or more of sway, dbac, lic")
+            for wrong in ("lic", ["cider"], 3, [])
+        ),
         ({"preset": "slow"}, "preset 'slow' is unknown; choose one of fast, papers"),
         ({"captioners": {"x": ["a man"] * IMAGES, "y": ["a man"]}}, "y: predictions has length 1"),
         ({"seed": -1}, "seed must be a whole number of 0 or more, not -1"),

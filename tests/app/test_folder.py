@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
@@ -12,6 +13,7 @@ import pytest
 
 from captionbias.app.folder import PREFIX, private_folder
 from captionbias.io.temporary import sweep
+from tests import signals
 from tests.patience import FOREVER, PATIENCE
 
 SCRIPT = f"""
@@ -29,10 +31,10 @@ with private_folder() as folder:
 """
 
 
-def start(where: Path, *how: str, **options: object) -> tuple[Popen[str], Path]:
+def start(where: Path, *how: str, prepare: Callable[[], object] = signals.restore) -> tuple[Popen[str], Path]:
     environment = {**os.environ, "TMPDIR": str(where), "PYTHONPATH": os.pathsep.join(sys.path)}
     process: Popen[str] = Popen(
-        [sys.executable, "-c", SCRIPT, *how], env=environment, stdout=PIPE, stderr=PIPE, text=True, **options
+        [sys.executable, "-c", SCRIPT, *how], env=environment, stdout=PIPE, stderr=PIPE, text=True, preexec_fn=prepare
     )
     assert process.stdout
     made, in_it, files = process.stdout.readline().split()
@@ -64,7 +66,12 @@ def test_what_a_killed_process_left_is_swept_and_what_a_living_one_has_is_not(tm
 
 def test_who_ignores_a_signal_goes_on_ignoring_it(tmp_path):
     """As under nohup."""
-    process, made = start(tmp_path, "wait", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+
+    def nohup() -> None:
+        signals.restore()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    process, made = start(tmp_path, "wait", prepare=nohup)
     process.send_signal(signal.SIGHUP)
     with pytest.raises(TimeoutExpired):
         process.communicate(timeout=0.5)

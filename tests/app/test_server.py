@@ -20,6 +20,7 @@ from gradio_client.exceptions import AppError
 
 import captionbias
 from captionbias.app.folder import PREFIX
+from tests import signals
 from tests.app.conftest import Served, free_port, wait_for
 from tests.browser import NEEDS_BROWSER, browser, new_page, watched
 from tests.patience import FOREVER, PATIENCE
@@ -34,7 +35,7 @@ def start(folder: Path) -> Served:
     log = folder / "log"
     with log.open("wb") as output:
         command = [sys.executable, "-m", "tests.app.small_page", str(port)]
-        process = Popen(command, env=environment, cwd=folder, stdout=output, stderr=STDOUT)
+        process = Popen(command, env=environment, cwd=folder, stdout=output, stderr=STDOUT, preexec_fn=signals.restore)
     wait_for(f"http://127.0.0.1:{port}/", process, log)
     return Served(f"http://127.0.0.1:{port}/", process, folder)
 

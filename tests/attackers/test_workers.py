@@ -22,6 +22,7 @@ from joblib import parallel_config
 
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
+from tests import signals
 from tests.patience import FOREVER, PATIENCE
 
 PREAMBLE = f"""
@@ -44,7 +45,7 @@ def started(script: str, **environment: str) -> subprocess.Popen[str]:
         text=True,
         env=os.environ | environment,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also where these tests run in the background
+        preexec_fn=signals.restore,
     )
 
 

@@ -104,7 +104,7 @@ def test_files_that_do_not_fit_together_are_refused(files, tmp_path, planted):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "cider"], "metric 'cider' is unknown; choose one of dbac, lic"),
+        (["--metric", "cider"], "metric 'cider' is unknown; choose one of sway, dbac, lic"),
         (["--metric", "lic", "--direction", "a_to_t"], "--direction is of DBAC"),
         (["--output", "/nowhere/all.json"], "cannot be written"),
     ],

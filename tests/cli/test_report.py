@@ -128,7 +128,7 @@ def test_a_bad_file_is_one_line_that_names_it_and_leaves_no_report(files, tmp_pa
 
 def test_what_cannot_be_measured_is_one_line(files, tmp_path):
     wrong = ["--metric", "cider"]
-    message = "--metric must list one or more of dbac, lic"
+    message = "--metric must list one or more of sway, dbac, lic"
     assert message in refused("report", *files, *QUICK, *wrong, "--output", tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
 

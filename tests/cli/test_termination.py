@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.synthetic import plant
+from tests import signals
 from tests.patience import PATIENCE
 
 IMAGES = 8000
@@ -61,6 +62,7 @@ def started(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=signals.restore,
     )
     yield process
     if process.poll() is None:

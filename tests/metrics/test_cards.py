@@ -34,7 +34,7 @@ SECTIONS = [
 ]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}  # those that Spaces have
 BLANKS = {"<direction>": "(a_to_t|t_to_a)", "<side>": "(m|h)"}
-DRAWN_BY_CHANCE = ("_std", "_trial_ci_low", "_trial_ci_high")  # of few trials, and not cut off at the range
+DRAWN_BY_CHANCE = ("_std", "_trial_ci_low", "_trial_ci_high", "_detectable")  # not cut off at the range
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
 
@@ -226,6 +226,7 @@ DIALS = {
     "dpa": ["dpa_a_to_t", "dpa_t_to_a"],
     "label_leakage": ["label_leakage", "label_leakage"],
     "multi_directional_ba": ["multi_directional_ba_a_to_t", "multi_directional_ba_t_to_a"],
+    "sway": ["sway_a_to_t", "sway_t_to_a"],
 }
 
 

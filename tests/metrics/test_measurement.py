@@ -7,12 +7,14 @@ import json
 import pickle
 
 import evaluate
+import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
 from captionbias import metrics
 from captionbias.metrics import Result
 from captionbias.metrics.catalogue import OF_CAPTIONS
+from captionbias.metrics.measurement import Extreme, Sample
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
@@ -73,3 +75,33 @@ def test_notes_and_signature_are_escaped_in_a_notebook():
     assert "LIC x 100" in page
     assert "<li>few &lt;images&gt;</li>" in page
     assert "metric:lic|&lt;b&gt;" in page
+
+
+def sample(values, replicates=None):
+    """A quantity of images alone, with evenly spread replicates around its mean."""
+    drawn = np.linspace(np.mean(values) - 1, np.mean(values) + 1, 401) if replicates is None else replicates
+    return Sample(np.array(values), np.tile(drawn, (len(values), 1)), np.array(drawn), (-9.0, 9.0))
+
+
+@pytest.mark.parametrize(("pick", "low", "value", "high"), [(min, 1, 2, 3), (max, 3.5, 4, 4.5)])
+def test_the_interval_of_an_extreme_is_that_of_the_ends(pick, low, value, high):
+    """The least from the least lower end to the least upper end, the largest likewise."""
+    wide, narrow = sample([2.0]), sample([4.0], np.linspace(3.5, 4.5, 401))
+    found = Extreme.of(pick, [wide, narrow]).estimate()
+    assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=0.06)
+    assert found.detectable == wide.estimate().detectable > narrow.estimate().detectable
+    assert found[3:6] == (None, None, None)
+
+
+def test_an_extreme_of_what_is_not_defined_is_not_defined():
+    """Or one value that nothing is known of would leave the verdict to the others."""
+    assert Extreme.of(min, [sample([1.0]), sample([np.nan], np.full(401, np.nan))]).estimate() is None
+    bare = Extreme.of(min, [sample([1.0], []), sample([2.0], [])]).estimate()
+    assert (bare.value, bare.low, bare.high) == (1.0, None, None)
+
+
+def test_extremes_of_two_captioners_are_compared_replicate_by_replicate():
+    first, second = (Extreme.of(max, [sample([value]), sample([0.0])]) for value in (3.0, 1.0))
+    difference = first - second
+    assert difference.estimate().value == 2.0
+    assert np.array_equal(difference.replicates, first.replicates - second.replicates)

@@ -19,26 +19,33 @@ def elements(picture, name):
     return list(ElementTree.fromstring(picture).iter(f"{SVG}{name}"))
 
 
-def kinds(picture):
-    """The classes of its arrows, from A to T and back, and then of its marks."""
-    return [one.get("class") for one in elements(picture, "polygon")]
+SWAY = {
+    "cells": [
+        {"attribute": "female", "suggested": "male", "captioner_wrong_of_named": 70.0, "person_wrong_of_named": 2.0},
+        {"attribute": "female", "suggested": "female", "captioner_wrong_of_named": 40.0, "person_wrong_of_named": 1.0},
+        {"attribute": "male", "suggested": None, "captioner_wrong_of_named": 9.0, "person_wrong_of_named": 1.0},
+    ],
+    "tasks": [{"task": "tie", "attribute": "male", "beta": 2.3, "beta_ci_low": 1.4, "beta_ci_high": 3.1}],
+}
 
 
-def across(polygon):
-    """How thick an arrow is where it begins, and which way it points."""
-    corners = [tuple(map(float, pair.split(","))) for pair in polygon.get("points").split()]
-    return corners[-1][1] - corners[0][1], corners[3][0] > corners[0][0]
+def test_cells_of_sway_are_bars_as_long_as_what_is_named_wrong_with_people_beside():
+    picture = captioner_picture({"lic": Estimate(1.0)}, "nic", "gender", "objects", SWAY)
+    bars = [(one.get("class"), float(one.get("width"))) for one in elements(picture, "rect")]
+    assert bars == [("amplifies", 168.0), ("person", 4.8), ("soft", 96.0), ("person", 2.4)]
+    said = [one.text for one in elements(picture, "text")]
+    assert "female, beside objects that go with male" in said
+    assert "70; people: 2" in said
+    assert "tie, with male: +2.3 [1.4, 3.1]" in said
 
 
-def test_each_arrow_is_as_thick_as_its_score_and_coloured_by_its_verdict():
-    picture = captioner_picture(DBAC, "nic", "gender", "objects")
-    there, back, *_ = elements(picture, "polygon")
-    assert (across(there)[1], across(back)[1]) == (True, False)
-    assert across(there)[0] > across(back)[0]
-    assert kinds(picture)[:2] == ["amplifies", "mitigates"]
-    unclear = captioner_picture(DBAC | {A_TO_T: Estimate(0.001, -0.007, 0.009)}, "nic", "gender", "objects")
-    assert kinds(unclear)[0] == "unclear"
-    assert across(elements(unclear, "polygon")[0])[0] < across(back)[0]
+def test_a_score_with_a_range_has_a_dashed_line_from_end_to_end():
+    found = {"sway_a_to_t": (5.0, 4.0, 6.0), "sway_a_to_t_low": (-1.0, -2.0, 0.0), "sway_a_to_t_high": (6.0, 5.0, 7.0)}
+    picture = captioner_picture({key: Estimate(*ends) for key, ends in found.items()})
+    (span,) = (one for one in elements(picture, "line") if one.get("stroke-dasharray"))
+    (whole,) = (one for one in elements(picture, "line") if one.get("stroke-width") == "4")
+    scale = (float(whole.get("x2")) - float(whole.get("x1"))) / 2.0
+    assert float(span.get("x2")) - float(span.get("x1")) == pytest.approx(9 * scale, abs=0.2)
 
 
 def test_a_person_is_in_the_middle_and_more_bias_to_the_right():
@@ -63,8 +70,8 @@ def test_every_number_is_in_words_too():
         captioner_picture(DBAC | {"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender", "objects"), "desc"
     )
     assert told.text == (
-        "gender → objects: amplifies, +0.090 [0.080, 0.100]; objects → gender: mitigates, -0.050 [-0.060, -0.040]; "
-        "wording alone → gender: amplifies, +20.1 [17.3, 23.0]"
+        "objects named reveal gender: amplifies, +0.090 [0.080, 0.100]; gender named reveals objects: mitigates, "
+        "-0.050 [-0.060, -0.040]; wording alone reveals gender: amplifies, +20.1 [17.3, 23.0]"
     )
 
 

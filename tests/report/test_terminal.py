@@ -12,8 +12,7 @@ from rich.console import Console
 
 from captionbias.metrics import catalogue, dbac, lic
 from captionbias.metrics.measurement import Sample
-from captionbias.metrics.verdicts import verdict
-from captionbias.report.terminal import measurement_table, score_table
+from captionbias.report.terminal import measurement_table, said_of, score_table
 from captionbias.report.wording import interval
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
@@ -46,7 +45,7 @@ def test_lic_of_two_sides_has_both_their_difference_and_a_verdict(two):
     text = rendered(measured)
     for label, suffix in (("captioner", "_m"), ("human captions", "_d"), ("difference", "")):
         assert row(text, label) == cells(measured, [f"{score}{suffix}" for score in LIC_COLUMNS], 1)
-    assert row(text, "verdict") == [verdict(measured.estimates, score) for score in LIC_COLUMNS]
+    assert row(text, "verdict") == [said_of(measured, score) for score in LIC_COLUMNS]
     assert row(text, "chance") == ["25.0 or more", "50.0", "50.0"]
 
 
@@ -84,7 +83,7 @@ def test_dbac_has_net_to_published_in_both_directions_on_80_columns_and_no_wider
         ("omega, human captions", "omega_h_{}"),
     ):
         assert row(text, label) == cells(measured, [key.format(name) for name in DIRECTIONS], 3)
-    assert row(text, "verdict") == [verdict(measured.estimates, f"dbac_{name}_net") for name in DIRECTIONS]
+    assert row(text, "verdict") == [said_of(measured, f"dbac_{name}_net") for name in DIRECTIONS]
     assert len(INTERVAL.findall(text)) == 14
     assert text == rendered(measured, width=200)
 
@@ -116,7 +115,7 @@ def test_every_metric_has_a_row_for_each_score_and_a_verdict_where_it_is_judged(
     lines = [re.split(r"\s{2,}", line.strip()) for line in console.file.getvalue().splitlines()]
     for score in catalogue.scores_of(metric):
         if score.in_tables and score.key in measured.estimates:
-            said = [verdict(measured.estimates, score.key)] if score.judged else []
+            said = [said_of(measured, score.key)] if score.judged else []
             written = interval(measured.estimates[score.key], score.digits)
             assert [(score.row or score.label).strip(), written, *said] in lines
     assert rendered(measured).count("\n") > 3

@@ -21,9 +21,11 @@ WORDED = [
 ]
 
 
-def beside(key):
-    """The scores that the sentence about a net DBAC says more of."""
-    return {key.replace("_net", form): (-0.1, 0.1) for form in ("", "_matched", "_blind")} if "_net" in key else {}
+def beside(score, ends=None):
+    """The scores that the sentence about a score says more of, or that decide its verdict."""
+    if score.key.endswith("_net"):
+        return {score.key.replace("_net", form): (-0.1, 0.1) for form in ("", "_matched", "_blind")}
+    return dict.fromkeys((*score.above, *score.below), ends)
 
 
 @pytest.mark.parametrize(
@@ -74,20 +76,31 @@ def test_without_an_interval_there_is_no_verdict_and_nothing_is_sure():
     ],
 )
 def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, text, said):
-    found = statement("nic", measured(score.key, low, high, **beside(score.key)), score.key, 0.001, "race", "dishes")
-    there, other = ("people's captions", "people") if score.control or score.metric == "lic" else ("the data", "data")
+    found = statement(
+        "nic", measured(score.key, low, high, **beside(score, (low, high))), score.key, 0.001, "race", "dishes"
+    )
+    there, other = (
+        ("people's captions", "people") if score.control or score.metric in ("sway", "lic") else ("the data", "data")
+    )
     numbers = {"value": (low + high) / 2, "low": low, "high": high}
     numbers = {name: f"{number:.{score.digits}f}" for name, number in numbers.items()}
+    if score.sentence:
+        numbers["value"] += " of 100 captions"
+        if said:
+            words = {"captioner": "nic", "tasks": "dishes", "value": "race"}
+            text = score.sentence.format(**words, more=f"{'more' if low > 0 else 'less'} often")
+            text += " ({value}, {low} to {high}; other people: 0)."
     claim = score.claim.format(attribute="race", value="race", tasks="dishes")
     assert found.text == text.format(claim=claim, there=there, other=other, **numbers)
     assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said or "unclear")
 
 
 @pytest.mark.parametrize("score", WORDED, ids=lambda score: score.key)
-def test_no_statement_is_longer_than_twenty_words(score):
+def test_no_statement_is_longer_than_twenty_words_without_its_numbers(score):
     for low, high in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.3)):
-        found = measured(score.key, low, high, **beside(score.key))
-        assert len(statement("nic", found, score.key, 0.001, "gender and race").text.split()) <= 20
+        found = measured(score.key, low, high, **beside(score, (low, high)))
+        text = statement("nic", found, score.key, 0.001, "gender and race").text
+        assert len(text.partition(" (")[0].split()) <= 18
 
 
 @pytest.mark.parametrize(
@@ -107,8 +120,8 @@ def test_a_p_value_says_how_sure_a_verdict_is(p, words):
 
 @pytest.mark.parametrize(("low", "high"), [(0.001, 0.003), (-0.003, -0.001), (0.001, 0.018)])
 def test_a_score_as_small_as_a_person_s_is_no_clear_sign(low, high):
-    said = statement("nic", measured(T_TO_A, low, high, **beside(T_TO_A)), T_TO_A, 0.001)
-    assert said.text.startswith("nic: no clear sign that objects change which attribute is named")
+    said = statement("nic", measured(T_TO_A, low, high, **beside(catalogue.SCORES[T_TO_A])), T_TO_A, 0.001)
+    assert said.text.startswith("nic: no clear sign that the attribute named reveals the objects")
     assert "One more person's captions can read as much as 0.01 by chance." in said.why
 
 
@@ -117,10 +130,10 @@ def test_a_net_dbac_without_a_side_says_that_what_matched_has_is_not_of_the_word
     said = statement("nic", measured(T_TO_A, -0.2, 0.1, **others), T_TO_A, 0.4, "gender").why
     assert said == (
         "DBAC T to A, net. The interval holds 0, so chance alone could bring such a score; more images or trials "
-        "narrow it. With the words for objects hidden, its captions reveal objects more than people's do "
-        "(matched 0.200 [0.100, 0.300]). Hiding the words for gender as well changes little: other words explain it "
-        "(blind 0.300 [0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on how often captions "
-        "name anything."
+        "narrow it. 0.422 would have been seen. With the words for objects hidden, its captions reveal objects more "
+        "than people's do (matched 0.200 [0.100, 0.300]). Hiding the words for gender as well changes little: other "
+        "words explain it (blind 0.300 [0.200, 0.400]). As published: -0.500 [-0.600, -0.400], which also depends on "
+        "how often captions name anything."
     )
     found = measured(T_TO_A, 0.1, 0.3, **others | {"dbac_t_to_a_blind": (-0.2, 0.0)})
     other_side = statement("nic", found, T_TO_A, 0.0, "gender").why
@@ -168,13 +181,13 @@ def test_every_captioner_has_a_sentence_for_each_worded_score_of_each_metric(eve
 def test_tasks_are_called_objects_where_they_are(lexicon, called, two):
     found = replace(two, settings={**two.settings, "task_lexicon": lexicon})
     (said,) = (one.text for one in verdicts(found) if (one.captioner, one.score) == ("sat", A_TO_T))
-    assert f"{called} named depend on gender" in said
+    assert f"{called} named reveal gender" in said
 
 
 def test_crossed_attributes_are_named(two):
     found = replace(two, settings={**two.settings, "attribute_lexicon": ["gender", "race"]})
     (said,) = (one.text for one in verdicts(found) if (one.captioner, one.score) == ("sat", A_TO_T))
-    assert "objects named depend on gender and race" in said
+    assert "objects named reveal gender and race" in said
 
 
 def test_a_custom_attribute_is_called_the_attribute_and_without_people_there_is_no_verdict(planted, alone):
@@ -184,3 +197,36 @@ def test_a_custom_attribute_is_called_the_attribute_and_without_people_there_is_
     assert [one.text for one in verdicts(alone)] == [
         f"{name}: no verdict, as there are no human captions to compare with." for name in alone.captioners
     ]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        ((0.5, 1.5), (2.0, 6.0), "amplifies"),
+        ((-0.5, 1.5), (2.0, 6.0), "unclear"),
+        ((-6.0, -2.0), (-1.5, -0.5), "mitigates"),
+    ],
+)
+def test_sway_has_a_verdict_if_every_value_is_swayed_the_same_way(least, most, said):
+    middle = (least[0] + most[1]) / 2
+    found = measured("sway_t_to_a", middle - 0.1, middle + 0.1, sway_t_to_a_least=least, sway_t_to_a_most=most)
+    assert verdict(found.estimates, "sway_t_to_a") == said
+    if said == "unclear":
+        why = statement("nic", found, "sway_t_to_a", 0.001).why
+        assert "Not every value is swayed" in why
+        assert "5.6 would have been seen" in why  # 2.8 standard errors of the cell that shows least
+
+
+@pytest.mark.parametrize(
+    ("low", "least", "said", "why"),
+    [
+        ((1.0, 3.0), (0.5, 0.5), "amplifies", "on one side"),
+        ((-1.0, 3.0), (0.5, 0.5), "unclear", "anything from 1.0 to 5.0"),
+        ((1.0, 3.0), (-0.5, -0.5), "unclear", "anything from 2.0 to 5.0"),
+    ],
+)
+def test_a_range_has_a_verdict_if_both_ends_and_every_task_left_out_agree(low, least, said, why):
+    others = {"sway_a_to_t_low": low, "sway_a_to_t_high": (4.0, 6.0), "sway_a_to_t_most": (6.0, 6.0)}
+    found = measured("sway_a_to_t", 2.0, 5.0, **others, sway_a_to_t_least=least)
+    assert verdict(found.estimates, "sway_a_to_t") == said
+    assert why in statement("nic", found, "sway_a_to_t", math.nan).why

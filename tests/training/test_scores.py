@@ -8,12 +8,12 @@ import warnings
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import Measurement, catalogue, dbac, dpa, lic
+from captionbias.metrics import Measurement, catalogue, dbac, dpa, lic, sway
 from captionbias.synthetic import plant
 from captionbias.training import bias_scores
 from captionbias.training.scores import TrainingBias
 
-NAMES = [*catalogue.headlines("dbac"), *catalogue.headlines("lic")]
+NAMES = [key for metric in catalogue.REPORTED for key in catalogue.headlines(metric)]
 WITHOUT_CONTROLS = [key for key in NAMES if not catalogue.SCORES[key].control]
 
 
@@ -36,6 +36,7 @@ def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted, controls,
         warnings.simplefilter("ignore", CaptionBiasWarning)
         found = bias_scores(planted.predictions, *human(planted), tasks=planted.tasks, trials=2, seed=3, **controls)
         wanted = dbac(**vars(planted), **options) | lic(**vars(planted), **options)
+        wanted |= sway(**vars(planted), bootstrap=0, seed=3)
     assert found == {"empty_captions": 0.0} | {name: wanted[name] for name in names}
     assert set(map(type, found.values())) == {float}
     assert found["dbac_a_to_t_matched"] > 0.05, "planted"
@@ -119,7 +120,7 @@ def test_the_few_that_speak_may_show_no_task(planted):
         ({"references": [[]] * 300}, r"references\[0\] is empty"),
         ({"attributes": ["male"] * 300}, "only one value 'male'"),
         ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
-        ({"metrics": "lic"}, "metrics must list one or more of dbac, lic, .* not 'lic'"),
+        ({"metrics": "lic"}, "metrics must list one or more of sway, dbac, lic, .* not 'lic'"),
         ({"metrics": ["lic", "bleu"]}, "metric 'bleu' is unknown"),
         ({"preset": "quick"}, "preset 'quick' is unknown"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),

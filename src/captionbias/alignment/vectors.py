@@ -105,7 +105,10 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 
 
 def train_vectors(tokens: Tokens, seed: int = 0) -> KeyedVectors:
-    """FastText vectors (skip-gram, 50 dimensions) of every word of `tokens`, the same bit for bit for the same `seed`.
+    """FastText vectors (skip-gram, 50 dimensions) of every word of `tokens`.
+
+    On one processor they are the same bit for bit for the same `seed`. On another they differ by about 0.001, so that
+    of 1,000 words one or two are closest to another word, and a DBAC may change in its last printed digit.
 
     The number of passes is in proportion to 1 / sqrt(tokens): 4 passes over 480,000 tokens, more over fewer. A few
     hundred captions teach little, whatever the passes: with fewer than a few thousand, use pretrained vectors.

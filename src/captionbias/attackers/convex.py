@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # A stronger penalty holds back the side with fewer captions: at 10, faithful planted captioners read below 0.
 L2 = 1.0
-SOLVER = "newton-cg"
+SOLVER, TOLERANCE = "newton-cg", 1e-8
 TASK_STEPS, TASK_MEMORY = 12, 5
 FIRST_STEP = 0.5  # of what the scaled slope says: words that go together share what one alone would do
 OVERSHOT = 0.9  # of the slope at the start
@@ -60,8 +60,9 @@ def _fit(trial: Trial, pairs: bool) -> FittedConvex:
     else:
         from sklearn.linear_model import LogisticRegression
 
-        # A third of the time of the default solver, and closer to the optimum.
-        model = LogisticRegression(C=1 / L2, solver=SOLVER, max_iter=1000).fit(train[:, columns], known)
+        # The fastest solver to the optimum itself: with a tolerance of 1e-6, printed digits depend on the processor.
+        model = LogisticRegression(C=1 / L2, solver=SOLVER, tol=TOLERANCE, max_iter=1000)
+        model.fit(train[:, columns].astype(np.float64), known)
     return FittedConvex(
         trial, _scores(examples, trial.test, model, table[trial.test][:, columns]), model, columns, pairs
     )

@@ -107,7 +107,14 @@ def find_attacker(
 def _convex(name: str, precision: str | None) -> Attacker:
     if precision is not None:
         raise ValueError(f"precision {precision!r}: encoder {name!r} has no choice of precision; leave it out")
-    settings = (convex.L2, convex.SOLVER, convex.TASK_STEPS, convex.TASK_MEMORY, convex.TASK_NGRAM_COUNT)
+    settings = (
+        convex.L2,
+        convex.SOLVER,
+        convex.TOLERANCE,
+        convex.TASK_STEPS,
+        convex.TASK_MEMORY,
+        convex.TASK_NGRAM_COUNT,
+    )
     identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     fit = partial(convex.fit, pairs=CONVEX[name])
     return Attacker(

@@ -31,13 +31,13 @@ def demo(
     captioners: dict[str, dict[str, Any]] = {
         "faithful to\nits data": {},
         "faithful,\nnames half\nthe tasks": {"naming": 0.5},
-        "attribute\nshapes tasks\n(A to T)": {"a_to_t": 0.5},
-        "tasks shape\nattribute\n(T to A)": {"t_to_a": 0.5},
-        "mitigates\nboth": {"a_to_t": -0.5, "t_to_a": -0.5},
+        "attribute\nsways tasks\n(A to T)": {"a_to_t": 0.5},
+        "tasks sway\nattribute\n(T to A)": {"t_to_a": 0.5},
+        "errs at\nrandom": {"a_to_t": -0.5, "t_to_a": -0.5},
     }
     columns = {
-        "DBAC A to T\nnet": ("dbac_a_to_t_net", 2),
-        "DBAC A to T\nas published": ("dbac_a_to_t", 2),
+        "sway A to T": ("sway_a_to_t", 1),
+        "sway T to A": ("sway_t_to_a", 1),
         "DBAC T to A\nnet": ("dbac_t_to_a_net", 2),
         "LIC x 100": ("lic", 1),
     }
@@ -45,20 +45,21 @@ def demo(
         f"{images:,} planted images, preset fast, {DEMO_TRIALS} trials [95% interval]",
         "captioner",
         *columns,
-        meaning="Above 0 the captioner makes its data's bias worse (amplifies), below 0 it softens it (mitigates). The "
-        "second captioner has no bias of its own; it names fewer tasks. That alone raises DBAC as published sharply "
-        "and lowers LIC; net DBAC barely moves.",
+        meaning="0 is another person. Sway counts: of 100 captions, those that name the tasks that go with the gender "
+        "(A to T), or the gender that goes with the tasks (T to A). The other two are scores of what an attacker can "
+        "guess: they move too where the captioner only names half the tasks, or errs at random.",
     )
     with plain_errors():
         from captionbias.captions import CaptionBiasWarning, check_captions
-        from captionbias.metrics import dbac, lic
+        from captionbias.metrics import dbac, lic, sway
 
         warnings.simplefilter("ignore", CaptionBiasWarning)
         shown: dict[str, Any] = {"console": complaints, "transient": True, "disable": not complaints.is_terminal}
         for name, dials in track(captioners.items(), "measuring", **shown):
             captions = check_captions(**vars(plant(images, captions=1, seed=seed, **dials)))
-            chosen: dict[str, Any] = {"preset": "fast", "trials": DEMO_TRIALS, "seed": seed}
-            measured = {metric.name: metric.measure(captions, **chosen) for metric in (dbac, lic)}
+            attacked: dict[str, Any] = {"preset": "fast", "trials": DEMO_TRIALS, "seed": seed}
+            measured = {"sway": sway.measure(captions, seed=seed)}
+            measured |= {metric.name: metric.measure(captions, **attacked) for metric in (dbac, lic)}
             cells = []
             for key, digits in columns.values():
                 found = measured[catalogue.SCORES[key].metric]

@@ -123,7 +123,7 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             refused[metric] = str(error)
     if not found:
-        raise ValueError(next(iter(refused.values())))
+        raise ValueError(refused["lic"])  # which needs least
     console.print(score_table(list(found.values())))
     for metric, reason in refused.items():
         note(f"note: no {metric}: {reason}")

@@ -112,6 +112,7 @@ class Sample:
 class Extreme(Sample):
     """The least or the largest of several quantities of the same images: its interval is from the least (largest) of
     their lower ends to that of their upper ends, so that it is above 0 only if all of theirs are (below, for `max`).
+    Undefined where one of them is.
 
     >>> one, two = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0), (0.0, 9.0)) for value in (1.0, 2.0))
     >>> Extreme.of(min, [one, two]).estimate().value
@@ -125,7 +126,7 @@ class Extreme(Sample):
     def of(cls, pick: Callable[[Iterable[float]], float], samples: Iterable[Sample]) -> Extreme:
         """The extreme of samples, `pick` being `min` or `max`."""
         among = tuple(samples)
-        best = np.fmin if pick is min else np.fmax
+        best = np.minimum if pick is min else np.maximum
 
         def of_all(arrays: Iterable[Floats]) -> Floats:
             return np.asarray(best.reduce(list(arrays)))
@@ -135,7 +136,7 @@ class Extreme(Sample):
 
     def estimate(self) -> Estimate | None:
         known = [found for one in self.among if (found := one.estimate())]
-        if not known:
+        if len(known) < len(self.among):
             return None
         value, low, high = (
             None if None in ends else self.pick(ends) for ends in zip(*(found[:3] for found in known), strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
-from captionbias.metrics.pair_counts import random_groups
+from captionbias.metrics.pair_counts import in_parts, random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores.cooccurrence import mals, mean_of_defined
@@ -21,6 +22,7 @@ from captionbias.text import LexiconSource
 
 MOST_COMBINATIONS = 5000
 EXCHANGES = 40
+CELLS_AT_ONCE = 2**24
 
 
 @Metric
@@ -60,8 +62,8 @@ def multi_directional_ba(
             of tasks of human captions.
         attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
         training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
-            those count that some of these images shows too, and which value is a combination's likelier one; those of
-            these images when None.
+            those count that some of these images has, and which value is a combination's likelier one; those of these
+            images when None.
         attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
@@ -112,11 +114,7 @@ def multi_directional_ba(
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
     groups = random_groups(len(labels), seed)
-    columns, sizes = combinations.T.astype(np.float32), combinations.sum(axis=1)
-
-    def expand(tasks: Flags) -> Flags:
-        return np.asarray(tasks.astype(np.float32) @ columns >= sizes)
-
+    expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
     data, predicted = count_pairs(labels, groups, len(names), expand)
@@ -189,24 +187,42 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
 def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
     tasks = (labels.training or labels.human or labels.shown).tasks
-    packed, counts = np.unique(np.packbits(tasks[tasks.any(axis=1)], axis=1), axis=0, return_counts=True)
-    if not len(packed):
+    combinations, counts = _distinct(tasks[tasks.any(axis=1)])
+    if not len(combinations):
         raise ValueError(NO_TASKS)
+    chosen = combinations[counts >= at_least]
+    if not len(chosen):
+        raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
     if labels.training is not None:
-        shown = {flags.tobytes() for flags in np.packbits(labels.shown.tasks, axis=1)}
-        seen = np.array([flags.tobytes() in shown for flags in packed])
-        packed, counts = packed[seen], counts[seen]
-        if not len(packed):
+        chosen = chosen[_shown(chosen, labels.shown.tasks)]
+        if not len(chosen):
             raise ValueError(
                 "tasks: no image shows any of the combinations of training_tasks, so nothing can be compared; give "
                 "images that do"
             )
-    chosen = packed[counts >= at_least]
-    if not len(chosen):
-        raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
     if len(chosen) > MOST_COMBINATIONS:
         raise ValueError(
             f"tasks: {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more "
             f"than {MOST_COMBINATIONS:,} can be compared; give a larger at_least"
         )
-    return np.unpackbits(chosen, axis=1, count=len(labels.tasks)).astype(bool)
+    return chosen
+
+
+def _distinct(tasks: Flags) -> tuple[Flags, Integers]:
+    """The sets that rows are, and how many rows are each."""
+    packed, counts = np.unique(np.packbits(tasks, axis=1), axis=0, return_counts=True)
+    return np.unpackbits(packed, axis=1, count=tasks.shape[1]).astype(bool), counts
+
+
+def _shown(combinations: Flags, tasks: Flags) -> Flags:
+    """Which combinations some image contains."""
+    images, _ = _distinct(tasks)
+    found = np.zeros(len(combinations), bool)
+    for part in in_parts(len(images), CELLS_AT_ONCE // len(combinations) + 1):
+        found[~found] = _contained(combinations[~found], images[part]).any(axis=0)
+    return found
+
+
+def _contained(combinations: Flags, tasks: Flags) -> Flags:
+    """Which combinations each row has all tasks of, and perhaps others: `(rows, combinations)`."""
+    return np.asarray(tasks.astype(np.float32) @ combinations.T.astype(np.float32) >= combinations.sum(axis=1))

@@ -27,9 +27,9 @@ def random_groups(images: int, seed: int, most: int = GROUPS) -> Integers:
     return np.random.default_rng([seed, 5]).permutation(images) % most
 
 
-def in_parts(rows: int) -> Iterator[slice]:
+def in_parts(rows: int, at_once: int = ROWS_AT_ONCE) -> Iterator[slice]:
     """Slices that cover so many rows, a part at a time: products of all rows would not fit into memory."""
-    return (slice(start, min(start + ROWS_AT_ONCE, rows)) for start in range(0, rows, ROWS_AT_ONCE))
+    return (slice(start, min(start + at_once, rows)) for start in range(0, rows, at_once))
 
 
 class PairCounts:

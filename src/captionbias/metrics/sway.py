@@ -28,7 +28,6 @@ from captionbias.scores.sway import (
     error_ratio,
     leans_of,
     naming_rates,
-    naming_rates_elsewhere,
     residuals,
     suggested_by_others,
     suggested_values,
@@ -136,6 +135,12 @@ def sway(
     groups = random_groups(len(named.value), seed)
     compared = [_compare(named, table, source == OWN, groups, seed + draw) for draw in range(draws)]
     _note_suggested(compared[0].images, notes)
+    if named.given is None:
+        note(
+            notes,
+            "a_to_t: what people do not name may be there or not, so the score has a range; tasks that list all that "
+            "the images show, such as COCO's annotated objects, close it",
+        )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         of_draws = [one.quantities(multiplicity) for one in compared]
@@ -396,8 +401,7 @@ class _Compared:
         captioner, shown, other, task_shown, task_other, human_shown, human_other = rows[: 7 * pairs].reshape(
             7, pairs, multiplicity.shape[1]
         )
-        rate = naming_rates(task_shown, human_shown)
-        elsewhere = naming_rates_elsewhere(task_other, human_other, rate)
+        rate, elsewhere = naming_rates(task_shown, human_shown), naming_rates(task_other, human_other)
         # In a replicate that has a value in no image there is nothing to divide.
         often = np.where(spread > 0, spread, np.nan)
         return Naming(captioner / often, shown / often, other / often, rate, elsewhere)
@@ -555,7 +559,7 @@ def _tables(
         estimate = samples[key].estimate()
         return {} if estimate is None else estimate._replace(detectable=None).flat(name)
 
-    counts = np.mean([one.table() for one in compared], axis=0)[..., 0].sum(axis=2)  # (values, values + 1, kinds)
+    counts = np.mean([one.table()[..., 0].sum(axis=2) for one in compared], axis=0)  # (values, values + 1, kinds)
     cells: list[dict[str, Any]] = []
     for (row, value), (column, beside) in itertools.product(enumerate(named.values), enumerate((*named.values, None))):
         shares = {

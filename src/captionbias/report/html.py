@@ -102,6 +102,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
         notes_of=_alike(grouped_notes(audit)),
         summarised=ranked[:SUMMARISED],
+        summary=_summary(audit, statements, ranked[:SUMMARISED]),
         summary_notes=SUMMARY_NOTES,
         views=views,
         charts=charts,
@@ -208,6 +209,14 @@ def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[s
             if (names := [name for said, name in of_score if said == side])
         }
     return found
+
+
+def _summary(audit: Audit, statements: Sequence[Statement], captioners: Sequence[str]) -> list[Statement]:
+    """The sentences that have room on a page: of more than two captioners those of the first metric."""
+    first = {score.key for score in catalogue.scores_of(next(iter(audit.comparisons)))}
+    return [
+        one for one in statements if one.captioner in captioners and (len(captioners) < 3 or one.score in {*first, ""})
+    ]
 
 
 def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:

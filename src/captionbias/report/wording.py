@@ -114,7 +114,6 @@ def statement(
     numbers = fixed(estimate.value, score.digits) + " of 100 captions" * bool(score.sentence)
     if estimate.low is not None and estimate.high is not None:
         numbers += f", {fixed(estimate.low, score.digits)} to {fixed(estimate.high, score.digits)}"
-    numbers += "; other people: 0" * bool(score.sentence)
     of_data = score.against_a_person and not key.endswith(catalogue.EXCESS)
     there, other = ("the data", "data") if of_data else ("people's captions", "people")
     text = {
@@ -123,12 +122,12 @@ def statement(
         UNCLEAR: f"{captioner}: no clear sign that {claim}, compared with {other}",
     }.get(said, f"{captioner}: no interval, so nobody can tell whether {claim}")
     if score.sentence and said in MORE:
-        text = score.sentence.format(**words, more=MORE[said])
+        text, numbers = score.sentence.format(**words, more=MORE[said]), f"{numbers}; other people: 0"
     why = {
         AMPLIFIES: _sure(p),
         MITIGATES: _sure(p),
         UNCLEAR: f"One more person's captions can read as much as {SMALL_DBAC:g} by chance."
-        if _excludes_zero(estimate)
+        if score.margin and _excludes_zero(estimate)
         else _open(measured.estimates, key),
     }.get(said, "Without an interval, chance cannot be excluded.")
     if said == UNCLEAR:

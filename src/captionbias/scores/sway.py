@@ -9,7 +9,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 
-LEAST_SHOWN = 10  # images that show a task before its lean counts; times that people name it before its rate does
+LEAST_SHOWN = 10  # images that show a task before its lean counts
 LEAST_Z = 2.0
 FOLDS, PENALTY = 5, 10.0  # of the ridge regression
 
@@ -96,7 +96,7 @@ def error_ratio(captions: Floats, errors: Floats) -> Floats:
     """How many times as large it is, 0.5 added to either sum: shape `(...)`.
 
     >>> error_ratio(np.array([[10.0, 20.0]]), np.array([[4.0, 2.0]])).round(2).item()
-    2.72
+    2.71
     """
     total = _filled(captions[:, 0] + captions[:, 1])
     against, along = (
@@ -122,16 +122,16 @@ def residuals(features: Floats, outcomes: Floats, seed: int) -> Floats:
     # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.
     count = min(FOLDS, len(features))
     tests = [test for _, test in KFold(count, shuffle=True, random_state=seed % 2**32).split(features)]
-    sides = [(features[test], outcomes[test]) for test in tests]
+    sides = ((features[test], outcomes[test]) for test in tests)
     sums = [(x.sum(axis=0), y.sum(axis=0), x.T @ x, x.T @ y) for x, y in sides]
     whole = [np.sum(of_folds, axis=0) for of_folds in zip(*sums, strict=True)]
     left = np.empty_like(outcomes)
-    for test, (x, y), of_fold in zip(tests, sides, sums, strict=True):
+    for test, of_fold in zip(tests, sums, strict=True):
         x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
         x_mean, y_mean = (total / (len(features) - len(test)) for total in (x_sum, y_sum))
         square -= np.outer(x_sum, x_mean) - PENALTY * np.eye(len(x_sum))
         weights = np.linalg.solve(square, product - np.outer(x_sum, y_mean))
-        left[test] = y - y_mean - (x - x_mean) @ weights
+        left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ weights
     return left
 
 
@@ -165,18 +165,12 @@ class Naming(NamedTuple):
 
 
 def naming_rates(captioner: Floats, person: Floats) -> Floats:
-    """How often the captioner names a task for each time that the person does; 0 where the person never does."""
-    return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
+    """How often the captioner names a task for each time that the person does; 0 where the person never does.
 
-
-def naming_rates_elsewhere(captioner: Floats, person: Floats, rate_shown: Floats) -> Floats:
-    """The same where images are not known to show the task: no larger than where they do if the person seldom names it.
-
-    >>> naming_rates_elsewhere(np.array([30.0, 9.0]), np.array([20.0, 3.0]), np.array([1.2, 1.2])).tolist()
-    [1.5, 1.2]
+    >>> naming_rates(np.array([30.0, 9.0]), np.array([20.0, 0.0])).tolist()
+    [1.5, 0.0]
     """
-    rate = naming_rates(captioner, person)
-    return np.where(person < LEAST_SHOWN, np.minimum(rate, rate_shown), rate)
+    return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
 
 
 def _filled(counts: Floats) -> Floats:
