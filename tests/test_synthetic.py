@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from captionbias.metrics import sway
 from captionbias.synthetic import (
+    AGES,
     ATTRIBUTES,
     LEAN,
     NAMES_PERSON,
@@ -17,7 +19,9 @@ from captionbias.synthetic import (
     draw,
     plant,
     plant_verbs,
+    swayed,
 )
+from captionbias.text import find_mentions, load_lexicon, named_values, tokenize
 
 DIALS = [{"a_to_t": 0.5}, {"a_to_t": -0.5}, {"t_to_a": 0.5}, {"t_to_a": -0.5}, {"naming": 0.4}]
 LEANS = {task: np.sign(lean - 0.5) for task, lean in zip(TASKS, LEAN, strict=True)}  # 1 to women, -1 to men
@@ -141,11 +145,83 @@ def test_one_direction_leaves_the_other_s_association():
 
 
 @pytest.mark.parametrize(
-    ("dial", "bad", "low"), [("a_to_t", 1.01, -1), ("t_to_a", float("nan"), -1), ("naming", -0.1, 0)]
+    ("dial", "bad", "low"),
+    [("a_to_t", 1.01, -1), ("t_to_a", float("nan"), -1), ("naming", -0.1, 0), ("silence", 1.5, 0)],
 )
 def test_a_dial_beyond_its_range_is_refused(dial, bad, low):
     with pytest.raises(ValueError, match=f"{dial} must be between {low} and 1, not {bad}"):
         plant(10, **{dial: bad})
+
+
+def test_silence_falls_where_the_task_leans_against_the_person():
+    still, silent = plant(1000, seed=3), plant(1000, seed=3, silence=0.5)
+    (people, tasks, rests), (silent_people, silent_tasks, silent_rests) = map(
+        named, (still.predictions, silent.predictions)
+    )
+    assert (silent_tasks, silent_rests) == (tasks, rests)
+    against = np.array([LEANS[task] for (task,) in silent.tasks]) * np.where(attributes(silent) == 0, 1, -1) < 0
+    assert np.array_equal(silent_people[~against], people[~against])
+    assert np.isin(silent_people[against], [*people[against], NOBODY]).all()
+    assert np.mean(silent_people[against] == NOBODY) == pytest.approx(1 - NAMES_PERSON / 2, abs=0.05)
+
+
+def test_two_tasks_lean_to_each_of_four_ages():
+    planted = plant(20_000, values=4, captions=1)
+    words = tokenize([row[0] for row in planted.references])
+    lexicon = load_lexicon(AGES)
+    age = named_values(words, find_mentions(words, lexicon), lexicon)
+    truth = np.array(planted.attributes)[:, None] == list(AGES)
+    assert not (age & ~truth).any()
+    assert age.any(axis=1).mean() == pytest.approx(NAMES_PERSON, abs=0.01)
+    shown = np.array([task for (task,) in planted.tasks])
+    for place, task in enumerate(TASKS):
+        shares = truth[shown == task].mean(axis=0)
+        assert shares == pytest.approx(np.where(np.arange(4) == place // 2, 0.55, 0.15), abs=0.03), task
+
+
+def test_only_two_or_four_values_can_be_planted():
+    with pytest.raises(ValueError, match="values must be 2 or 4, not 3"):
+        plant(values=3)
+
+
+def test_tasks_that_lean_to_nobody_go_with_nobody_in_the_shipped_table():
+    for tasks in (None, plant().tasks):
+        leans = sway(**vars(plant()) | {"tasks": tasks}, bootstrap=0, details=True)["details"]["leans"]
+        goes_with = {row["task"]: {"female": 1, "male": -1}[row["goes_with"]] for row in leans}
+        assert {task: goes_with.get(task, 0) for task in TASKS} == LEANS
+
+
+@pytest.mark.parametrize(
+    ("dials", "t_to_a", "lost", "a_to_t"),
+    [
+        # Of 100 images whose task leans to somebody, 30 (of four values 45) show another person than it leans to.
+        ({}, 0, 0, 0),
+        ({"t_to_a": 0.5}, 15, 15 * NAMES_PERSON, 0),
+        ({"t_to_a": 0.5, "values": 4}, 22.5, 22.5 * NAMES_PERSON, 0),
+        ({"t_to_a": -0.8, "a_to_t": -0.8}, 0, 0, 0),
+        ({"t_to_a": -0.8, "a_to_t": -0.8, "values": 4}, 0, 0, 0),
+        ({"silence": 0.5}, 0, 15 * NAMES_PERSON, 0),
+        ({"t_to_a": 1.0, "silence": 0.5}, 100 * 15 / 85, 30 * NAMES_PERSON, 0),
+        ({"a_to_t": 0.4}, 0, 0, 40 * NAMES_TASK),
+        ({"a_to_t": 0.4, "naming": 0.5, "values": 4}, 0, 0, 20 * NAMES_TASK),
+    ],
+)
+def test_what_is_counted_is_what_the_dials_mean(dials, t_to_a, lost, a_to_t):
+    counted = swayed(plant(20_000, captions=1, **dials))
+    assert counted == pytest.approx({"t_to_a": t_to_a, "t_to_a_lost": lost, "a_to_t": a_to_t}, abs=1)
+
+
+def test_what_is_counted_is_exact():
+    """Of 4 women who are named beside boards or ties 1 is a man, of 2 beside handbags none; of 2 men beside ties 1."""
+    women = [("a man", "tie"), ("a lady", "tie"), ("a girl", "surfboard"), ("a woman", "tie"), ("someone", "tie")]
+    men = [("a man", "tie"), ("a woman", "tie")]
+    rows = [*women, ("a lady", "handbag"), ("a girl", "handbag"), *men, ("a girl", "dog")]
+    labels = ["female"] * 7 + ["male"] * 2 + ["female"]
+    captions = [f"{who} waits with a {what} outside." for who, what in rows]
+    counted = swayed(Planted(captions, [], labels, [[what] for _, what in rows]))
+    assert counted["t_to_a"] == pytest.approx(100 * 1 / 8)
+    assert counted["t_to_a_lost"] == pytest.approx(100 * 2 / 9)
+    assert counted["a_to_t"] == pytest.approx(0)
 
 
 def verb_shares(captions: list[str], planted: Planted) -> dict[tuple[str, str], float]:
@@ -214,5 +290,12 @@ def test_drawings_go_by_their_seed():
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="no drawing of 'bed'"):
         draw(plant_verbs(images=6))
+    with pytest.raises(ValueError, match="no drawing of 'adult'"):
+        draw(plant(values=4))
     with pytest.raises(ValueError, match="size must be 32 or more"):
         draw(plant(images=2), size=16)
+
+
+def test_what_leans_to_nobody_known_is_not_counted():
+    with pytest.raises(ValueError, match="not known what 'bed' leans to"):
+        swayed(plant_verbs(images=6))

@@ -35,6 +35,7 @@ _HOMES = {
     "captionbias.analysis.audit": ("audit",),
     "captionbias.analysis.intersections": ("intersections",),
     "captionbias.analysis.caption_quality": ("caption_quality",),
+    "captionbias.analysis.power": ("power",),
     "captionbias.analysis.sensitivity": ("sensitivity",),
     "captionbias.analysis.resampling": ("predicted_effect", "resampling_weights", "write_weights"),
     "captionbias.explain": ("attribute_captions",),
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.compare import compare
     from captionbias.analysis.consistency import consistency
     from captionbias.analysis.intersections import intersections
+    from captionbias.analysis.power import power
     from captionbias.analysis.resampling import predicted_effect, resampling_weights, write_weights
     from captionbias.analysis.sensitivity import sensitivity
     from captionbias.captions import (
@@ -102,6 +104,7 @@ __all__ = [
     "load_lexicon",
     "multi_directional_ba",
     "plant",
+    "power",
     "predicted_effect",
     "read_captions",
     "resampling_weights",

@@ -1,14 +1,15 @@
 """Captions with a known bias, and drawings of what they describe: the ground truth of the tests, the data of the demo.
 
-Each image shows a woman or a man and one task. Some tasks lean to women, some to men, some to neither. Most human
-captions name the person and most name the task, both correctly. Model captions are made in the same way, and three
-dials make them differ.
+Each image shows a person, a woman or a man or one of four ages, and one task. Some tasks lean to women, some to men,
+some to neither. Most human captions name the person and most name the task, both correctly. Model captions are made in
+the same way, and four dials make them differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,17 @@ import numpy.typing as npt
 from captionbias.arrays import Flags, Floats, Integers
 
 ATTRIBUTES = ("female", "male")
-TASKS = ("handbag", "teddy bear", "cake", "dog", "pizza", "surfboard", "skateboard", "tie")
+TASKS = ("handbag", "teddy bear", "cake", "dog", "laptop", "surfboard", "skateboard", "tie")
 LEAN = np.array([0.75, 0.7, 0.65, 0.5, 0.5, 0.35, 0.3, 0.25])  # share of women among the images that show the task
 NAMES_PERSON, NAMES_TASK = 0.85, 0.75
 PEOPLE = (("a woman", "a lady", "a girl"), ("a man", "a guy", "a boy"), ("someone", "somebody", "a figure"))
-NOBODY, NO_TASK = 2, len(TASKS)
+AGES = {  # an attribute of four values: its lexicon
+    "child": ["child", "kid", "toddler"],
+    "teenager": ["teenager", "schoolmate", "student"],
+    "adult": ["grownup", "parent", "commuter"],
+    "senior": ["senior", "pensioner", "retiree"],
+}
+NO_TASK, NO_VALUE = len(TASKS), -1
 MANNERS = (" stands", " waits", " is seen", " poses", " walks", " is pictured")
 PLACES = (
     " in a room",
@@ -40,6 +47,30 @@ VERBS = {
     "umbrella": (("holds", "is holding", "held"), ("walks with", "is walking with", "walked with")),
 }
 PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
+
+
+class _Attribute(NamedTuple):
+    """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that show
+    each task, those with each value, `(values, tasks)`."""
+
+    values: tuple[str, ...]
+    people: tuple[tuple[str, ...], ...]
+    share: Floats
+
+    def leaning(self) -> Integers:
+        """The number of the value that each task leans to, -1 for none: `(tasks + 1,)`, no task last."""
+        leans = self.share.max(axis=0) > 1 / len(self.values)
+        return np.append(np.where(leans, self.share.argmax(axis=0), NO_VALUE), NO_VALUE)
+
+
+_ATTRIBUTES = {
+    2: _Attribute(ATTRIBUTES, PEOPLE, np.stack((LEAN, 1 - LEAN))),
+    4: _Attribute(
+        tuple(AGES),
+        (*(tuple(f"a {word}" for word in words) for words in AGES.values()), PEOPLE[-1]),
+        np.where(np.arange(len(TASKS)) // 2 == np.arange(4)[:, None], 0.55, 0.15),
+    ),
+}
 
 GRID = 32  # cells on a side of a drawing
 COLOURS = {"female": (0.9, 0.4, 0.1), "male": (0.1, 0.4, 0.9)}
@@ -61,18 +92,22 @@ def plant(
     a_to_t: float = 0.0,
     t_to_a: float = 0.0,
     naming: float = 1.0,
+    silence: float = 0.0,
+    values: int = 2,
     captions: int = 5,
     seed: int = 0,
 ) -> Planted:
     """Images, human captions and model captions with a bias that is known.
 
     Args:
-        images: number of images, half of each attribute.
+        images: number of images, as many of each attribute.
         a_to_t: bias from attribute to task, in [-1, 1]. At 0 the captioner names the task shown. Above 0 it names, with
             this probability, one that leans to the attribute instead (amplifying); below 0 any one (mitigating).
         t_to_a: bias from task to attribute, in [-1, 1]. At 0 the captioner names the person shown. Above 0 it names,
             with this probability, one of the attribute that the task leans to instead; below 0 any one.
         naming: how often the captioner names tasks, relative to the human captions, in [0, 1].
+        silence: how often it names nobody where the task leans to another attribute than the person's, in [0, 1].
+        values: 2 for women and men, or 4 for `AGES`, which is also their lexicon; two tasks lean to each age.
         captions: human captions for each image.
         seed: of all draws.
 
@@ -86,22 +121,76 @@ def plant(
     """
     if images < 2 or captions < 1:
         raise ValueError(f"images must be 2 or more and captions 1 or more, not {images} and {captions}")
-    for name, dial, low in (("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0)):
+    dials = ("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0), ("silence", silence, 0)
+    for name, dial, low in dials:
         if not low <= dial <= 1:
             raise ValueError(f"{name} must be between {low} and 1, not {dial}")
+    if values not in _ATTRIBUTES:
+        raise ValueError(f"values must be 2 or 4, not {values}")
     # No metric uses these streams, so that a split drawn with the same seed does not depend on the captions.
     world, human, model = (np.random.default_rng([seed, 10 + part]) for part in range(3))
-    attribute = np.arange(images) % 2
-    by_attribute = np.stack((LEAN, 1 - LEAN)) / np.stack((LEAN, 1 - LEAN)).sum(axis=1, keepdims=True)
+    kind = _ATTRIBUTES[values]
+    attribute = np.arange(images) % values
+    by_attribute = kind.share / kind.share.sum(axis=1, keepdims=True)
     shown = _draw(by_attribute[attribute], world)
     repeated = np.repeat(np.arange(images), captions)
-    references = _captions(attribute[repeated], shown[repeated], human, 0.0, 0.0, 1.0)
+    references = _captions(kind, attribute[repeated], shown[repeated], human)
     return Planted(
-        predictions=_captions(attribute, shown, model, a_to_t, t_to_a, naming),
+        predictions=_captions(kind, attribute, shown, model, a_to_t, t_to_a, naming, silence),
         references=[references[start : start + captions] for start in range(0, len(references), captions)],
-        attributes=[ATTRIBUTES[value] for value in attribute],
+        attributes=[kind.values[value] for value in attribute],
         tasks=[[TASKS[task]] for task in shown],
     )
+
+
+def swayed(planted: Planted) -> dict[str, float]:
+    """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
+
+    Args:
+        planted: from `plant`.
+
+    Returns:
+        `t_to_a`: of 100 captions that name an attribute beside a task that leans to one, how many name a wrong one
+        beyond those that would if the captioner erred as often as beside tasks that lean to the person's.
+        `t_to_a_lost`: the same of all captions beside such a task, in which it is wrong to name nobody. `a_to_t`: how
+        many more of 100 captions name a task that leans to an attribute if it is the person's, the task shown being
+        the same.
+
+    >>> {name: round(number) for name, number in swayed(plant(t_to_a=0.5, a_to_t=0.2)).items()}
+    {'t_to_a': 15, 't_to_a_lost': 12, 'a_to_t': 15}
+    """
+    unknown = {task for tasks in planted.tasks for task in tasks}.difference(TASKS)
+    if unknown:
+        raise ValueError(f"planted: it is not known what {min(unknown)!r} leans to; count in what plant() gives")
+    kind = next(kind for kind in _ATTRIBUTES.values() if planted.attributes[0] in kind.values)
+    leaning = kind.leaning()
+    value = np.array([kind.values.index(label) for label in planted.attributes])
+    shown = np.array([TASKS.index(task) for (task,) in planted.tasks])
+    said = planted.predictions
+    person = np.array([[text.startswith(phrases) for phrases in kind.people] for text in said]).argmax(axis=1)
+    task = np.array([[*(f" with a {name} " in text for name in TASKS), True] for text in said]).argmax(axis=1)
+    beside, wrong = leaning[shown], person != value
+
+    def beyond(counted: Flags) -> float:
+        along, against = counted & (beside == value), counted & (beside != value)
+        more = 0.0
+        for of_value in (value == number for number in range(len(kind.values))):
+            usual = wrong[along & of_value].sum() / max((along & of_value).sum(), 1)
+            more += (wrong[against & of_value] - usual).sum()
+        return float(100 * more / counted.sum())
+
+    mentions = 0.0
+    for number in range(len(kind.values)):
+        own = value == number
+        share = np.bincount(shown, own) / np.maximum(np.bincount(shown), 1)
+        left = own - share[shown]
+        mentions += left @ (leaning[task] == number) / (left @ left)
+    leans = beside != NO_VALUE
+    return {
+        "t_to_a": beyond(leans & (person < len(kind.values))),
+        "t_to_a_lost": beyond(leans),
+        "a_to_t": float(100 * mentions / len(kind.values)),
+    }
 
 
 def plant_verbs(
@@ -158,7 +247,7 @@ def draw(planted: Planted, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[n
     >>> images.shape, persons.shape, bool(persons[0, :, :32].any()), bool(persons[0, :, 32:].any())
     ((4, 64, 64, 3), (4, 64, 64), True, False)
     """
-    unknown = {task for tasks in planted.tasks for task in tasks}.difference(TASKS)
+    unknown = {label for labels in (planted.attributes, *planted.tasks) for label in labels} - {*COLOURS, *TASKS}
     if unknown:
         raise ValueError(f"planted: there is no drawing of {min(unknown)!r}; draw what plant() gives")
     if size < GRID:
@@ -211,33 +300,47 @@ def _draw(probabilities: Floats, generator: np.random.Generator) -> Integers:
 
 
 def _captions(
-    attribute: Integers, shown: Integers, generator: np.random.Generator, a_to_t: float, t_to_a: float, naming: float
+    kind: _Attribute,
+    attribute: Integers,
+    shown: Integers,
+    generator: np.random.Generator,
+    a_to_t: float = 0.0,
+    t_to_a: float = 0.0,
+    naming: float = 1.0,
+    silence: float = 0.0,
 ) -> list[str]:
     # All draws are made whatever the dials are, so that a dial changes nothing but what it is for.
-    task = _named_task(attribute, shown, generator, a_to_t)
-    person = _named_person(attribute, shown, generator, t_to_a)
-    person = np.where(generator.random(len(attribute)) < NAMES_PERSON, person, NOBODY)
+    task = _named_task(kind, attribute, shown, generator, a_to_t)
+    person = _named_person(kind, attribute, shown, generator, t_to_a)
+    beside = kind.leaning()[shown]
+    silent = silence * ((beside != attribute) & (beside != NO_VALUE))
+    person = np.where(generator.random(len(attribute)) < NAMES_PERSON * (1 - silent), person, len(kind.values))
     task = np.where(generator.random(len(attribute)) < NAMES_TASK * naming, task, NO_TASK)
-    return _words(person, task, generator)
+    return _words(kind, person, task, generator)
 
 
-def _named_task(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
-    leaning = np.stack((LEAN > 0.5, LEAN < 0.5)).astype(np.float64)
-    weights = leaning / leaning.sum(axis=1, keepdims=True) if dial > 0 else np.full((2, len(TASKS)), 1 / len(TASKS))
+def _named_task(
+    kind: _Attribute, attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float
+) -> Integers:
+    leaning = kind.leaning()[:NO_TASK] == np.arange(len(kind.values))[:, None]
+    weights = leaning / leaning.sum(axis=1, keepdims=True) if dial > 0 else np.full(leaning.shape, 1 / len(TASKS))
     instead = _draw(weights[attribute], generator)
     return np.where(generator.random(len(shown)) < abs(dial), instead, shown)
 
 
-def _named_person(attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float) -> Integers:
-    drawn = generator.integers(2, size=len(attribute))
-    leaning = np.where(LEAN[shown] == 0.5, drawn, LEAN[shown] < 0.5)
+def _named_person(
+    kind: _Attribute, attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float
+) -> Integers:
+    drawn = generator.integers(len(kind.values), size=len(attribute))
+    beside = kind.leaning()[shown]
+    leaning = np.where(beside == NO_VALUE, drawn, beside)
     return np.where(generator.random(len(attribute)) < abs(dial), leaning if dial > 0 else drawn, attribute)
 
 
-def _words(person: Integers, task: Integers, generator: np.random.Generator) -> list[str]:
+def _words(kind: _Attribute, person: Integers, task: Integers, generator: np.random.Generator) -> list[str]:
     def pick(choices: Sequence[str]) -> npt.NDArray[np.object_]:
         return np.array(choices, dtype=object)[generator.integers(len(choices), size=len(person))]
 
-    people = np.stack([pick(choices) for choices in PEOPLE])[person, np.arange(len(person))]
+    people = np.stack([pick(choices) for choices in kind.people])[person, np.arange(len(person))]
     tasks = np.array([*(f" with a {name}" for name in TASKS), ""], dtype=object)[task]
     return list(people + pick(MANNERS) + tasks + pick(PLACES) + ".")

@@ -361,13 +361,13 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     lines = shown.splitlines()
     assert lines[0].startswith("400 planted images")
     assert max(map(len, lines)) <= 80
-    names = ["faithful to", "faithful,", "attribute", "tasks shape", "mitigates"]
+    names = ["faithful to", "faithful,", "attribute", "tasks sway", "errs at"]
     starts = [next(i for i, line in enumerate(lines[3:], 3) if line.startswith(name)) for name in names]
     assert starts == sorted(starts)
     verdicts = [re.split(r"\s{2,}", lines[start + 2].strip())[-4:] for start in starts]
-    columns = dict(zip(["net", "published", "t_to_a", "lic"], zip(*verdicts, strict=True), strict=True))
-    assert columns["net"][:3] == ("unclear", "unclear", "amplifies")
-    assert columns["published"][1] == "amplifies"
+    columns = dict(zip(["a_to_t", "t_to_a", "net", "lic"], zip(*verdicts, strict=True), strict=True))
+    assert columns["a_to_t"] == ("unclear", "unclear", "amplifies", "unclear", "unclear")
+    assert columns["t_to_a"] == ("unclear", "unclear", "unclear", "amplifies", "unclear")
     assert columns["lic"][2] == "amplifies"
 
 

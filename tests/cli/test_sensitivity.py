@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from captionbias.analysis.power import power
 from captionbias.analysis.sensitivity import sensitivity
 from tests.cli.conftest import IMAGES, of_ids, ran
 
@@ -67,6 +68,41 @@ def test_a_grid_has_every_combination(files, tmp_path):
     written = json.loads((tmp_path / "o.json").read_text())
     assert len(written["specifications"]) == 4
     assert written["specifications"][0]["choices"]["delta"] is None
+
+
+def test_biases_are_put_into_people_s_captions(files, planted, tmp_path):
+    chosen = ["--inject", "--seed", "2", "--tokenizer", "whitespace", "--bootstrap", "60"]
+    shown, notes = ran("sensitivity", *files[2:], *chosen, "--json", tmp_path / "o.json")
+    given = planted["nic"]
+    expected = power(
+        references=given.references,
+        attributes=given.attributes,
+        tasks=given.tasks,
+        seed=2,
+        tokenizer="whitespace",
+        bootstrap=60,
+    )
+    written = json.loads((tmp_path / "o.json").read_text())
+    assert written == {"version": written["version"], **json.loads(of_ids(json.dumps(expected.as_dict())))}
+    assert "What would sway have seen" in shown
+    assert "not at 2" in shown
+    assert "value follows tasks" in notes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--delta", "0.4"], "--delta is no option of --inject, which measures sway"),
+        (["--trials", "3"], "--trials is no option of --inject"),
+        (["--grid"], "--grid is no option of --inject"),
+        (["--plot", "a.html"], "--plot is no option of --inject"),
+        (["--seed", "1", "--seed", "2"], "--seed is given more than once: --inject tries no choices"),
+    ],
+)
+def test_choices_have_no_part_in_what_is_injected(arguments, message, files):
+    _, notes = ran("sensitivity", *files, "--inject", *arguments, status=2)
+    (line,) = (line for line in notes.splitlines() if line.startswith("error: "))
+    assert message in line
 
 
 def test_a_report_has_the_section_if_it_is_requested(files, tmp_path):

@@ -70,8 +70,8 @@ def test_every_number_is_in_words_too():
         captioner_picture(DBAC | {"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender", "objects"), "desc"
     )
     assert told.text == (
-        "objects named reveal gender: amplifies, +0.090 [0.080, 0.100]; gender named reveals objects: mitigates, -0.050 "
-        "[-0.060, -0.040]; wording alone reveals gender: amplifies, +20.1 [17.3, 23.0]"
+        "objects named reveal gender: amplifies, +0.090 [0.080, 0.100]; gender named reveals objects: mitigates, "
+        "-0.050 [-0.060, -0.040]; wording alone reveals gender: amplifies, +20.1 [17.3, 23.0]"
     )
 
 

@@ -8,13 +8,14 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
 from captionbias.report.charts import specification_chart
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.sensitivity import moves, sensitivity_tables, specifications
+from captionbias.report.sensitivity import moves, power_table, sensitivity_tables, specifications
 
 SVG = "{http://www.w3.org/2000/svg}"
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
@@ -89,6 +90,17 @@ def test_the_terminal_shows_every_interval_and_every_move(found):
     ):
         assert shown in text
     assert text.count("alignment constant") == len(found.scores)
+
+
+def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
+    console = Console(width=120)
+    seen = Seen("value follows tasks", "sway_t_to_a", 0.005, 0.16, Estimate(1.04, 0.62, 1.47))
+    unseen = replace(seen, score="sway_t_to_a_lost", share=None, estimate=None)
+    with console.capture() as captured:
+        console.print(power_table(Power([seen, unseen], 100, "")), markup=False)
+    first, second = (line for line in captured.get().splitlines() if line.startswith("value follows tasks"))
+    assert first.split()[-5:] == ["100", "0.5%", "1.0", "[0.6,", "1.5]"]
+    assert second.split()[-4:] == ["not", "at", "16.0%", "-"]
 
 
 def rows_of(svg):

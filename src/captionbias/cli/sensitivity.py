@@ -1,4 +1,4 @@
-"""`captionbias sensitivity`: how much hangs on choices?"""
+"""`captionbias sensitivity`: how much hangs on choices? And what would have been seen?"""
 
 from __future__ import annotations
 
@@ -56,17 +56,26 @@ WRITTEN: Options = {
     "preset": option(
         str, "fast, papers (dbac-2026) or dbac-2026-published; see captionbias measure dbac.", default="fast"
     ),
+    "inject": option(
+        bool,
+        "Instead, put known biases into people's captions: from which share of captions on would sway have seen them?",
+        "--inject",
+        default=False,
+        panel=PANEL,
+    ),
     "grid": option(bool, "Measure every combination of the values.", "--grid", default=False, panel=PANEL),
     "output": option(Path | None, "Write everything to this JSON file.", "--output", "--json", panel=RESULT),
     "plot": option(Path | None, "Write the specification curves as a plot, as .svg or .html.", panel=RESULT),
 }
+OF_SWAY = ("attribute_lexicon", "task_lexicon", "tokenizer", "seed", "bootstrap")
 OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN
 
 
-def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: Any) -> None:
+def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None, **values: Any) -> None:
     """How much hangs on our choices? Net and matched DBAC with other tokenizers, task words, alignments, qualities ...
 
-    Choices are varied one at a time around the preset's. What measurements have in common is trained once.
+    Choices are varied one at a time around the preset's. What measurements have in common is trained once. With
+    --inject: what would sway have seen on these images?
 
     Example: captionbias sensitivity --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
@@ -74,6 +83,9 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
     from captionbias.report.charts import check_chart, specification_chart, write_chart
     from captionbias.report.sensitivity import sensitivity_tables
 
+    if inject:
+        _inject(output, **values, grid=grid, plot=plot)
+        return
     if plot:
         check_chart(plot)
     files, chosen = split_options(values)
@@ -95,3 +107,25 @@ def sensitivity(grid: bool, output: Path | None, plot: Path | None, **values: An
     if plot and not console.quiet:
         write_chart(specification_chart(found), plot, "How much hangs on choices")
         say(f"the plot is in {plot}")
+
+
+def _inject(output: Path | None, **values: Any) -> None:
+    from captionbias.analysis.power import power
+    from captionbias.report.sensitivity import power_table
+
+    for name, (_, default) in (CHOICES | OTHERS | WRITTEN).items():
+        if name not in OF_SWAY and values.get(name, default) != default:
+            raise ValueError(f"{name} is no option of inject=True, which measures sway; leave it out")
+    files, chosen = split_options(values)
+    for name in CHOICES:
+        if values[name]:
+            chosen[name], *more = values[name]
+            if more:
+                raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
+    captions = next(iter(read_captioners(**files).values()))
+    of_sway = {name: chosen[name] for name in OF_SWAY if name in chosen}
+    found = power(captions, watch=None if console.quiet else note, **of_sway)
+    console.print(power_table(found), markup=False)
+    say(f"\n{found.images:,} images")
+    say(f"signature {found.signature}")
+    write_result(found.as_dict(), output)

@@ -1,4 +1,4 @@
-"""How much hangs on choices, as tables: for a terminal, for a page and for Markdown."""
+"""How much hangs on choices, and what would have been seen, as tables: for a terminal, for a page and for Markdown."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import NOTHING
 from captionbias.report.terminal import plain_table
 from captionbias.report.views import Cell, Column, Grid
-from captionbias.report.wording import interval
+from captionbias.report.wording import fixed, interval
 
 if TYPE_CHECKING:
+    from captionbias.analysis.power import Power
     from captionbias.analysis.sensitivity import Move
 
 
@@ -85,6 +86,25 @@ def sensitivity_tables(found: Sensitivity) -> Iterator[Table]:
     for row in grid.texts():
         table.add_row(*row)
     yield table
+
+
+def power_table(found: Power) -> Table:
+    """From which share of captions on each bias is seen, and what is read there."""
+    table = plain_table(
+        "What would sway have seen on these images? [95% interval]",
+        *("put into people's captions", "score", "seen from", "reads there"),
+        meaning="One human caption of each image stands in the captioner's place and is changed. Seen from: the "
+        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
+    )
+    for one in found.seen:
+        score = catalogue.SCORES[one.score]
+        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
+        table.add_row(one.bias, score.label, seen, interval(one.estimate, score.digits))
+    return table
+
+
+def _percent(share: float) -> str:
+    return f"{fixed(100 * share, 1)}%"
 
 
 def _base(found: Sensitivity) -> str:

@@ -1,0 +1,74 @@
+"""Does sway read what was planted, and do its intervals contain it?
+
+usage: python benchmarks/planted_sway.py [--captioners 60] [--images 7000]
+
+Each captioner is swayed in both directions, by numbers that are drawn from 0 to 30 of 100; they name 40% to 100% of the
+tasks that people name. Two values and four, one human caption and five, tasks given and not, take turns.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from captionbias.metrics import sway
+from captionbias.synthetic import AGES, NAMES_PERSON, NAMES_TASK, plant, swayed
+
+AGAINST = {2: 0.3, 4: 0.45}  # of the images whose task leans to a value: the share that are of another
+ENDS = {"t_to_a": ("t_to_a", "t_to_a"), "t_to_a_lost": ("t_to_a_lost",) * 2, "a_to_t": ("a_to_t_low", "a_to_t_high")}
+
+
+def main(
+    captioners: Annotated[int, typer.Option(help="how many")] = 60,
+    images: Annotated[int, typer.Option(help="images each")] = 7000,
+    bootstrap: Annotated[int, typer.Option(help="replicates each")] = 200,
+) -> None:
+    """Print how far scores are from what was planted, and how many intervals contain it."""
+    warnings.simplefilter("ignore")
+    started = time.perf_counter()
+    rows: dict[str, list[tuple[float, float, float, float, float]]] = {score: [] for score in ENDS}
+    for seed in track(range(captioners), "measuring"):
+        random = np.random.default_rng(seed)
+        t_to_a, a_to_t, naming = (*random.uniform(0, 30, size=2), random.uniform(0.4, 1))
+        values, captions = (2, 4)[seed % 2], (1, 5)[seed // 2 % 2]
+        planted = plant(
+            images,
+            t_to_a=t_to_a / (100 * AGAINST[values]),
+            a_to_t=a_to_t / (100 * NAMES_TASK * naming),
+            naming=naming,
+            values=values,
+            captions=captions,
+            seed=seed,
+        )
+        tasks = planted.tasks if captions == 1 or seed // 4 % 2 else None
+        lexicon = "gender" if values == 2 else AGES
+        arguments = vars(planted) | {"tasks": tasks, "attribute_lexicon": lexicon}
+        result, counted = sway(**arguments, seed=seed, bootstrap=bootstrap), swayed(planted)
+        meant = {"t_to_a": t_to_a, "t_to_a_lost": NAMES_PERSON * t_to_a, "a_to_t": a_to_t}
+        for score, (low, high) in ENDS.items():
+            ends = result[f"sway_{low}_ci_low"], result[f"sway_{high}_ci_high"]
+            rows[score].append((result[f"sway_{score}"], counted[score], meant[score], *ends))
+    table = Table(
+        "score", "less what is counted", "standard error", "less what was meant", "intervals hold it", "width"
+    )
+    for score, found in rows.items():
+        value, counted_there, truth, low_end, high_end = np.array(found).T
+        error = value - counted_there
+        cells = error.mean(), error.std(ddof=1) / np.sqrt(captioners), (value - truth).mean()
+        held = np.mean((low_end <= truth) & (truth <= high_end))
+        table.add_row(
+            f"sway_{score}", *(f"{cell:.3f}" for cell in cells), f"{held:.0%}", f"{(high_end - low_end).mean():.2f}"
+        )
+    Console(width=120).print(table)
+    Console().print(f"{captioners} captioners of {images:,} images, {time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    typer.run(main)

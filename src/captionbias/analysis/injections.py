@@ -1,0 +1,291 @@
+"""Biases of a known size, and harmless errors, put into captions: what would a metric have seen?
+
+An injection takes described captions and a random generator, and returns what they would be if each that it can change
+was changed; `inject` changes a share of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.captions import Captions
+from captionbias.metrics.label_inputs import labels_of_captions
+from captionbias.metrics.sway import BEARER
+from captionbias.scores.sway import Leans, leans_of, suggested_by_others
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
+from captionbias.text.marks import Mark, find_marks
+
+NONE = -1
+FEMALE = (
+    "woman women lady ladies girl girls female females mother mothers sister sisters daughter daughters aunt aunts "
+    "wife wives actress actresses princess princesses waitress waitresses queen queens pregnant she her hers herself "
+    "her lady ladies girl girls woman women"
+)
+MALE = (
+    "man men gentleman gentlemen boy boys male males father fathers brother brothers son sons uncle uncles "
+    "husband husbands actor actors prince princes waiter waiters emperor emperors male he his his himself "
+    "him guy guys dude dudes cowboy cowboys"
+)
+_PAIRS = list(zip(FEMALE.split(), MALE.split(), strict=True))  # of several pairs with a word, the first is for it
+COUNTERPARTS = {word: other for one, two in reversed(_PAIRS) for word, other in ((one, two), (two, one))}
+NEUTRAL = {word: "people" if word.endswith(("men", "s")) and word[-2:] != "ss" else "person" for word in COUNTERPARTS}
+NEUTRAL |= {"she": "they", "he": "they", "her": "their", "his": "their", "hers": "theirs", "him": "them"}
+NEUTRAL |= {"herself": "themselves", "himself": "themselves", "female": "", "male": "", "pregnant": ""}
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A caption of each of `n` images, and what is known of the images.
+
+    `values`, `tasks`: the labels of the lexicons `attribute` and `task` that images have. `value`, `named`,
+    `suggested`: numbers of values, `(n,)`: the image's own, the one that the caption names alone, and the one that the
+    image's tasks suggest; -1 for none. `shown`: the image's tasks, `(n, tasks)`. `leans`: which tasks go with which
+    values on these images.
+    """
+
+    texts: tuple[str, ...]
+    attribute: Lexicon
+    task: Lexicon
+    values: tuple[str, ...]
+    tasks: tuple[str, ...]
+    value: Integers
+    named: Integers
+    suggested: Integers
+    shown: Flags
+    leans: Leans
+
+    @property
+    def rarest(self) -> int:
+        """The number of the value that the fewest images have."""
+        return int(np.bincount(self.value).argsort(kind="stable")[0])
+
+    @property
+    def usual(self) -> int:
+        """The number of the value that the most images have."""
+        return int(np.bincount(self.value).argsort(kind="stable")[-1])
+
+    def changed(self, texts: Sequence[str]) -> float:
+        """The share of the captions that are others."""
+        return sum(one != other for one, other in zip(texts, self.texts, strict=True)) / len(self.texts)
+
+
+Injection = Callable[[Described, np.random.Generator], list[str]]
+
+
+def describe(
+    captions: Captions,
+    attribute_lexicon: LexiconSource = "gender",
+    task_lexicon: LexiconSource = "coco_objects",
+    tokenizer: str = "words",
+) -> Described:
+    """The predictions, and what tasks or references say of the images.
+
+    Raises:
+        ValueError: a crossing, whose words are its parts', or what metrics of labels refuse.
+
+    >>> from captionbias.captions import check_captions
+    >>> from captionbias.synthetic import plant
+    >>> people = describe(check_captions(**vars(plant(400))))
+    >>> people.values, int((people.suggested != people.value).sum())
+    (('female', 'male'), 247)
+    """
+    if captions.predictions is None:
+        raise ValueError("predictions is missing: give the captions that are to be changed")
+    labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer).occurring()
+    named = labels.predicted_attributes
+    assert named is not None
+    shown = labels.shown.tasks & (np.array(labels.tasks) != BEARER)
+    value = labels.shown.attributes.argmax(axis=1)
+    both = shown.T.astype(np.float64) @ labels.shown.attributes
+    shares = labels.shown.attributes.mean(axis=0)
+    return Described(
+        captions.predictions,
+        load_lexicon(attribute_lexicon),
+        load_lexicon(task_lexicon),
+        labels.attributes,
+        labels.tasks,
+        value,
+        np.where(named.sum(axis=1) == 1, named.argmax(axis=1), NONE),
+        suggested_by_others(shown, value, both, shares),
+        shown,
+        leans_of(both, shares),
+    )
+
+
+def inject(described: Described, injection: Injection, share: float = 1.0, seed: int = 0) -> list[str]:
+    """The captions, this share of them changed, or as many as can be; a larger share changes the same ones and more.
+
+    >>> from captionbias.captions import check_captions
+    >>> from captionbias.synthetic import plant
+    >>> people = describe(check_captions(**vars(plant(400))))
+    >>> people.changed(inject(people, value_follows_tasks, share=0.05))
+    0.05
+    """
+    generator = np.random.default_rng([seed, 40])
+    changed = injection(described, generator)
+    rows = [row for row, text in enumerate(described.texts) if changed[row] != text]
+    chosen = set(generator.permutation(rows)[: round(share * len(changed))].tolist())
+    return [changed[row] if row in chosen else text for row, text in enumerate(described.texts)]
+
+
+# Biases
+
+
+def value_follows_tasks(described: Described, _: np.random.Generator) -> list[str]:
+    """The value named is the one that the tasks suggest."""
+    return _named(described, np.where(described.suggested != NONE, described.suggested, described.named))
+
+
+def silent_against_tasks(described: Described, _: np.random.Generator) -> list[str]:
+    """No value is named where the tasks suggest another."""
+    against = (described.suggested != NONE) & (described.suggested != described.value)
+    return _named(described, np.where(against, NONE, described.named))
+
+
+def tasks_follow_value(described: Described, generator: np.random.Generator) -> list[str]:
+    """A task is added that goes with the image's value, and that it does not show."""
+    goes = described.leans.goes_with.T * described.shown.sum(axis=0)
+    return _with_task(described, goes[described.value], generator)
+
+
+def rarest_loses_tasks(described: Described, _: np.random.Generator) -> list[str]:
+    """No task is named where the image has the rarest value."""
+    return _tasks_replaced(described, described.value == described.rarest, lambda _: "thing")
+
+
+BIASES: dict[str, Injection] = {
+    "value follows tasks": value_follows_tasks,
+    "silent where tasks go against": silent_against_tasks,
+    "task of the value added": tasks_follow_value,
+    "tasks of the rarest value dropped": rarest_loses_tasks,
+}
+
+
+# Harmless errors
+
+
+def wrong_value(described: Described, generator: np.random.Generator) -> list[str]:
+    """Another value is named, whatever the tasks."""
+    count = len(described.values)
+    further = generator.integers(1, count, len(described.named))
+    return _named(described, np.where(described.named == NONE, NONE, (described.named + further) % count))
+
+
+def no_value(described: Described, _: np.random.Generator) -> list[str]:
+    """No value is named."""
+    return _named(described, np.full_like(described.named, NONE))
+
+
+def usual_for_rarest(described: Described, _: np.random.Generator) -> list[str]:
+    """The usual value is named where the image has the rarest one."""
+    return _named(described, np.where(described.value == described.rarest, described.usual, described.named))
+
+
+def usual_for_unseen(described: Described, _: np.random.Generator) -> list[str]:
+    """The usual value is named where the caption names none."""
+    word = described.attribute.groups[described.values[described.usual]][0]
+    return [
+        _with(text, word) if named == NONE else text
+        for text, named in zip(described.texts, described.named, strict=True)
+    ]
+
+
+def any_task_added(described: Described, generator: np.random.Generator) -> list[str]:
+    """A task is added that the image does not show."""
+    often = described.shown.sum(axis=0, dtype=np.float64)
+    return _with_task(described, np.broadcast_to(often, described.shown.shape), generator)
+
+
+def scene_task_added(described: Described, generator: np.random.Generator) -> list[str]:
+    """A task is added that the image does not show, but others that show its tasks do."""
+    shown = described.shown.astype(np.float64)
+    return _with_task(described, shown @ (shown.T @ shown), generator)
+
+
+def tasks_dropped(described: Described, _: np.random.Generator) -> list[str]:
+    """No task is named."""
+    return _tasks_replaced(described, np.ones(len(described.texts), bool), lambda _: "thing")
+
+
+def tasks_confused(described: Described, generator: np.random.Generator) -> list[str]:
+    """Each task that is named is another one."""
+    words = [described.task.groups[task][0] for task in described.tasks]
+    often = described.shown.sum(axis=0) / described.shown.sum()
+
+    def other(task: str | None) -> str:
+        left = often * (np.array(described.tasks) != task)
+        return str(generator.choice(words, p=left / left.sum()))
+
+    return _tasks_replaced(described, np.ones(len(described.texts), bool), other)
+
+
+HARMLESS: dict[str, Injection] = {
+    "wrong value": wrong_value,
+    "no value": no_value,
+    "usual value for the rarest": usual_for_rarest,
+    "usual value where none is named": usual_for_unseen,
+    "any task added": any_task_added,
+    "task of the scene added": scene_task_added,
+    "tasks dropped": tasks_dropped,
+    "tasks confused": tasks_confused,
+}
+
+
+def usual_where_shown(described: Described, _: np.random.Generator, tasks: Collection[str]) -> list[str]:
+    """The usual value is named where the image shows one of these tasks; `functools.partial` makes it an injection."""
+    shows = described.shown[:, np.isin(described.tasks, list(tasks))].any(axis=1)
+    return _named(described, np.where(shows, described.usual, described.named))
+
+
+# Words
+
+
+def _named(described: Described, value: Integers) -> list[str]:
+    """The captions that name a value alone, with another in its place, or none."""
+
+    def word(row: int, mark: Mark) -> str:
+        start, end, _ = mark
+        found = described.texts[row][start:end].lower()
+        if value[row] == NONE:
+            return NEUTRAL.get(found, "")
+        words = described.attribute.groups[described.values[value[row]]]
+        other = COUNTERPARTS.get(found, "")
+        return other if other in words else words[0]
+
+    return _replaced(described, described.attribute, (described.named != NONE) & (described.named != value), word)
+
+
+def _tasks_replaced(described: Described, chosen: Flags, word: Callable[[str | None], str]) -> list[str]:
+    return _replaced(described, described.task, chosen, lambda row, mark: None if mark[2] == BEARER else word(mark[2]))
+
+
+def _replaced(
+    described: Described, lexicon: Lexicon, chosen: Flags, word: Callable[[int, Mark], str | None]
+) -> list[str]:
+    """The chosen captions with another word, or none, for each that names a label; `word` says None for the same."""
+    texts, rows = list(described.texts), np.flatnonzero(chosen).tolist()
+    for row, marks in zip(rows, find_marks([texts[row] for row in rows], lexicon), strict=True):
+        for mark in reversed(marks):
+            new = None if mark[2] is None else word(row, mark)
+            if new is not None:
+                texts[row] = " ".join(f"{texts[row][: mark[0]]}{new}{texts[row][mark[1] :]}".split()) or BEARER
+    return texts
+
+
+def _with_task(described: Described, weights: Floats, generator: np.random.Generator) -> list[str]:
+    """Each caption with a task that its image does not show, drawn by weights, `(n, tasks)`; none where all are 0."""
+    total = np.where(described.shown, 0.0, weights).cumsum(axis=1)
+    drawn = (total <= generator.random(len(total))[:, None] * total[:, -1:]).sum(axis=1).tolist()
+    words = [described.task.groups[task][0] for task in described.tasks]
+    return [
+        text if number == len(words) else _with(text, words[number])
+        for text, number in zip(described.texts, drawn, strict=True)
+    ]
+
+
+def _with(text: str, word: str) -> str:
+    return f"{text.rstrip(' .')} with a {word}."

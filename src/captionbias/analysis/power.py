@@ -1,0 +1,146 @@
+"""What would sway have seen on these images? Known biases, put into people's own captions."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from captionbias.analysis.injections import BIASES, describe, inject
+from captionbias.captions import Captions, as_captions
+from captionbias.metrics import sway
+from captionbias.metrics.measurement import Estimate, Measurement
+from captionbias.metrics.person import captioner_and_person
+from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, verdict
+from captionbias.text import LexiconSource
+
+# The scores that are about each bias.
+SCORES = {
+    "value follows tasks": ("sway_t_to_a", "sway_t_to_a_lost"),
+    "silent where tasks go against": ("sway_t_to_a_lost",),
+    "task of the value added": ("sway_a_to_t",),
+    "tasks of the rarest value dropped": ("sway_a_to_t",),
+}
+SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How much of a bias a score sees.
+
+    `share`: the smallest share of captions changed, of those tried, that has a verdict; None if none has, 0 if the
+    unchanged captions have one. `possible`: how many can be changed. `estimate`: what is read at `share`, else at
+    `possible`; None where it is undefined.
+    """
+
+    bias: str
+    score: str
+    share: float | None
+    possible: float
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True)
+class Power:
+    """What `power` finds: an entry for each bias and score that is about it, the images, and sway's signature."""
+
+    seen: list[Seen]
+    images: int
+    signature: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return {
+            "images": self.images,
+            "signature": self.signature,
+            "seen": [
+                {**asdict(one), "estimate": one.estimate.flat(one.score) if one.estimate else None} for one in self.seen
+            ],
+        }
+
+
+def power(
+    captions: Captions | None = None,
+    /,
+    *,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    attribute_lexicon: LexiconSource = "gender",
+    task_lexicon: LexiconSource = "coco_objects",
+    tokenizer: str = "words",
+    seed: int = 0,
+    watch: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Power:
+    """The smallest share of captions with a bias that sway would tell from none, on these images.
+
+    One human caption of each image stands in the captioner's place and is changed: the value named becomes the one that
+    the tasks suggest; no value is named where the tasks go against it; a task that goes with the value is added; no
+    task is named where the image has the rarest value.
+
+    Args:
+        captions: from `check_captions` or `read_captions`, whose predictions play no part; or the next three arguments.
+        references: `n` lists of human captions, two or more of an image.
+        attributes, tasks, attribute_lexicon, task_lexicon, tokenizer: as of `sway`.
+        seed: of which caption stands in the captioner's place, of which are changed, and of `sway`.
+        watch: called with the name of each bias before it is put in.
+        options: others of `sway`, such as `lean`, `draws` or `bootstrap`.
+
+    Raises:
+        ValueError: no image with two human captions, crossed attributes, or what `sway` refuses.
+
+    >>> from captionbias.synthetic import plant
+    >>> planted = plant(200)
+    >>> found = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
+    >>> found.seen[0].score, found.seen[0].share
+    ('sway_t_to_a', 0.05)
+    """
+    captions = as_captions(captions, None, references, attributes, tasks)
+    words: dict[str, Any] = {
+        "attribute_lexicon": attribute_lexicon,
+        "task_lexicon": task_lexicon,
+        "tokenizer": tokenizer,
+    }
+    person = _person(captions, seed)
+    described = describe(person, **words)
+    unchanged = sway.measure(person, **words, seed=seed, **options)
+
+    @cache
+    def measured(bias: str, share: float) -> Measurement:
+        if not share:
+            return unchanged
+        changed = inject(described, BIASES[bias], share, seed)
+        return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
+
+    found = []
+    for bias, injection in BIASES.items():
+        if watch:
+            watch(bias)
+        possible = described.changed(inject(described, injection, seed=seed))
+        shares = [0.0, *(share for share in SHARES if share < possible), possible]
+        for score in SCORES[bias]:
+
+            def has_verdict(share: float) -> bool:
+                return verdict(measured(bias, share).estimates, score) in (AMPLIFIES, MITIGATES)  # noqa: B023
+
+            place = bisect_left(shares, True, key=has_verdict)
+            share = shares[place] if place < len(shares) else None
+            estimate = measured(bias, possible if share is None else share).estimates.get(score)
+            found.append(Seen(bias, score, share, possible, estimate))
+    return Power(found, len(person), unchanged.signature)
+
+
+def _person(captions: Captions, seed: int) -> Captions:
+    """One human caption of each image in the captioner's place."""
+    if captions.references is None:
+        raise ValueError("references is missing: biases are put into human captions; give two or more of each image")
+    pair = captioner_and_person(captions.with_predictions([texts[0] for texts in captions.references]), seed)
+    if pair is None:
+        raise ValueError(
+            "references: no image has two human captions (one is changed, the others say what the image shows); give "
+            "more of them"
+        )
+    return pair[1]

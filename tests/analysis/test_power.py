@@ -1,0 +1,68 @@
+"""What sway would have seen: each share is the smallest with a verdict, in people's captions with the bias put in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from captionbias.analysis.injections import BIASES, describe, inject
+from captionbias.analysis.power import SCORES, SHARES, power
+from captionbias.captions import check_captions
+from captionbias.io.formats import json_text
+from captionbias.metrics import sway
+from captionbias.metrics.person import captioner_and_person
+from captionbias.metrics.verdicts import UNCLEAR, verdict
+from captionbias.synthetic import plant
+
+QUICK = {"draws": 2, "bootstrap": 100}
+
+
+@pytest.fixture(scope="module")
+def people():
+    given = plant(200)
+    return {"references": given.references, "attributes": given.attributes}
+
+
+@pytest.fixture(scope="module")
+def found(people):
+    return power(**people, **QUICK, seed=3)
+
+
+def test_each_bias_is_looked_for_by_the_scores_that_are_about_it(found):
+    assert SCORES.keys() == BIASES.keys()
+    assert [(one.bias, one.score) for one in found.seen] == [(bias, key) for bias in BIASES for key in SCORES[bias]]
+
+
+def test_a_share_is_the_smallest_that_was_tried_with_a_verdict(found, people):
+    person = captioner_and_person(check_captions(predictions=people["attributes"], **people), 3)[1]
+    described = describe(person)
+    assert {one.score for one in found.seen if one.share} == {"sway_t_to_a", "sway_a_to_t"}
+    for one in found.seen:
+        shares = [0.0, *(share for share in SHARES if share < one.possible), one.possible]
+        largest = one.possible if one.share is None else one.share
+        for share in (shares[shares.index(largest) - 1], largest):
+            changed = person.with_predictions(inject(described, BIASES[one.bias], share, seed=3))
+            measured = sway.measure(changed, **QUICK, seed=3)
+            assert (verdict(measured.estimates, one.score) != UNCLEAR) == (share == one.share)
+        assert one.estimate == measured.estimates[one.score]
+
+
+def test_everything_goes_into_a_file(found):
+    written = json.loads(json_text(found.as_dict()))
+    assert (written["images"], written["signature"]) == (200, found.signature)
+    first = found.seen[0]
+    assert written["seen"][0]["share"] == first.share
+    assert written["seen"][0]["estimate"]["sway_t_to_a_ci_low"] == first.estimate.low
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"references": [["a man"], ["a girl"]]}, "references: no image has two human captions"),
+        ({"predictions": ["a man", "a girl"]}, "references is missing: biases are put into human captions"),
+    ],
+)
+def test_people_are_needed(given, message):
+    with pytest.raises(ValueError, match=message):
+        power(check_captions(**given, attributes=["male", "female"]))
