@@ -165,7 +165,14 @@ def read(name: str, key: str, results: Mapping[tuple[str, float], dict[str, Foun
     return interval(one.estimate, catalogue.SCORES[key].digits) + ("" if one.said == UNCLEAR else " *")
 
 
-def show(title: str, captions: Captions, metrics: tuple[str, ...], shares: tuple[float, ...], pool, console) -> None:
+def show(
+    title: str,
+    captions: Captions,
+    metrics: tuple[str, ...],
+    shares: tuple[float, ...],
+    pool: ProcessPoolExecutor,
+    console: Console,
+) -> None:
     """Two kinds of tables: biases and from which share each score sees them; errors and what each score reads."""
     jobs = changed(captions, shares)
     measured = pool.map(partial(measure, metrics=metrics), jobs.values())
@@ -192,7 +199,7 @@ def main(
     processes: Annotated[int, typer.Option(help="measured at once")] = 2,
 ) -> None:
     """Print from which share of captions on each metric sees each bias, and which harmless error fools it."""
-    console, started = Console(width=190), time.perf_counter()
+    console, started = Console(width=220), time.perf_counter()
     chosen, shares = tuple(metrics or SCORES), QUICK if quick else SHARES
     with ProcessPoolExecutor(processes) as pool:
         if "people" in (parts or ["people"]):

@@ -26,7 +26,7 @@ from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
 from captionbias.report.picture import captioner_picture
 from captionbias.report.svg import tone
-from captionbias.report.wording import grouped_notes, percent, subjects, verdicts
+from captionbias.report.wording import fixed, grouped_notes, percent, subjects, verdicts
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
@@ -88,6 +88,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         command=command,
         statements=statements,
         in_short=_in_short(audit, statements),
+        wrong_most=_wrong_most(audit, ranked, tasks),
         opened=ranked[0],
         scores=plain,
         published=published if published != plain else None,
@@ -209,6 +210,27 @@ def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[s
             if (names := [name for said, name in of_score if said == side])
         }
     return found
+
+
+def _wrong_most(audit: Audit, captioners: Sequence[str], tasks: str) -> str:
+    """Who is named wrong most, beside what, and how often, by each captioner and by people; empty without sway."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for name in captioners if "sway" in audit.comparisons else ():
+        for cell in audit.details("sway", name)["cells"]:
+            if cell["suggested"] and {"captioner_wrong_of_named", "person_wrong_of_named"} <= cell.keys():
+                found.setdefault((cell["attribute"], cell["suggested"]), []).append(cell)
+    found = {cell: of_captioners for cell, of_captioners in found.items() if len(of_captioners) == len(captioners)}
+    if not found:
+        return ""
+    value, suggested = max(found, key=lambda cell: sum(one["captioner_wrong_of_named"] for one in found[cell]))
+    worst = found[value, suggested]
+    numbers = zip(captioners, worst, strict=True)
+    told = ", ".join(f"“{name}” {fixed(cell['captioner_wrong_of_named'], 0)}" for name, cell in numbers)
+    people = fixed(worst[0]["person_wrong_of_named"], 0)
+    return (
+        f"Named wrong most: images of {value} beside {tasks} that go with {suggested}. Of 100 captions that name a "
+        f"value: {told}; people: {people}."
+    )
 
 
 def _summary(audit: Audit, statements: Sequence[Statement], captioners: Sequence[str]) -> list[Statement]:

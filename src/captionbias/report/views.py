@@ -225,7 +225,7 @@ def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
 def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
     found = audit.details("sway", captioner)["tasks"][:top]
-    values = list(audit.attribute_counts)
+    values = list(found[0]["named_captioner"]) if found else []
     keys = ("beta", "beta_ci_low", "beta_ci_high")
     rows: list[list[Cell]] = [
         [row["task"], row["attribute"], *map(row.get, keys)]
