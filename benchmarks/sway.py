@@ -66,12 +66,10 @@ def captioners(shared: Folder = SHARED) -> None:
             found = sway.measure(**Shared(shared).images(name, human=True, objects=objects)).estimates
             row = {"captioner": name}
             for key in keys:
-                row[key] = written(found.get(f"sway_{key}"))
-                if key not in PUT_ASIDE:
-                    value = next(before)
-                    row[f"{key}, expected"] = "" if value is None else f"{value:.1f}"
+                value = None if key in PUT_ASIDE else next(before)
+                row[key] = written(found.get(f"sway_{key}")) + ("" if value is None else f" ({value:.1f})")
             rows.append(row)
-        show("with objects" if objects else "from captions", rows)
+        show(f"{'with objects' if objects else 'from captions'} (expected)", rows)
 
 
 @app.command()
