@@ -133,7 +133,8 @@ def statement(
     if said == UNCLEAR:
         why += _seen(measured.estimates, key)
     more = f" {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else ""
-    return Statement(captioner, key, f"{text} ({numbers}).", f"{score.label}. {why}{more}", said)
+    counted = f" {score.meaning}" if score.sentence else ""
+    return Statement(captioner, key, f"{text} ({numbers}).", f"{score.label}.{counted} {why}{more}", said)
 
 
 def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
