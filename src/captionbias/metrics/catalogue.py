@@ -174,10 +174,10 @@ def _sway() -> Iterable[Score]:
         whole = f"sway {DIRECTIONS[direction]}, of 100" + (f", {label}" if label else "")
         return Score(key, "sway", whole, 1, bounds, meaning, **values | also)
 
-    def ends(key: str, what: str) -> Iterable[Score]:
+    def ends(key: str, label: str, what: str) -> Iterable[Score]:
         for end in ("least", "most"):
             meaning = f"The same if {what.format(end=end)}."
-            yield score(f"{key}_{end}", f"{end} swayed", meaning, in_tables=False, task=None)
+            yield score(f"{key}_{end}", label.format(end=end), meaning, in_tables=False, task=None)
 
     def decided(key: str, *more: tuple[str, str]) -> dict[str, tuple[str, ...]]:
         low, high = zip(*more, ("least", "most"), strict=True)
@@ -196,7 +196,7 @@ def _sway() -> Iterable[Score]:
         sentence="Beside {tasks} that go with another {value}, {captioner} names the wrong one {more} than people",
         **decided("t_to_a"),
     )
-    yield from ends("t_to_a", "every value were as often swayed as the {end} swayed one")
+    yield from ends("t_to_a", "{end} swayed", "every value were as often swayed as the {end} swayed one")
     yield score(
         "t_to_a_lost",
         "silence counted as wrong",
@@ -207,7 +207,7 @@ def _sway() -> Iterable[Score]:
         sentence="Beside {tasks} that go with another {value}, {captioner} omits or mistakes it {more} than people",
         **decided("t_to_a_lost"),
     )
-    yield from ends("t_to_a_lost", "every value were as often lost as the {end} swayed one")
+    yield from ends("t_to_a_lost", "{end} lost", "every value were as often lost as the {end} lost one")
     yield score(
         "a_to_t",
         "",
@@ -227,7 +227,7 @@ def _sway() -> Iterable[Score]:
             f"The {what} that it can be: people do not name all that is there, so what a captioner names beyond them "
             "may all be there or all be made up. With complete tasks there is no such range.",
         )
-    yield from ends("a_to_t", "the one task were left out that leaves the {end}")
+    yield from ends("a_to_t", "{end} without a task", "the one task were left out that leaves the {end}")
 
 
 def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
