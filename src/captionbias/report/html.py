@@ -198,9 +198,13 @@ def _ranked(audit: Audit) -> list[str]:
 
 
 def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
-    """Of each question the captioners with more and with less than people, and under "" those that it is open of."""
+    """Of each question the captioners with more and with less than people, and under "" those that it is open of.
+
+    Of sway's questions alone if it was measured: what attackers read stands below.
+    """
     sides = {AMPLIFIES: "more than in people's captions", MITIGATES: "less than in people's captions"}
     scored = [one for one in statements if one.score]
+    scored = [one for one in scored if one.score.startswith("sway")] or scored
     found: dict[str, dict[str, list[str]]] = {}
     for key in dict.fromkeys(one.score for one in scored):
         of_score = [(sides.get(one.verdict, ""), one.captioner) for one in scored if one.score == key]
