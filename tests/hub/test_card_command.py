@@ -59,7 +59,7 @@ def test_a_model_card_gets_every_option(files, tmp_path):
     written = [tmp_path / "README.md", tmp_path / "captionbias.svg", entries]
     assert invoke(card, *arguments).splitlines() == list(map(str, written))
     entry = yaml.safe_load(entries.read_text())[0]
-    assert entry["dataset"] == {"id": "someone/captions", "task_id": "dbac_a_to_t_net", "revision": "0" * 40}
+    assert entry["dataset"] == {"id": "someone/captions", "task_id": "sway_t_to_a", "revision": "0" * 40}
     assert entry["date"] == "2026-01-31"
     assert entry["source"] == {"url": "https://example.org/run", "name": "a run", "user": "me"}
     assert ModelCard.load(tmp_path / "README.md").data.model_name == "nic"

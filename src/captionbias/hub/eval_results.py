@@ -161,8 +161,8 @@ def benchmark(name: str, description: str) -> str:
     description: Bias amplification.
     evaluation_framework: captionbias
     tasks:
-    - id: dbac_a_to_t_net
-    - id: dbac_a_to_t_matched
+    - id: sway_t_to_a
+    - id: sway_t_to_a_lost
     ...
     """
     content = {"name": one_line(name), "description": one_line(description), "evaluation_framework": FRAMEWORK}
