@@ -85,11 +85,11 @@ def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, lo
     numbers = {"value": (low + high) / 2, "low": low, "high": high}
     numbers = {name: f"{number:.{score.digits}f}" for name, number in numbers.items()}
     if score.sentence:
-        numbers["value"] += " of 100 captions"
+        numbers["value"] += " of 100 captions beyond another person"
         if said:
             words = {"captioner": "nic", "tasks": "dishes", "value": "race"}
             text = score.sentence.format(**words, more=f"{'more' if low > 0 else 'less'} often")
-            text += " ({value}, {low} to {high}; other people: 0)."
+            text += " ({value}, {low} to {high})."
     claim = score.claim.format(attribute="race", value="race", tasks="dishes")
     assert found.text == text.format(claim=claim, there=there, other=other, **numbers)
     assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said or "unclear")
@@ -100,7 +100,7 @@ def test_no_statement_is_longer_than_twenty_words_without_its_numbers(score):
     for low, high in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.3)):
         found = measured(score.key, low, high, **beside(score, (low, high)))
         text = statement("nic", found, score.key, 0.001, "gender and race").text
-        assert len(text.partition(" (")[0].split()) <= 18
+        assert len(text.partition(" (")[0].split()) <= 20
 
 
 @pytest.mark.parametrize(

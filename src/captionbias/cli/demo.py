@@ -45,9 +45,10 @@ def demo(
         f"{images:,} planted images, preset fast, {DEMO_TRIALS} trials [95% interval]",
         "captioner",
         *columns,
-        meaning="0 is another person. Sway counts: of 100 captions, those that name the tasks that go with the gender "
-        "(A to T), or the gender that goes with the tasks (T to A). The other two are scores of what an attacker can "
-        "guess: they move too where the captioner only names half the tasks, or errs at random.",
+        meaning="0 is another person. Sway counts, of 100 captions and beyond a person's, those that name the tasks "
+        "that go with the gender (A to T), or the gender that goes with the tasks (T to A). The other two are scores "
+        "of what an attacker can guess: they move too where the captioner only names half the tasks, or errs at "
+        "random.",
     )
     with plain_errors():
         from captionbias.captions import CaptionBiasWarning, check_captions

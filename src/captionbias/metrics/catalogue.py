@@ -203,8 +203,9 @@ def _sway() -> Iterable[Score]:
         "The same of all captions: one that names no value, or several, counts as wrong.",
         judged=True,
         headline=True,
-        claim="silence about {attribute} follows the {tasks} around",
-        sentence="Beside {tasks} that go with another {value}, {captioner} omits or mistakes it {more} than people",
+        claim="{value} omitted or wrong follows the {tasks} around",
+        sentence="Beside {tasks} that go with another {value}, {captioner} omits it or names it wrong {more} than "
+        "people",
         **decided("t_to_a_lost"),
     )
     yield from ends("t_to_a_lost", "{end} lost", "every value were as often lost as the {end} lost one")

@@ -245,7 +245,7 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
     if not kept.any():
         raise ValueError(
             "references: no image has two human captions (one is compared with the captioner's, the others say what "
-            "the image shows); give more human captions, or give tasks"
+            "the image shows); give more human captions, or give tasks: all objects that each image shows"
         )
     if not kept.all():
         note(

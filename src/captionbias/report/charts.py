@@ -17,7 +17,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
-from captionbias.report.picture import Picture, main_scores
+from captionbias.report.picture import Picture, main_scores, span_of
 from captionbias.report.svg import box, document, line, mark, shortened, text, tick_text, ticks, tone
 from captionbias.report.wording import interval, subjects
 
@@ -48,12 +48,14 @@ class Chart(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of a panel; `estimate`: None where it is undefined; `hollow`: the published score of the entry above."""
+    """A row of a panel; `estimate`: None where it is undefined; `hollow`: the published score of the entry above;
+    `span`: from where to where a score with a range may be."""
 
     name: str
     estimate: Estimate | None
     verdict: str = NOTHING
     hollow: bool = False
+    span: tuple[float | None, float | None] = (None, None)
 
 
 class Panel(NamedTuple):
@@ -304,11 +306,10 @@ def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | N
 
 
 def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
-    found = [
-        (name, _estimate(audit, name, score), verdict(audit.measurement(score.metric, name).estimates, score.key))
-        for name in audit.captioners
-    ]
-    entries = _sorted([Entry(*one) for one in found])
+    measured = {name: audit.measurement(score.metric, name).estimates for name in audit.captioners}
+    entries = _sorted(
+        Entry(name, of.get(score.key), verdict(of, score.key), span=span_of(score, of)) for name, of in measured.items()
+    )
     key = f"dbac_{score.direction}"
     if published and score.key == f"{key}_net":
         also = {name: audit.measurement("dbac", name).estimates.get(key) for name in audit.captioners}
@@ -359,7 +360,7 @@ def _range(panels: Iterable[Panel]) -> tuple[float, float]:
         for panel in panels
         for entry in panel.entries
         if entry.estimate
-        for end in entry.estimate[:3]
+        for end in (*entry.estimate[:3], *entry.span)
         if end is not None
     ]
     for panel in panels:
@@ -437,6 +438,8 @@ def _entry(
     if entry.estimate is None:
         return parts
     value, low, high = entry.estimate[:3]
+    if entry.span[0] is not None and entry.span[1] is not None:
+        parts.append(line(place(entry.span[0]), y, place(entry.span[1]), y, kind, 1, dashed=True))
     if low is not None and high is not None:
         parts.append(line(place(low), y, place(high), y, kind, 1.5 if entry.hollow else 3))
     if entry.hollow:

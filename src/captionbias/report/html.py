@@ -88,7 +88,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         command=command,
         statements=statements,
         in_short=_in_short(audit, statements),
-        wrong_most=_wrong_most(audit, ranked, tasks),
+        wrong_most=_wrong_most(audit, ranked, attribute, tasks),
         opened=ranked[0],
         scores=plain,
         published=published if published != plain else None,
@@ -216,7 +216,7 @@ def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[s
     return found
 
 
-def _wrong_most(audit: Audit, captioners: Sequence[str], tasks: str) -> str:
+def _wrong_most(audit: Audit, captioners: Sequence[str], attribute: str, tasks: str) -> str:
     """Who is named wrong most, beside what, and how often, by each captioner and by people; empty without sway."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for name in captioners if "sway" in audit.comparisons else ():
@@ -232,8 +232,8 @@ def _wrong_most(audit: Audit, captioners: Sequence[str], tasks: str) -> str:
     told = ", ".join(f"“{name}” {fixed(cell['captioner_wrong_of_named'], 0)}" for name, cell in numbers)
     people = fixed(worst[0]["person_wrong_of_named"], 0)
     return (
-        f"Named wrong most: images of {value} beside {tasks} that go with {suggested}. Of 100 captions that name a "
-        f"value: {told}; people: {people}."
+        f"Named wrong most: images of {value} beside {tasks} that go with {suggested}. Of 100 captions that name "
+        f"{attribute}: {told}; people: {people}."
     )
 
 

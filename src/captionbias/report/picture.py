@@ -107,7 +107,7 @@ def captioner_picture(
             if score.key in WAYS:
                 found = f"{found} of 100 captions" if score.sentence else f"{score.label}: {found}"
             of_score = labels[score.key], said[score.key], found, estimates[score.key]
-            parts += _gauge(top, *of_score, -reach, reach, score.margin, _span(score, estimates))
+            parts += _gauge(top, *of_score, -reach, reach, score.margin, span_of(score, estimates))
             top += ROW + LINE
         top += 8
         parts.append(text(0, top + 4, "◂ less than people", "soft", size=12))
@@ -235,7 +235,7 @@ def _gauge(
     return [*parts, mark(place(estimate.value), axis, said)]
 
 
-def _span(score: Score, estimates: Mapping[str, Estimate]) -> tuple[float | None, float | None]:
+def span_of(score: Score, estimates: Mapping[str, Estimate]) -> tuple[float | None, float | None]:
     """From where to where a score with a range may be, intervals included."""
     low, high = (estimates.get(f"{score.key}{end}") for end in ("_low", "_high"))
     return (low.low, high.high) if low and high else (None, None)

@@ -111,7 +111,7 @@ def statement(
     words = {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "captioner": captioner}
     claim = score.claim.format(**words)
     said = verdict(measured.estimates, key)
-    numbers = fixed(estimate.value, score.digits) + " of 100 captions" * bool(score.sentence)
+    numbers = fixed(estimate.value, score.digits) + " of 100 captions beyond another person" * bool(score.sentence)
     if estimate.low is not None and estimate.high is not None:
         numbers += f", {fixed(estimate.low, score.digits)} to {fixed(estimate.high, score.digits)}"
     of_data = score.against_a_person and not key.endswith(catalogue.EXCESS)
@@ -122,7 +122,10 @@ def statement(
         UNCLEAR: f"{captioner}: no clear sign that {claim}, compared with {other}",
     }.get(said, f"{captioner}: no interval, so nobody can tell whether {claim}")
     if score.sentence and said in MORE:
-        text, numbers = score.sentence.format(**words, more=MORE[said]), f"{numbers}; other people: 0"
+        text = score.sentence.format(**words, more=MORE[said])
+    low, high = (measured.estimates.get(f"{key}_{end}") for end in ("low", "high"))
+    if said == UNCLEAR and low and high and high.value > low.value:
+        numbers = f"anything from {fixed(low.value, score.digits)} to {fixed(high.value, score.digits)} of 100 captions"
     why = {
         AMPLIFIES: _sure(p),
         MITIGATES: _sure(p),
