@@ -76,9 +76,9 @@ def sway(
     """Bias counted in captions: what a captioner names wrong beside tasks that suggest it, beyond what a person does.
 
     T to A: the person's true value being the same, is a wrong one named more often where the tasks around suggest it?
-    A to T: the picture's contents being the same, do the tasks named differ by the person's value? Both are less what
-    one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association given
-    the truth, not a cause: the scene suggests as much as the tasks do.
+    A to T: the picture's contents being the same, do the tasks named differ by the person's value? From both is taken
+    what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association
+    given the truth, not a cause: the scene suggests as much as the tasks do.
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
@@ -418,8 +418,7 @@ def _compare(named: _Named, leans: Leans, own: bool, groups: Integers, seed: int
     others = np.bincount(image, minlength=images)
     share = _count_by(image, named.people_tasks[other], images) / np.maximum(others, 1)[:, None]
     shown = share > 0 if named.given is None else named.given
-    by_others = suggested_by_others(shown, named.value, *_counted(named)) if own else None
-    suggested = suggested_values(shown, leans) if by_others is None else by_others
+    suggested = suggested_by_others(shown, named.value, *_counted(named)) if own else suggested_values(shown, leans)
     # How plainly the person can be seen: how many of how many others name the true value.
     seen = np.bincount(image[named.people_name[other]], minlength=images)
     _, stratum = np.unique(others * (others.max() + 1) + seen, return_inverse=True)
