@@ -16,7 +16,7 @@ from captionbias.text.tokens import UNKNOWN, Tokens
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-# Single precision is good to about seven digits: words equally close must tie, and a distance of delta is not below it.
+# Files of vectors are good to seven digits: words equally close must tie, and a distance of delta is not below it.
 _DIGITS = 6
 _CELLS_AT_ONCE = 2**24
 DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
@@ -175,6 +175,5 @@ def _closest(
         similarities = sources[rows] @ targets.T
         best = (similarities > similarities.max(axis=1, keepdims=True) - 10.0**-_DIGITS).argmax(axis=1)
         closest[rows] = candidates[best]
-        nearness = similarities[np.arange(len(rows)), best].astype(np.float64)
-        distances[rows] = np.round(1 - nearness, _DIGITS).clip(min=0)
+        distances[rows] = np.round(1 - similarities[np.arange(len(rows)), best], _DIGITS).clip(min=0)
     return closest, distances

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import math
 import os
 import re
 import struct
@@ -16,8 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.request import urlopen
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import svds
+from sklearn.feature_extraction.text import TfidfVectorizer
 
-from captionbias.arrays import Flags, Floats32
+from captionbias.arrays import Array, Flags, Floats
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 CAPTIONS = "captions"
+_DIMENSIONS, _WINDOW, _CONTEXT_SMOOTHING = 50, 3, 0.75
+_BORROWED_COUNTS, _LEAST_LIKENESS = 10, 0.3
+_SMALL_VOCABULARY = 500
 
 _WAYS_OUT = (
     "pass the path of a GloVe, word2vec or FastText file, a gensim KeyedVectors, "
@@ -55,7 +60,7 @@ def needs_gensim() -> Iterator[None]:
         raise ValueError(f"word vectors: {error}: {way}, or choose alignment='constant', which needs none") from error
 
 
-def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None, seed: int = 0) -> KeyedVectors:
+def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None) -> KeyedVectors:
     """Word vectors for the words of `tokens`.
 
     `source` is one of
@@ -63,7 +68,7 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`; a `KeyedVectors` that
       gensim saved, of which only the words and numbers are read. The contents decide which it is, not the name;
     - a name of gensim's downloads, such as "glove-wiki-gigaword-50", which the DBAC paper used;
-    - "captions": FastText trained on `tokens` (see `train_vectors`), seeded with `seed`.
+    - "captions": trained on the captions `tokens`, see `train_vectors`.
 
     With `tokens`, only their words are kept of a text file: GloVe has 400,000, captions a few thousand.
 
@@ -85,7 +90,7 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
         if tokens is None:
             raise ValueError("vectors='captions' trains on the captions: pass their tokens as well")
         with told_if_long("training word vectors"):
-            vectors = train_vectors(tokens, seed)
+            vectors = train_vectors(tokens)
     elif isinstance(source, (str, Path)):
         with told_if_long(f"reading word vectors, {Path(source).name}"):
             vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
@@ -104,52 +109,77 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     return vectors
 
 
-def train_vectors(tokens: Tokens, seed: int = 0) -> KeyedVectors:
-    """FastText vectors (skip-gram, 50 dimensions) of every word of `tokens`.
+def train_vectors(tokens: Tokens) -> KeyedVectors:
+    """Vectors of the words of `tokens` from the words around them, at most 50 dimensions.
 
-    On one processor they are the same bit for bit for the same `seed`. On another they differ by about 0.001, so that
-    of 1,000 words one or two are closest to another word, and a DBAC may change in its last printed digit.
+    Counts of the words within three places, nearer ones counting more, become positive pointwise mutual information,
+    of which the singular value decomposition gives the vectors (Levy and Goldberg 2014; Levy, Goldberg and Dagan 2015,
+    with their smoothing of contexts and weighting of singular values). A rare word says little about itself, so ten
+    counts at most are borrowed from the words that are spelled like it: "skateboarder" has those of "skateboarders".
 
-    The number of passes is in proportion to 1 / sqrt(tokens): 4 passes over 480,000 tokens, more over fewer. A few
-    hundred captions teach little, whatever the passes: with fewer than a few thousand, use pretrained vectors.
+    Nothing is drawn at random and all is done in double precision, so that alignment replaces the same words on every
+    machine. A few hundred captions teach little: with fewer than a few thousand, use pretrained vectors.
 
-    In a small corpus all FastText vectors point in similar directions, and any two words seem close. So their mean is
-    subtracted.
+    >>> from captionbias.text import tokenize
+    >>> vectors = train_vectors(tokenize(["a man on a seat", "a man on a chair", "the dog runs"] * 5))
+    >>> vectors.most_similar("seat")[0][0]
+    'chair'
 
     Raises:
         ValueError: no words to train on; no gensim.
     """
     with needs_gensim():
-        from gensim.models import FastText, KeyedVectors
+        from gensim.models import KeyedVectors
 
+    tokens = tokens.used()
     if not len(tokens.ids):
         raise ValueError("vectors='captions' needs captions with words in them, and these have none")
-    words = np.array(tokens.words, dtype=object)[tokens.ids].tolist()
-    sentences = [words[start:end] for start, end in zip(tokens.offsets, tokens.offsets[1:], strict=False)]
-    model = FastText(
-        vector_size=50,
-        sg=1,
-        window=5,
-        negative=5,
-        alpha=0.08,
-        sample=3e-4,
-        min_count=1,
-        min_n=4,
-        max_n=5,
-        bucket=20_000,
-        seed=seed,
-        workers=1,
-    )
-    model.build_vocab(sentences)
-    passes = min(50, max(1, round(2800 / math.sqrt(len(words)))))
-    model.train(sentences, total_examples=len(sentences), epochs=passes)
-    vectors = KeyedVectors(model.vector_size)
-    vectors.add_vectors(model.wv.index_to_key, model.wv.vectors - model.wv.vectors.mean(axis=0))
+    counts = _contexts(tokens)
+    counts = counts + _borrowed(tokens.words, counts)
+    information = counts.tocoo()
+    others = counts.sum(axis=0) ** _CONTEXT_SMOOTHING
+    expected = counts.sum(axis=1)[information.row] * (others / max(others.sum(), 1))[information.col]
+    information.data = np.log(information.data / expected).clip(min=0)
+    matrix = information.tocsr()
+    # ARPACK finds fewer singular values than the matrix has, and of a small one all are found as fast.
+    if len(tokens.words) > _SMALL_VOCABULARY and matrix.nnz:
+        left, values, _ = svds(matrix, k=_DIMENSIONS + 1, v0=np.ones(len(tokens.words)))
+    else:
+        left, values, _ = np.linalg.svd(matrix.toarray())
+    # Of directions equally strong rounding would choose, so the first that is left out takes its equals with it.
+    least = np.sort(values)[::-1][_DIMENSIONS] if len(values) > _DIMENSIONS else 0
+    strong = values > max(least, values.max() * 1e-9) * (1 + 1e-6)
+    vectors = KeyedVectors(len(values), dtype=np.float64)
+    vectors.add_vectors(list(tokens.words), left * np.sqrt(values * strong) * (np.diff(matrix.indptr) > 0)[:, None])
     return vectors
 
 
-def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats32, Flags]:
-    """Unit vectors of `words`, float32 of shape `(len(words), dimensions)`, and flags of which words have one.
+def _contexts(tokens: Tokens) -> sparse.csr_array:
+    """How often each word is near each other one, `(words, words)`: the next word counts 1, the one after it 2/3..."""
+    size, rows = len(tokens.words), tokens.rows
+    counts = sparse.csr_array((size, size))
+    for distance in range(1, _WINDOW + 1):
+        together = np.flatnonzero(rows[distance:] == rows[:-distance])
+        weights = np.full(len(together), 1 - (distance - 1) / _WINDOW)
+        pairs = (tokens.ids[together], tokens.ids[together + distance])
+        counts += sparse.coo_array((weights, pairs), (size, size)).tocsr()
+    return counts + counts.T
+
+
+def _borrowed(words: tuple[str, ...], counts: sparse.csr_array) -> sparse.csr_array:
+    """Contexts of the words spelled like each word: as many as the closest is like it, of `_BORROWED_COUNTS`."""
+    spelling = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), lowercase=False).fit_transform(words)
+    likeness = sparse.csr_array(spelling @ spelling.T)
+    likeness.setdiag(0)
+    likeness.data[likeness.data <= _LEAST_LIKENESS] = 0
+    likeness.eliminate_zeros()
+    contexts = likeness.power(2) @ counts
+    share = _BORROWED_COUNTS * likeness.max(axis=1).toarray().ravel() / contexts.sum(axis=1).clip(min=1e-9)
+    return sparse.diags_array(share) @ contexts
+
+
+def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats, Flags]:
+    """Unit vectors of `words`, of shape `(len(words), dimensions)`, and flags of which words have one.
 
     A word without a vector, or whose vector is zero, is a row of zeros. FastText vectors that came with their n-grams
     have a vector for words outside their vocabulary, too.
@@ -170,7 +200,7 @@ def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats32, Flags]
     norms = np.linalg.norm(matrix, axis=1)
     known = norms > 0
     matrix[known] /= norms[known, None]
-    return matrix.astype(np.float32), known
+    return matrix, known
 
 
 def find_vectors(source: str | Path) -> Path:
@@ -234,7 +264,7 @@ def _open(path: Path) -> BinaryIO:
 def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> KeyedVectors:
     from gensim.models import KeyedVectors
 
-    rows: dict[str, Floats32] = {}
+    rows: dict[str, Array] = {}
     with _open(path) as lines:
         count, width = map(int, lines.readline().split()) if header else (None, 0)
         found = 0

@@ -115,7 +115,7 @@ def alignment_quality(
     name = meteor_name()
     found = {}
     for key, source in vectors.items():
-        aligned, report = align(people, model.present(), frozenset(), load_vectors(source, tokens), delta)
+        aligned, report = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
         shares = report.shares(DELTAS)
         found[key] = AlignmentQuality(
             kept(aligned), report.share_contextual, DELTAS, shares, elbow(DELTAS, shares), report

@@ -26,7 +26,7 @@ from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.protocol import replicate_count, whole_number
 from captionbias.statistics.significance import images_needed
-from captionbias.text import LexiconSource, Tokens, load_lexicon
+from captionbias.text import LexiconSource, load_lexicon
 from captionbias.text.lexicon import SEPARATOR
 
 PRESETS = ("fast", "papers")
@@ -147,8 +147,7 @@ def audit(
 ) -> Audit:
     """Measure one captioner or several with everything that a report shows.
 
-    Several captioners are aligned with the same word vectors, trained once on all captions if one of the captioners
-    lacks a human word; one alone has the scores that `dbac` and `lic` give.
+    Every captioner has the scores that the metrics give it alone.
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
@@ -212,7 +211,8 @@ def audit(
     requested_vectors = vectors
     if trained:
         steps.begin("word vectors")
-        vectors = _trained_vectors(checked)
+        vectors = train_vectors(first.words().human)
+        vectors.called = CAPTIONS
     options: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "details": True, "vectors": vectors}
     options |= {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "progress": steps.within}
     directed = any("directions" in find_metric(metric).options() for metric in chosen)
@@ -405,14 +405,6 @@ def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
     """The captioners that lack a word of the human captions."""
     words = {name: captions.words() for name, captions in captioners.items()}
     return [name for name, table in words.items() if (table.human.present() & ~table.model.present()).any()]
-
-
-def _trained_vectors(captioners: Mapping[str, Captions]) -> Any:
-    """The word vectors of every captioner's alignment; one captioner's are what `dbac` trains itself."""
-    words = [captions.words() for captions in captioners.values()]
-    vectors = train_vectors(Tokens.joined([*(table.model.used() for table in words), words[0].human]))
-    vectors.called = CAPTIONS if len(captioners) == 1 else f"{CAPTIONS} of {', '.join(captioners)}"
-    return vectors
 
 
 def _undefined(comparison: Comparison) -> list[str]:

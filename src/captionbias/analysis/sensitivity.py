@@ -317,7 +317,7 @@ def _load_vectors(
     for tokenizer, name in {(chosen["tokenizer"], chosen["vectors"]): None for chosen in plan if chosen["vectors"]}:
         words, source = captions.words(str(tokenizer)), values["vectors"][name]
         if (words.human.present() & ~words.model.present()).any():
-            found[tokenizer, name] = load_vectors(source, words.tokens)
+            found[tokenizer, name] = load_vectors(source, words.human)
             found[tokenizer, name].called = name
         else:
             found[tokenizer, name] = source

@@ -34,7 +34,7 @@ CHOICES: Options = {
     "delta": _choice(float, "The largest cosine distance of contextual alignment.", "0.4, 0.3, 0.5"),
     "vectors": _choice(
         str,
-        "Word vectors of contextual alignment: 'captions' (trained on yours), a GloVe, word2vec or FastText file, or a "
+        "Word vectors of contextual alignment: 'captions' (made from your human ones), a GloVe, word2vec or FastText file, or a "
         "gensim download such as glove-wiki-gigaword-50.",
         OF_PRESET,
     ),

@@ -319,7 +319,7 @@ def alignment_vectors(
 ) -> Any:
     """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none.
 
-    Vectors trained on the captions have one seed of their own, as a file's have: a trial must not depend on the others.
+    "captions" are trained on the human captions alone: they are the same beside any captioner.
     """
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
     foreign = any((table.human.present() & ~flags).any() for table, flags in aligned)
@@ -329,7 +329,7 @@ def alignment_vectors(
         if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
             find_vectors(settings["vectors"])  # they are in the signature
         return None
-    return load_vectors(settings["vectors"], words.tokens)
+    return load_vectors(settings["vectors"], words.human)
 
 
 def align_human(
