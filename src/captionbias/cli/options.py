@@ -163,7 +163,7 @@ METRIC: Options = {
     ),
     "vectors": option(
         str | None,
-        "Word vectors that align human captions with the captioner's words: 'captions' (trained on yours), a "
+        "Word vectors that align human captions with the captioner's words: 'captions' (made from your human ones), a "
         "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
         show_default=OF_PRESET,
     ),

@@ -34,8 +34,8 @@ CHOICES: Options = {
     "delta": _choice(float, "The largest cosine distance of contextual alignment.", "0.4, 0.3, 0.5"),
     "vectors": _choice(
         str,
-        "Word vectors of contextual alignment: 'captions' (made from your human ones), a GloVe, word2vec or FastText file, or a "
-        "gensim download such as glove-wiki-gigaword-50.",
+        "Word vectors of contextual alignment: 'captions' (made from your human ones), a GloVe, word2vec or FastText "
+        "file, or a gensim download such as glove-wiki-gigaword-50.",
         OF_PRESET,
     ),
     "quality": _choice(str, "The attacker's quality: confidence, accuracy or inverse_cross_entropy.", "all"),
