@@ -59,3 +59,17 @@ def test_the_smallest_class_still_has_an_image_to_test(split):
     train, test = split(classes, 0.01, 0)
     assert np.bincount(classes[test]).tolist() == [1, 1]
     assert np.bincount(classes[train])[0] == SMALLEST_CLASS - 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(pictures=st.permutations([*range(60)] * 3), seed=st.integers(0, 99), classes=st.integers(2, 3))
+def test_copies_are_never_on_both_sides_and_classes_stay_even(pictures, seed, classes):
+    copies = np.array(pictures)
+    other = np.random.default_rng(seed).random(len(copies)) < 0.1
+    of_image = (copies + other) % classes
+    for split in (balanced_split, stratified_split):
+        train, test = split(of_image, 0.3, seed, copies)
+        assert not set(copies[train]) & set(copies[test])
+        assert len(test) > 0
+    for side in balanced_split(of_image, 0.3, seed, copies):
+        assert len(set(np.bincount(of_image[side])) - {0}) == 1

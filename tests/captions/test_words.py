@@ -28,8 +28,9 @@ def test_both_sides_are_one_table(predictions, data, tokenizer):
     flat = [caption for of_image in references for caption in of_image]
     for captions, model in ((human, []), (human.with_predictions(predictions), predictions)):
         both, expected = captions.words(tokenizer), tokenize([*model, *flat], tokenizer)
-        assert both.tokens.words == expected.words
-        assert np.array_equal(both.tokens.ids, expected.ids)
+        assert sorted(both.tokens.words) == sorted(expected.words)
+        of_people = tokenize(flat, tokenizer).words
+        assert both.tokens.words[: len(of_people)] == of_people, "the same beside any captioner"
         assert np.array_equal(both.tokens.offsets, expected.offsets)
         assert both.model.texts() == expected.texts()[: len(model)]
         assert both.human.texts() == expected.texts()[len(model) :]

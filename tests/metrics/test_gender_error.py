@@ -81,7 +81,7 @@ def test_without_a_female_caption_there_is_no_ratio_but_a_warning():
     assert result["error"] == 25.0
     assert result["details"]["warnings"] == [
         "predictions: no caption is female, so there is no ratio",
-        "fewer than 20 images are too few for intervals: none is given",
+        "no interval: it takes 20 images, and two trials of trained judges",
     ]
 
 

@@ -16,6 +16,7 @@ from captionbias.attackers import placement
 from captionbias.attackers.pretrained import encoding
 from captionbias.captions import check_captions
 from captionbias.metrics import imagecaptioner2, lic
+from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import draw, plant
 from captionbias.vision import judges
 from tests.cli.conftest import of_ids, ran, refused
@@ -41,7 +42,7 @@ def quick(monkeypatch):
     """Drawings of 16 pixels and small batches: judges that learn in seconds."""
     monkeypatch.setattr(judges, "SMALL", 16)
     monkeypatch.setattr(judges, "FROM_SCRATCH", judges.Schedule(2e-3, batch=32, epochs=1))
-    return {"trials": 1, "epochs": 16, "prompt": "is", "bootstrap": 200, "cache": False}
+    return {"trials": 2, "epochs": 16, "prompt": "is", "bootstrap": 200, "cache": False}
 
 
 def pictures(cue):
@@ -168,6 +169,14 @@ def planted():
     """Captions, drawings and where the person is in each."""
     captions = plant(images=40, captions=2)
     return vars(captions), *draw(captions)
+
+
+def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):
+    captions, images, persons = planted
+    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **as_it_is | {"trials": 1})
+    assert single.estimates["imagecaptioner2"].low is None
+    assert verdict(single.estimates, "imagecaptioner2") == "-"
+    assert any("no interval and no verdict" in said for said in single.notes)
 
 
 def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, as_it_is):

@@ -208,7 +208,7 @@ def test_too_few_replicates_or_images_give_no_interval_and_so_no_verdict():
     with pytest.raises(ValueError, match="bootstrap must be 20 or more, or 0 for no intervals, not 2"):
         gender_error(**planted, bootstrap=2)
     few = {name: rows[:10] for name, rows in planted.items()}
-    with pytest.warns(CaptionBiasWarning, match="fewer than 20 images are too few for intervals"):
+    with pytest.warns(CaptionBiasWarning, match="no interval: it takes 20 images"):
         found = gender_error.measure(**few)
     assert {verdict(found.estimates, key) for key in found.estimates} == {"-"}
     assert gender_error.measure(**planted).estimates["error"].low is not None

@@ -168,3 +168,12 @@ def test_equal_attackers_agree_wholly_and_opposite_ones_not_at_all():
     assert ranking_consistency(np.column_stack((scores, -scores))) == pytest.approx(-1)
     assert conflict_score(np.column_stack((scores, -scores))) == 1
     assert np.isnan(coefficient_of_variation(np.array([[0.5, -0.5]]))[0])
+
+
+@given(
+    replicates=arrays(np.float64, st.integers(1, 60), elements=st.floats(-1, 1)), estimate=st.floats(-1, 1, width=16)
+)
+def test_an_interval_holds_its_estimate(replicates, estimate):
+    low, high = bootstrap_interval(estimate, replicates, (-1.0, 1.0))
+    assert low <= estimate <= high
+    assert bootstrap_interval(0.1, np.array([0.0] * 99 + [100.0]), UNBOUNDED)[1] >= 0.1  # the mean is outside

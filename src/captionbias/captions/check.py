@@ -6,6 +6,7 @@ import hashlib
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, count, repeat
 from typing import Any, TypeAlias
 
@@ -16,6 +17,8 @@ from captionbias.captions.values import ROW, as_list, image_keys, image_order, i
 from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
+FEW_COPIES = 0.05  # of the images
+SIGN_OF_A_COPY = 30  # words in common
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
@@ -170,6 +173,25 @@ class Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
         return other
 
+    @cached_property
+    def copies(self) -> Integers | None:
+        """The number of the picture that each image is, `(n,)`, where more than one image in 20 has the human captions
+        of another, 30 words or more: copies of a picture, as a table with a row a person has them. None where fewer do.
+        Fewer words are no sign: pictures alike have them in common.
+
+        Example:
+            >>> texts = [[f"{one} on a red bike"] * 6 for one in ("a man", "a girl", "a man")]
+            >>> check_captions(references=texts, attributes=["male", "female", "male"]).copies.tolist()
+            [0, 1, 0]
+        """
+        known: dict[Any, int] = {}
+        keys = (
+            tuple(sorted(texts)) if sum(text.count(" ") + 1 for text in texts) >= SIGN_OF_A_COPY else row
+            for row, texts in enumerate(self.references or ())
+        )
+        pictures = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+        return pictures if len(known) < len(pictures) * (1 - FEW_COPIES) else None
+
     @property
     def image_set(self) -> str:
         """A digest of the images, in any order: their ids, labels and human captions.
@@ -199,7 +221,8 @@ class Captions:
             self._human_words[tokenizer] = Words(tokens, 0, np.repeat(np.arange(len(counts)), counts))
         if tokenizer not in self._words:
             human, model = self._human_words[tokenizer], tokenize(self.predictions or (), tokenizer)
-            tokens = Tokens.joined([model, human.tokens])
+            # Human captions' words come first, so that attackers of these are the same beside any captioner.
+            tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
             self._words[tokenizer] = replace(human, tokens=tokens, model_rows=len(model))
         return self._words[tokenizer]
 

@@ -115,8 +115,9 @@ def _t_to_a(
     names = tuple(names[task] for task in occurring)
     examples = Examples(words.mask(mentions, lexicon.mask).model, shown[:, occurring], len(names), (lexicon.mask,))
     return [
-        Trial(f"t_to_a m seed {number}", examples, *stratified_split(classes, settings["test_share"], number), number)
+        Trial(f"t_to_a m seed {number}", examples, *split, number)
         for number in range(seed, seed + settings["trials"])
+        for split in [stratified_split(classes, settings["test_share"], number, captions.copies)]
     ], names
 
 

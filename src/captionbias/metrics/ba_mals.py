@@ -118,7 +118,7 @@ def ba_mals(
         task_lexicon=lexicon,
         tokenizer=tokenizer,
     )
-    groups = random_groups(len(labels), seed)
+    groups = random_groups(len(labels), seed, copies=labels.copies)
     data, predicted = count_pairs(labels, groups, len(labels.tasks))
 
     def known(multiplicity: Floats | None = None) -> Floats:

@@ -22,6 +22,7 @@ from captionbias.metrics.inputs import (
     alignment_vectors,
     check_crossing_named,
     check_named,
+    copies_of,
     left_over,
     note_nothing_masked,
     note_other_labels,
@@ -232,7 +233,9 @@ def dbac(
         )
         sources = direction_sources(weighed, notes) if details else None
         compared = sources.quantities if sources else lambda drawn, _, weighed=weighed: weighed.quantities(drawn)
-        samples |= bootstrap_samples(compared, len(captions), settings["trials"], bootstrap, seed, overlap)
+        samples |= bootstrap_samples(
+            compared, len(captions), settings["trials"], bootstrap, seed, overlap, captions.copies
+        )
         of_direction = weighed.facts()
         _note_weak_samples(name, of_direction, notes)
         facts |= of_direction
@@ -309,6 +312,7 @@ def plan_dbac(
         kind: named_values(words.tokens, mentions[kind], lexicon, settings["tokenizer"])
         for kind, lexicon in lexicons.items()
     }
+    copies = copies_of(captions, notes)
     paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
     questions: dict[str, Direction] = {}
     if "a_to_t" in directions:
@@ -340,7 +344,7 @@ def plan_dbac(
         reports[name] = report.as_dict() if report else None
 
     def plan(name: str, hidden: str) -> AttackPlan:
-        return plan_direction(questions[name], texts[hidden], masks[hidden], classes, settings["test_share"])
+        return plan_direction(questions[name], texts[hidden], masks[hidden], classes, settings["test_share"], copies)
 
     controls = {name: plan(name, BLIND) for name in questions if BLIND in texts}
     return questions, {name: plan(name, name) for name in questions}, controls, reports

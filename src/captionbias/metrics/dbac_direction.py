@@ -133,9 +133,15 @@ def _sets(flags: Flags, numbers: Integers) -> Flags:
 
 
 def plan_direction(
-    direction: Direction, texts: Mapping[str, Tokens], masks: tuple[str, ...], classes: Integers, test_share: float
+    direction: Direction,
+    texts: Mapping[str, Tokens],
+    masks: tuple[str, ...],
+    classes: Integers,
+    test_share: float,
+    copies: Integers | None = None,
 ) -> AttackPlan:
-    """Each side's trials. A trial splits the images that take part: all captions of one fall on the same side."""
+    """Each side's trials. A trial splits the images that take part: all captions of one fall on the same side, and so
+    do its `copies`."""
     plan: dict[str, list[list[Trial]]] = {}
     for design in direction.designs:
         part = np.flatnonzero(design.shown != NOT_SHOWN)
@@ -147,7 +153,9 @@ def plan_direction(
             for seed in design.pairing.seeds:
                 train, test = (
                     np.flatnonzero(np.isin(captions.image, part[images]))
-                    for images in stratified_split(classes[part], test_share, seed)
+                    for images in stratified_split(
+                        classes[part], test_share, seed, None if copies is None else copies[part]
+                    )
                 )
                 trials.append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
     return AttackPlan(direction.name, direction.classes, plan)

@@ -96,7 +96,7 @@ def directional_ba(
         captions = as_captions(captions, None, references, attributes, tasks)
         labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
         image = captions.words(tokenizer).human_image
-        groups, side = random_groups(len(captions), seed)[image], "h_"
+        groups, side = random_groups(len(captions), seed, copies=labels.copies)[image], "h_"
     else:
         labels = read_labels(
             captions,
@@ -112,7 +112,7 @@ def directional_ba(
             task_lexicon=task_lexicon,
             tokenizer=tokenizer,
         )
-        groups, side = random_groups(len(labels), seed), ""
+        groups, side = random_groups(len(labels), seed, copies=labels.copies), ""
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
 

@@ -122,14 +122,14 @@ def dpa(
     ).occurring()
     seeds = range(seed, seed + trials)
     classes = labels.classes()
-    splits = {number: stratified_split(classes, TEST_SHARE, number) for number in seeds}
+    splits = {number: stratified_split(classes, TEST_SHARE, number, labels.copies) for number in seeds}
     values, shown = labels.shown.attributes, labels.shown.tasks
     plans: dict[str, list[Trial]] = {}
     if labels.predicted_tasks is not None:
         plans |= _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
     if labels.predicted_attributes is not None:
         plans |= _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
-    groups = random_groups(len(labels), seed)
+    groups = random_groups(len(labels), seed, copies=labels.copies)
     scored = attack_labels(
         plans, attacker, QUALITIES[quality], groups, cache=cache, distributed=distributed, progress=progress
     )

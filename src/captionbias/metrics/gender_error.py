@@ -8,6 +8,7 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
+from captionbias.metrics.inputs import copies_of
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.notes import note
@@ -79,7 +80,8 @@ def gender_error(
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
     truth = values_of_lexicon(captions.attributes, lexicon)
-    groups = random_groups(len(captions), seed)
+    notes: list[str] = []
+    groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     first, second = named_in(captions.words(tokenizer).model, lexicon, tokenizer).T
     named = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
     counts = PairCounts(groups, 2, 4)
@@ -97,7 +99,6 @@ def gender_error(
             "unnamed": ((of_either[2] + of_either[3]) / captions)[None],
         }
 
-    notes: list[str] = []
     table = counts.of()[:, :, 0]
     if not table[:, 0].any():
         note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")

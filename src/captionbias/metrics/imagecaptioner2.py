@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.attack_scores import AttackScores
-from captionbias.metrics.inputs import note_nothing_masked, number_classes
+from captionbias.metrics.inputs import copies_of, note_nothing_masked, number_classes
 from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, mean_over_trials, trial_rows
+from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.protocol import lexicon_name, preset_settings, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name, preset_settings, replicate_count, signature, whole_number
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
@@ -90,7 +91,8 @@ def imagecaptioner2(
         epochs: of the training; 40 from scratch, 5 of fine-tuning when None.
         prompt: what follows a caption; that of the lexicon's attribute when None.
         answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
-        trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`.
+        trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
+            interval and no verdict.
         seed: seed of the first trial and of the bootstrap.
         tokenizer: `words` or `whitespace`.
         attribute_lexicon: what is masked in captions: a built-in lexicon, a file or a mapping; see
@@ -105,10 +107,11 @@ def imagecaptioner2(
 
     Returns:
         Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
-        the true answer, among the answers) and their difference `imagecaptioner2` in [-100, 100], above 0 when the
-        captioner amplifies; the same of the other scores of Eq. 4, `imagecaptioner2_leakage` and `imagecaptioner2_lic`,
-        and with the probability among all words, `imagecaptioner2_raw`. For each of these `..._std` over trials,
-        `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side
+        the true answer, here among the answers, so that chance has a level) and their difference `imagecaptioner2` in
+        [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4,
+        `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes
+        P(A), `imagecaptioner2_raw`. For each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials)
+        and `..._ci_low/high` (95%, over images and trials). With a side
         absent its keys are too. `test_images`: how many are scored in a trial.
 
     Raises:
@@ -126,7 +129,7 @@ def imagecaptioner2(
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), whole_number("bootstrap", bootstrap, least=0)
+    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     if settings["epochs"] is not None:
         settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
     notes: list[str] = []
@@ -140,16 +143,20 @@ def imagecaptioner2(
     question = Question(seen, prompt_for(lexicon.name, prompt), answers_for(values, answers))
     attacker = find_judge(settings["judge"], question, as_is=as_is, epochs=settings["epochs"])
     masked = words.mask(mentions, lexicon.mask)
-    plan = AttackPlan("imagecaptioner2", values, {})
+    plan, copies = AttackPlan("imagecaptioner2", values, {}), copies_of(captions, notes)
     seeds = range(seed, seed + settings["trials"])
     for side in [side for side, there in (("m", captions.predictions), ("h", captions.references)) if there]:
-        plan.trials[side] = [[_trial(side, masked, classes, lexicon.mask, settings, as_is, number) for number in seeds]]
+        plan.trials[side] = [
+            [_trial(side, masked, classes, lexicon.mask, settings, as_is, copies, number) for number in seeds]
+        ]
     queue = list(plan)
     trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
     answered = dict(zip(queue, trained, strict=True))
 
     scored = {side: _scores(plan.trials[side], answered, len(captions)) for side in plan.trials}
-    samples = _samples(scored, settings["trials"], bootstrap, seed)
+    if settings["trials"] < 2:
+        note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
+    samples = _samples(scored, settings["trials"], bootstrap if settings["trials"] > 1 else 0, seed, copies)
     return Measurement(
         "imagecaptioner2",
         samples,
@@ -225,13 +232,20 @@ def _places(ids: tuple[str, ...], captions: Captions) -> Sequence[int]:
 
 
 def _trial(
-    side: str, masked: Words, classes: Any, mask: str, settings: Mapping[str, Any], as_is: bool, seed: int
+    side: str,
+    masked: Words,
+    classes: Any,
+    mask: str,
+    settings: Mapping[str, Any],
+    as_is: bool,
+    copies: Integers | None,
+    seed: int,
 ) -> Trial:
     """What is not trained is scored on all images, but for those that would outnumber the rarest label."""
     tokens = masked.model
     if side == "h":
         tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
-    train, test = balanced_split(classes, 1.0 if as_is else settings["test_share"], seed)
+    train, test = balanced_split(classes, 1.0 if as_is else settings["test_share"], seed, copies)
     examples = Examples(tokens, classes, int(classes.max()) + 1, (mask,))
     return Trial(f"{side} seed {seed}", examples, train, test, seed)
 
@@ -253,7 +267,9 @@ def _raw(scores: TrialScores) -> Floats:
     return scores.raw
 
 
-def _samples(scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int) -> dict[str, Sample]:
+def _samples(
+    scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int, copies: Integers | None
+) -> dict[str, Sample]:
     """Every score of each side, and M minus D where there are both."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
@@ -264,7 +280,7 @@ def _samples(scored: Mapping[str, AttackScores], trials: int, replicates: int, s
         }
 
     images = next(iter(scored.values())).counts.shape[1]
-    samples = bootstrap_samples(quantities, images, trials, replicates, seed)
+    samples = bootstrap_samples(quantities, images, trials, replicates, seed, copies=copies)
     if len(scored) == 1:
         return samples
     names = [key.removesuffix("_m") for key in samples if key.endswith("_m")]

@@ -46,6 +46,18 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
     return tuple(map(str, values)), classes.reshape(-1).astype(np.int64)
 
 
+def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
+    """`captions.copies`, which are split, drawn and resampled together, with a note."""
+    if captions.copies is not None:
+        pictures = int(captions.copies.max()) + 1
+        note(
+            notes,
+            f"references: {len(captions):,} images have the human captions of {pictures:,} pictures: copies of a "
+            "picture are split and resampled together, as one",
+        )
+    return captions.copies
+
+
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
     """The captions, with human ones joined to the length of the captioner's if wanted, and how many, for the signature.
 

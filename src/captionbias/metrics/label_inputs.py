@@ -13,6 +13,7 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
+from captionbias.metrics.inputs import copies_of
 from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
@@ -40,7 +41,8 @@ class ImageLabels:
     `attributes`, `tasks`: the labels' names. `shown`: a row an image. `predicted_attributes`, `predicted_tasks`: flags
     of the same shapes, None where there is no prediction. `human`: what human captions name, a row each. `training`:
     rows that tell which pairs belong together, if not the images themselves. `from_captions`: the labels are a
-    lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature.
+    lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature. `copies`: see
+    `Captions.copies`.
     """
 
     attributes: tuple[str, ...]
@@ -53,6 +55,7 @@ class ImageLabels:
     from_captions: bool
     sources: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    copies: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.shown.image)
@@ -81,6 +84,7 @@ class ImageLabels:
             self.from_captions,
             self.sources,
             self.notes,
+            self.copies,
         )
 
     def classes(self) -> Integers:
@@ -252,6 +256,7 @@ def labels_of_captions(
         | {"tasks": "named" if captions.tasks is None else "given"}
         | captions.rows(),
         notes,
+        copies_of(captions, notes),
     )
 
 

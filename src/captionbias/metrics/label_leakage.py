@@ -126,12 +126,12 @@ def label_leakage(
     model, data = (Examples(as_tokens(flags), classes, outputs) for flags in (predicted, shown))
     plan: dict[str, list[Trial]] = {"m": [], "d": []}
     for number in range(seed, seed + trials):
-        train, test = balanced_split(classes, TEST_SHARE, number)
+        train, test = balanced_split(classes, TEST_SHARE, number, labels.copies)
         if equalize:
             data = Examples(as_tokens(as_wrong_as(shown, predicted, number)), classes, outputs)
         plan["m"].append(Trial(f"m seed {number}", model, train, test, number))
         plan["d"].append(Trial(f"d seed {number}", data, train, test, number))
-    groups = random_groups(len(labels), seed)
+    groups = random_groups(len(labels), seed, copies=labels.copies)
     scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:

@@ -19,6 +19,7 @@ from captionbias.metrics.attack_scores import AttackScores, Quality, note_withou
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
+    copies_of,
     note_nothing_masked,
     note_other_labels,
     number_classes,
@@ -223,7 +224,7 @@ def lic(
     )
     return Measurement(
         "lic",
-        _samples(scored, settings["trials"], bootstrap, seed),
+        _samples(scored, settings["trials"], bootstrap, seed, captions.copies),
         facts,
         signature(
             metric="lic",
@@ -272,7 +273,7 @@ def plan_lic(
     if captions.references:
         columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
     splits = [
-        (number, balanced_split(classes, settings["test_share"], number))
+        (number, balanced_split(classes, settings["test_share"], number, copies_of(captions, notes)))
         for number in range(seed, seed + settings["trials"])
     ]
     return AttackPlan(
@@ -324,7 +325,9 @@ def _times_100(score: Quality) -> Quality:
     return lambda log_probability, correct: 100 * score(log_probability, correct)
 
 
-def _samples(scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int) -> dict[str, Sample]:
+def _samples(
+    scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int, copies: Integers | None
+) -> dict[str, Sample]:
     """Every score of each side, and M minus D where there are both."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
@@ -335,7 +338,7 @@ def _samples(scored: Mapping[str, AttackScores], trials: int, replicates: int, s
         }
 
     images = next(iter(scored.values())).counts.shape[1]
-    samples = bootstrap_samples(quantities, images, trials, replicates, seed)
+    samples = bootstrap_samples(quantities, images, trials, replicates, seed, copies=copies)
     if len(scored) == 1:
         return samples
     return {score: samples[f"{score}_m"] - samples[f"{score}_d"] for score in CAPTION_SCORES} | samples

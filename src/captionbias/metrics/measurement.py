@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec
 
 import numpy as np
 
-from captionbias.arrays import Floats
+from captionbias.arrays import Floats, Integers
 from captionbias.metrics import catalogue
 from captionbias.metrics.notes import note
 from captionbias.progress import steps_shown, told_if_long
-from captionbias.statistics.intervals import bootstrap_interval, resamples, standard_deviation, trial_interval
+from captionbias.statistics.intervals import (
+    bootstrap_interval,
+    resamples,
+    rounded,
+    standard_deviation,
+    trial_interval,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -97,13 +103,13 @@ class Sample:
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
-        value, low, high, std, trial_low, trial_high = float(known.mean()), None, None, None, None, None
+        value, low, high, std, trial_low, trial_high = rounded(float(known.mean())), *[None] * 5
         detectable = None
         if len(known) > 1:
             std = standard_deviation(known)
             trial_low, trial_high = np.clip(trial_interval(known), *self.bounds).tolist()
         if len(drawn) > 1:
-            low, high = bootstrap_interval(value, drawn, self.bounds)
+            low, high = map(rounded, bootstrap_interval(value, drawn, self.bounds))
             detectable = POWERED * standard_deviation(drawn)
         return Estimate(value, low, high, std, trial_low, trial_high, detectable)
 
@@ -289,7 +295,7 @@ class Metric(Generic[P]):
         with steps_shown(kwargs.get("progress", usual)):  # type: ignore[arg-type]
             measured = self._measure(*args, **kwargs)
         if kwargs.get("bootstrap", 1) and not any(len(sample.replicates) for sample in measured.samples.values()):
-            note(measured.notes, f"fewer than {LEAST_IMAGES} images are too few for intervals: none is given")
+            note(measured.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
         return measured
 
     def options(self) -> frozenset[str]:
@@ -309,9 +315,17 @@ Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
 
 
 def bootstrap_samples(
-    quantities: Quantities, units: int, trials: int, replicates: int, seed: int, overlap: float = 0.0
+    quantities: Quantities,
+    units: int,
+    trials: int,
+    replicates: int,
+    seed: int,
+    overlap: float = 0.0,
+    copies: Integers | None = None,
 ) -> dict[str, Sample]:
     """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
+
+    `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together.
 
     Fewer than `LEAST_IMAGES` units have no replicates: resamples of a handful of images are too much like each other.
 
@@ -322,10 +336,13 @@ def bootstrap_samples(
     estimate = quantities(np.ones((units, 1)), None)
     per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
     means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
-    replicates, done = replicates if units >= LEAST_IMAGES else 0, 0
+    drawn = units if copies is None else int(copies.max()) + 1
+    replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
     with told_if_long("bootstrap", "replicates") as report:
         report(done, replicates)
-        for multiplicity, weights in resamples(units, trials, replicates, seed, overlap):
+        for multiplicity, weights in resamples(drawn, trials, replicates, seed, overlap):
+            if copies is not None:
+                multiplicity = multiplicity[copies]
             for key, values in quantities(multiplicity, weights).items():
                 per_trial[key].append(values)
                 means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
@@ -356,7 +373,7 @@ def known_means(values: Mapping[str, Floats]) -> dict[str, float]:
     {'lic_m': 1.5}
     """
     known = {name: of_trials[~np.isnan(of_trials)] for name, of_trials in values.items()}
-    return {name: float(of_trials.mean()) for name, of_trials in known.items() if len(of_trials)}
+    return {name: rounded(float(of_trials.mean())) for name, of_trials in known.items() if len(of_trials)}
 
 
 def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:

@@ -113,7 +113,7 @@ def multi_directional_ba(
     )
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
-    groups = random_groups(len(labels), seed)
+    groups = random_groups(len(labels), seed, copies=labels.copies)
     expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)

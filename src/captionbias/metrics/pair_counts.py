@@ -16,12 +16,16 @@ GROUPS = 4096
 ROWS_AT_ONCE = 10_000
 
 
-def random_groups(images: int, seed: int, most: int = GROUPS) -> Integers:
+def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers | None = None) -> Integers:
     """The group of each image, shape `(images,)`: one image a group if there are few, else of equal size.
+
+    `copies`: see `Captions.copies`; those of a picture are in one group.
 
     >>> random_groups(3, seed=0).tolist(), random_groups(9, seed=0, most=3).tolist()
     ([0, 1, 2], [1, 1, 2, 0, 0, 0, 2, 1, 2])
     """
+    if copies is not None:
+        return random_groups(int(copies.max()) + 1, seed, most)[copies]
     if images <= most:
         return np.arange(images)
     return np.random.default_rng([seed, 5]).permutation(images) % most

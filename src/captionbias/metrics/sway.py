@@ -14,7 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, Words, as_captions
-from captionbias.metrics.inputs import check_named
+from captionbias.metrics.inputs import check_named, copies_of
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
 from captionbias.metrics.measurement import Extreme, Measurement, Metric, Sample, bootstrap_samples
 from captionbias.metrics.notes import note
@@ -132,7 +132,7 @@ def sway(
     named = _read_named(captions, *lexicons, tokenizer, notes)
     table, source = _find_leans(named, lean, names)
     _note_leans(named, table, source, notes)
-    groups = random_groups(len(named.value), seed)
+    groups = random_groups(len(named.value), seed, copies=named.pictures)
     compared = [_compare(named, table, source == OWN, groups, seed + draw) for draw in range(draws)]
     _note_suggested(compared[0].images, notes)
     if named.given is None:
@@ -183,6 +183,7 @@ class _Named:
     the value that each caption names alone, -1 if none or several, `(n,)` and `(captions,)`. `people_name`: whether a
     human caption names its image's value, `(captions,)`. `image`: the image of each human caption. `captioner_tasks`,
     `people_tasks`: `(n, tasks)`, `(captions, tasks)`. `given`: the tasks that images show if they are given.
+    `pictures`: see `Captions.copies`.
     """
 
     values: tuple[str, ...]
@@ -196,6 +197,7 @@ class _Named:
     captioner_tasks: Flags
     people_tasks: Flags
     given: Flags | None
+    pictures: Integers | None
 
 
 def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, notes: list[str]) -> _Named:
@@ -211,7 +213,7 @@ def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer
     check_named(every_task, "task_lexicon", task)
     is_task = np.array([label != BEARER for label in task.labels])
     given = None if captions.tasks is None else tasks_of_lexicon(captions.tasks, task, notes)[:, is_task]
-    kept = _comparable(words, captions, notes)
+    kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)
     occurring = np.unique(value)
     order = np.concatenate((occurring, np.setdiff1d(np.arange(len(labels)), occurring)))
     values_named, value = values_named[:, order], np.argsort(order)[value]
@@ -231,6 +233,7 @@ def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer
         every_task[: words.model_rows][kept][:, is_task],
         every_task[of_human][:, is_task],
         None if given is None else given[kept],
+        None if copies is None else np.unique(copies[kept], return_inverse=True)[1],
     )
 
 
@@ -466,7 +469,7 @@ def _sums(
     outcomes = np.concatenate(
         (named.value[:, None] == np.arange(values), captioner, human & there, human & ~there), axis=1
     ).astype(np.float64)
-    left = residuals(contents, outcomes, seed)
+    left = residuals(contents, outcomes, seed, named.pictures)
     units = int(groups.max()) + 1
 
     def by_group(weight: Floats, table: Any) -> Floats:

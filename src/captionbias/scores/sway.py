@@ -108,8 +108,10 @@ def error_ratio(captions: Floats, errors: Floats) -> Floats:
 # Attribute to task
 
 
-def residuals(features: Floats, outcomes: Floats, seed: int) -> Floats:
+def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers | None = None) -> Floats:
     """What cross-fitted ridge regressions on the features leave of outcomes: shape of `outcomes`, `(images, n)`.
+
+    `pictures`: the number of each image's picture, where there are copies: none is predicted from its copy.
 
     Source: Robinson 1988; cross-fitting as in Chernozhukov et al. 2018.
 
@@ -120,8 +122,10 @@ def residuals(features: Floats, outcomes: Floats, seed: int) -> Floats:
     from sklearn.model_selection import KFold
 
     # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.
-    count = min(FOLDS, len(features))
-    tests = [test for _, test in KFold(count, shuffle=True, random_state=seed % 2**32).split(features)]
+    pictures = np.arange(len(features)) if pictures is None else pictures
+    units = np.arange(pictures.max() + 1)
+    folds = KFold(min(FOLDS, len(units)), shuffle=True, random_state=seed % 2**32).split(units)
+    tests = [np.flatnonzero(np.isin(pictures, test)) for _, test in folds]
     sides = ((features[test], outcomes[test]) for test in tests)
     sums = [(x.sum(axis=0), y.sum(axis=0), x.T @ x, x.T @ y) for x, y in sides]
     whole = [np.sum(of_folds, axis=0) for of_folds in zip(*sums, strict=True)]

@@ -10,6 +10,7 @@ import numpy as np
 from captionbias.arrays import Floats
 
 LEVEL = 0.95
+RESOLUTION = 12  # decimals
 _NUMBERS_AT_ONCE = 2_000_000
 # Each block counts the captions anew: with blocks of a few replicates that would take time as images squared.
 _LEAST_BLOCK = 32
@@ -85,6 +86,8 @@ def resamples(
 def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
     """The middle 95% of the replicates, moved so that their mean is the estimate, and kept inside `bounds`.
 
+    It holds the estimate, also where a few replicates far off leave the mean outside of that middle.
+
     Resampling repeats images, so rare sets look more frequent in a replicate than they are: a shift that both sides of
     a comparison share with no meaning. Moving the replicates back takes it out and keeps their spread.
 
@@ -96,7 +99,17 @@ def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float,
     if not len(drawn):
         return float("nan"), float("nan")
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) - drawn.mean() + estimate
-    return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))
+    low, high = np.clip([min(low, estimate), max(high, estimate)], *bounds).tolist()
+    return low, high
+
+
+def rounded(value: float) -> float:
+    """A score without its rounding error, of sums that were added in another order: 0 if it is not more than that.
+
+    >>> rounded(-7e-18), rounded(0.25)
+    (0.0, 0.25)
+    """
+    return round(value, RESOLUTION) + 0.0
 
 
 # How far attackers agree: scores of shape (captioners, attackers)

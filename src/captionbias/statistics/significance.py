@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from captionbias.arrays import Floats
+from captionbias.statistics.intervals import rounded
 
 Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: intervals are of 95%
 
@@ -101,8 +102,8 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
 def p_value(estimate: float, replicates: Floats) -> float:
     """The two-sided p-value against 0, by the replicates and the construction of `bootstrap_interval`.
 
-    The smallest share that can be left out of that interval, half on each side, so that it excludes 0. So p is below
-    0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more).
+    The smallest share that can be left out of that interval, half on each side, so that it excludes 0, 1 for an
+    estimate of 0. So p is below 0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more).
 
     Args:
         estimate: the score.
@@ -120,9 +121,13 @@ def p_value(estimate: float, replicates: Floats) -> float:
     if len(drawn) < 2 or math.isnan(estimate):
         return float("nan")
     zero = drawn.mean() - estimate  # where 0 is among the replicates before they are moved onto the estimate
-    below = _level(drawn, int(np.searchsorted(drawn, zero, side="right")), zero)
-    above = 1 - _level(drawn, int(np.searchsorted(drawn, zero, side="left")), zero)
-    return float(min(1.0, max(2 * min(below, above), least_p_value(len(drawn)))))
+    if rounded(estimate) == 0:
+        return 1.0
+    if estimate > 0:
+        beyond = _level(drawn, int(np.searchsorted(drawn, zero, side="right")), zero)
+    else:
+        beyond = 1 - _level(drawn, int(np.searchsorted(drawn, zero, side="left")), zero)
+    return float(min(1.0, max(2 * beyond, least_p_value(len(drawn)))))
 
 
 def _level(drawn: Floats, before: int, value: float) -> float:

@@ -1,0 +1,44 @@
+"""Copies of a picture, as a table with a row a person has them, are one picture: they are no evidence of anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.captions import check_captions
+from captionbias.metrics import find_metric
+from captionbias.metrics.catalogue import SCORES
+from captionbias.metrics.verdicts import verdict
+from captionbias.synthetic import plant
+
+OPTIONS = {"dbac": {"preset": "fast", "trials": 3}, "lic": {"preset": "fast", "trials": 3}, "sway": {}, "dpa": {}}
+OPTIONS |= {"label_leakage": {}, "ba_mals": {}, "directional_ba": {}, "gender_error": {}, "multi_directional_ba": {}}
+
+
+@pytest.fixture(scope="module")
+def copied():
+    """A faithful captioner, four rows a picture."""
+    planted = vars(plant(200, captions=5))
+    rows = {name: [value for value in values for _ in range(4)] for name, values in planted.items()}
+    return check_captions(**rows, image_ids=[f"{number:04d}" for number in range(800)])
+
+
+@pytest.mark.parametrize("metric", sorted(OPTIONS))
+def test_copies_give_the_intervals_of_the_pictures_and_no_verdict(metric, copied):
+    measure = find_metric(metric).measure
+    cache = {"cache": False} if "cache" in find_metric(metric).options() else {}
+    measured = measure(copied, **OPTIONS[metric], **cache, bootstrap=200)
+    assert any("800 images have the human captions of 200 pictures" in said for said in measured.notes)
+    judged = [key for key in measured.estimates if SCORES[key].judged]
+    assert {verdict(measured.estimates, key) for key in judged} <= {"unclear", "-"}
+    once = measure(**vars(plant(200, captions=5)), **OPTIONS[metric], **cache, bootstrap=200)
+    for key in judged:
+        width, own = (one.estimates[key].high - one.estimates[key].low for one in (once, measured))
+        assert own >= 0.55 * width, key  # four times as many pictures would halve it
+
+
+def test_a_few_pictures_alike_and_single_captions_are_no_copies():
+    texts = [[f"a man {number} of many men", "a guy with a dog and a cat"] * 4 for number in range(40)]
+    labels = ["female", "male"] * 20
+    assert check_captions(references=[*texts[:-1], texts[0]], attributes=labels).copies is None
+    assert check_captions(references=[["a man", "a guy"] * 5] * 40, attributes=labels).copies is None
+    assert check_captions(references=texts[:20] * 2, attributes=labels).copies.max() == 19
