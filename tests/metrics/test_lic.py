@@ -9,6 +9,7 @@ import pytest
 
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import CaptionBiasWarning
+from captionbias.io.store import open_store
 from captionbias.metrics import lic
 from captionbias.synthetic import plant
 
@@ -278,3 +279,17 @@ def test_a_trial_does_not_depend_on_the_others(planted, result):
         assert result["details"]["trials"][side] == five[side][:2]
         assert len({row["confidence"] for row in five[side]}) == 5
     assert alone["lic"] == pytest.approx(five["m"][3]["lic"] - five["d"][3]["lic"])
+
+
+def test_a_second_captioner_has_the_human_attackers_of_the_first(planted, tmp_path):
+    """Its words come in another order, and all that people say it says too."""
+    every = " ".join(sorted({word for texts in planted["references"] for text in texts for word in text.split()}))
+    first = [f"{text} {every}" for text in planted["predictions"]]
+    second = [f"{every} {texts[0]}" for texts in planted["references"]]
+    found = []
+    for predictions in (first, second):
+        options = FAST | {"cache": tmp_path}
+        found.append(lic(**planted | {"predictions": predictions}, **options))
+    assert found[0]["lic_d"] == found[1]["lic_d"]
+    human, trials = len(planted["references"][0]), FAST["trials"]
+    assert len(set(open_store(tmp_path).keys("trial"))) == trials * (human + 2)
