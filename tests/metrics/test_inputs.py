@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from captionbias.metrics import dbac, lic
+from captionbias.metrics import ba_mals, dbac, gender_error, lic, sway
 from captionbias.synthetic import plant
+from captionbias.text import load_lexicon
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 
@@ -50,3 +52,31 @@ def test_labels_of_a_crossing_are_those_of_its_lexicons_in_their_order():
     assert noted(lic, labels, ["gender", "race"]) == []
     (note,) = noted(lic, labels, ["race", "gender"])
     assert ANOTHER in note
+
+
+def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_not():
+    """People name a wrong value in 15 captions of 100, annotators label what the images show."""
+    planted = plant(400, captions=3)
+    other = {"woman": "man", "man": "woman", "lady": "guy", "guy": "lady", "girl": "boy", "boy": "girl"}
+    random = np.random.default_rng(0)
+
+    def wrong(text):
+        return " ".join(other.get(word, word) for word in text.split()) if random.random() < 0.15 else text
+
+    references = [[wrong(text) for text in texts] for texts in planted.references]
+    lexicon = load_lexicon("gender").groups
+    said = [
+        {label: sum(any(w in words for w in text.split()) for text in texts) for label, words in lexicon.items()}
+        for texts in references
+    ]
+    rows = [row for row, votes in enumerate(said) if votes["female"] != votes["male"]]
+    made = [max(said[row], key=said[row].get) for row in rows]
+    for metric in (gender_error, sway, ba_mals):
+        for labels, expected in ((made, True), ([planted.attributes[row] for row in rows], False)):
+            measured = metric.measure(
+                predictions=[wrong(planted.predictions[row]) for row in rows],
+                references=[references[row] for row in rows],
+                attributes=labels,
+                bootstrap=0,
+            )
+            assert any("as though it was made from them" in said for said in measured.notes) is expected

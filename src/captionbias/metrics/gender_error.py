@@ -8,7 +8,7 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.inputs import copies_of
+from captionbias.metrics.inputs import copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
 from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
 from captionbias.metrics.notes import note
@@ -82,7 +82,10 @@ def gender_error(
     truth = values_of_lexicon(captions.attributes, lexicon)
     notes: list[str] = []
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
-    first, second = named_in(captions.words(tokenizer).model, lexicon, tokenizer).T
+    words = captions.words(tokenizer)
+    said = named_in(words.tokens, lexicon, tokenizer)
+    note_labels_from_captions(words, said, truth.argmax(axis=1), notes)
+    first, second = said[: words.model_rows].T
     named = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
     counts = PairCounts(groups, 2, 4)
     counts.add(np.arange(len(captions)), truth, named)

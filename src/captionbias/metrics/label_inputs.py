@@ -13,7 +13,7 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
-from captionbias.metrics.inputs import copies_of
+from captionbias.metrics.inputs import copies_of, note_labels_from_captions
 from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
@@ -230,6 +230,7 @@ def labels_of_captions(
         )
     words = captions.words(tokenizer)
     values, tasks = (named_in(words.tokens, lexicon, tokenizer) for lexicon in lexicons.values())
+    note_labels_from_captions(words, values, shown_values.argmax(axis=1), notes)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     if captions.tasks is not None:
         shown_tasks = tasks_of_lexicon(captions.tasks, lexicons["task"], notes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, Words, as_captions
-from captionbias.metrics.inputs import check_named, copies_of
+from captionbias.metrics.inputs import check_named, copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
 from captionbias.metrics.measurement import Extreme, Measurement, Metric, Sample, bootstrap_samples
 from captionbias.metrics.notes import note
@@ -209,6 +209,7 @@ def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer
     value = value_numbers(captions.attributes, labels, attribute)
     values_named = _flags(words, attribute, tokenizer)[:, whole]
     check_named(values_named, "attribute_lexicon", attribute)
+    note_labels_from_captions(words, values_named, value, notes)
     every_task = _flags(words, task, tokenizer)
     check_named(every_task, "task_lexicon", task)
     is_task = np.array([label != BEARER for label in task.labels])
