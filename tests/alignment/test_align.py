@@ -136,6 +136,14 @@ def test_the_share_at_a_delta_is_what_alignment_with_it_replaces_by_words():
     assert len(set(alone)) == 4  # seat at 0.2, sofa at 0.4, dog at 1; rock, opposite, and zebu, unknown, never
 
 
+def test_words_nearly_as_close_do_not_tie():
+    """A hundred thousandth nearer is nearer, whichever comes first."""
+    vectors = make(seat=[1, 0], chair=[1, 0.0050], bench=[1, 0.0020], dog=[0, 1])
+    human = tokenize(["chair bench dog seat"])
+    aligned, _ = align(human, flags(human, "chair", "bench"), NOTHING, vectors)
+    assert aligned.texts() == ["chair bench <unk> bench"]
+
+
 def test_without_vectors_or_words_to_replace_no_delta_replaces_anything():
     human = tokenize(["a seat"])
     aligned, constant = align(human, flags(human, "a"), NOTHING, None)
