@@ -178,6 +178,7 @@ FOREIGN = {
     "a pickle": lambda path: path.write_bytes(pickle.dumps(Bomb(path.with_name("bomb")))),
     "an array": lambda path: np.save(path.open("wb"), ARRAYS["score"]),
     "a pickle in an array": lambda path: foreign_arrays(path, score=np.array([Bomb(path.with_name("bomb"))] * 3)),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
     "another key's": lambda path: foreign_arrays(path, key=np.array(OTHER)),
     "without an array": lambda path: np.savez(path.open("wb"), key=np.array(KEY)),
 }

@@ -133,6 +133,7 @@ def test_an_extension_needs_no_groups_and_may_have_its_own_mask():
         ({"female": [], "male": []}, "'custom' has no words: map each label to the words"),
         ({"groups": ["woman"]}, "'groups' must map each label to a list of words"),
         ({"female": "woman"}, "label 'female': give a list of words, not 'woman'"),
+        ({"female": ["woman"] * 100_001}, "has 100,001 words; the limit is 100,000"),
         ({"female": ["woman", " "]}, "label 'female': ' ' is not a word"),
         ({"a": ["boss"], "b": ["aide", "BOSS"]}, "'boss' is listed under 'a' and 'b'; keep one"),
         ({"groups": {"a": ["boss"]}, "masked_only": ["boss"]}, "'boss' is listed under 'a' and 'masked_only'"),
@@ -153,6 +154,7 @@ def test_a_word_that_is_listed_twice_under_its_label_is_no_fault():
     [
         (b'{"female": ["woman"', "cannot be read as JSON: "),
         (b'{"female": ["\xff"]}', "cannot be read as JSON: "),
+        (b'{"female": ["woman"], "female": ["girl"]}', "the key 'female' is twice"),
         (b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
         (b'{"female": "woman"}', "lexicon 'mine', label 'female': give a list of words"),
     ],
