@@ -15,9 +15,10 @@ from captionbias.captions import check_captions
 from captionbias.metrics.dbac_direction import Answers, DirectionAnswers, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.inputs import number_classes
 from captionbias.metrics.label_inputs import named_in
-from captionbias.metrics.measurement import Measurement, bootstrap_samples, trial_rows
+from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.statistics import intervals as statistics
+from captionbias.statistics.samples import bootstrap_samples, trial_rows
 from captionbias.synthetic import TASKS, plant
 from captionbias.text import load_lexicon
 

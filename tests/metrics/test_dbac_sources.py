@@ -15,10 +15,10 @@ from captionbias.metrics import dbac
 from captionbias.metrics import dbac_sources as module
 from captionbias.metrics.dbac_direction import Answers, Design, Direction, DirectionAnswers
 from captionbias.metrics.dbac_sources import Sources, direction_sources
-from captionbias.metrics.measurement import bootstrap_samples
 from captionbias.metrics.pairing import Pairing
 from captionbias.scores import Side, number_sets
 from captionbias.scores import Tested as Answered
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
@@ -28,7 +28,7 @@ SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", *(f"amplific
 
 @pytest.fixture(autouse=True)
 def intervals_of_a_few_images(monkeypatch):
-    monkeypatch.setattr("captionbias.metrics.measurement.LEAST_IMAGES", 1)
+    monkeypatch.setattr("captionbias.statistics.samples.LEAST_IMAGES", 1)
 
 
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import gender_error, pair_counts
-from captionbias.metrics.measurement import LEAST_IMAGES
+from captionbias.statistics.samples import LEAST_IMAGES
 from captionbias.synthetic import plant
 
 TEXTS = {

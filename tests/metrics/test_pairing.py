@@ -111,7 +111,7 @@ def measurement(planted):
 
 @few_images
 def test_the_tasks_of_a_trial_are_those_that_the_captions_it_did_not_draw_name(planted, measurement):
-    plan, drawn = measurement.plans["t_to_a"], measurement.details["drawn"]
+    plan, drawn = measurement.artefacts.plans["t_to_a"], measurement.details["drawn"]
     sizes = []
     for trial, numbers in enumerate(drawn):
         targets = {side: plan.trials[side][0][trial].examples.targets for side in ("m", "h")}
@@ -126,7 +126,7 @@ def test_the_tasks_of_a_trial_are_those_that_the_captions_it_did_not_draw_name(p
 @few_images
 def test_a_trial_compares_the_captions_it_drew(planted, measurement):
     """Each side has one caption an image; masked, they are those of the captions, whose places no mask changes."""
-    for plan in measurement.plans.values():
+    for plan in measurement.artefacts.plans.values():
         for trial, numbers in enumerate(measurement.details["drawn"]):
             of_side = {side: plan.trials[side][0][trial].examples for side in ("m", "h")}
             drawn = [row[number] for row, number in zip(planted["references"], numbers, strict=True)]
@@ -155,8 +155,8 @@ def test_images_with_a_single_caption_and_no_tasks_take_no_part_in_t_to_a(plante
     captions = with_one_reference(planted, images=80)
     with pytest.warns(CaptionBiasWarning, match="t_to_a: 40 of 120 images have a single human caption and no tasks"):
         found = dbac.measure(**captions, **FAST, details=True)
-    assert len(found.plans["a_to_t"].trials["m"][0][0].examples.tokens) == IMAGES
-    assert len(found.plans["t_to_a"].trials["m"][0][0].examples.tokens) == 80
+    assert len(found.artefacts.plans["a_to_t"].trials["m"][0][0].examples.tokens) == IMAGES
+    assert len(found.artefacts.plans["t_to_a"].trials["m"][0][0].examples.tokens) == 80
     result = found.flat()
     assert (result["test_captions_m_a_to_t"], result["test_captions_m_t_to_a"]) == (24, 16)
     with pytest.warns(CaptionBiasWarning, match="only 40 images"):
@@ -205,7 +205,7 @@ def test_as_published_every_caption_is_a_row_of_its_own_and_says_what_the_image_
     with pytest.warns(CaptionBiasWarning, match=message):
         found = dbac.measure(**planted, **FAST, pairing="every-caption", details=True)
     assert found.details["drawn"] is None
-    plan = found.plans["t_to_a"]
+    plan = found.artefacts.plans["t_to_a"]
     targets = plan.trials["m"][0][0].examples.targets
     assert len(plan.trials["h"][0][0].examples.tokens) == 3 * IMAGES
     assert np.array_equal(plan.trials["h"][0][0].examples.targets, np.repeat(targets, 3, axis=0))

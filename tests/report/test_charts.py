@@ -11,11 +11,11 @@ from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.audit import audit
 from captionbias.analysis.consistency import consistency
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
 from captionbias.report import charts
 from captionbias.report.picture import main_scores
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
+from captionbias.statistics.samples import Estimate
 from tests.report.conftest import QUICK, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from captionbias.metrics import catalogue, dbac, lic
-from captionbias.metrics.measurement import Sample
 from captionbias.report.terminal import measurement_table, said_of, score_table
 from captionbias.report.wording import interval
+from captionbias.statistics.samples import Sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
@@ -100,7 +100,7 @@ def test_dbac_of_one_direction_has_one_column_and_a_dash_where_it_cannot_be_matc
 
 
 def test_the_longest_intervals_are_in_one_piece_on_80_columns(two):
-    extreme = Sample(np.array([-94.35]), np.zeros((1, 0)), np.repeat([-99.9, -88.8], 50), (-100.0, 100.0))
+    extreme = Sample(np.array([-94.35]), np.zeros((1, 0)), np.repeat([-99.9, -88.8], 50))
     measured = two.measurement("lic", "sat")
     text = rendered(replace(measured, samples=dict.fromkeys(measured.samples, extreme)))
     assert len(INTERVAL.findall(text)) == 9

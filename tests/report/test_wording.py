@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import grouped_notes, interval, statement, verdicts
+from captionbias.statistics.samples import Estimate
 from tests.report.conftest import audited, changed, measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
