@@ -14,7 +14,7 @@ from captionbias.attackers import engine
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.formats import json_text
 from captionbias.metrics import Metric, find_metric
-from captionbias.metrics.catalogue import METRICS, OF_CAPTIONS
+from captionbias.metrics.catalogue import METRICS, of_captions
 from captionbias.report.terminal import comparison_tables
 from captionbias.statistics.intervals import bootstrap_interval
 from captionbias.statistics.significance import holm, p_value, variance_parts
@@ -251,7 +251,7 @@ def test_a_score_that_a_captioner_has_in_no_trial_is_null_in_the_file_and_a_dash
 # Every metric
 
 
-@pytest.mark.parametrize("metric", OF_CAPTIONS)
+@pytest.mark.parametrize("metric", of_captions())
 def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, captioners, people, folder):
     options = {"bootstrap": 100, "seed": 3} | ({"trials": 2, "cache": folder} if METRICS[metric].trained else {})
     options |= {"preset": "fast"} if METRICS[metric].presets else {}

@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from captionbias import metrics
 from captionbias.metrics import Result
-from captionbias.metrics.catalogue import OF_CAPTIONS
+from captionbias.metrics.catalogue import of_captions
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.synthetic import plant
 
@@ -31,10 +31,10 @@ def measured():
         metric = getattr(metrics, name)
         return metric.measure(**captions, **{key: value for key, value in FAST.items() if key in metric.options()})
 
-    return {name: of(name) for name in OF_CAPTIONS}
+    return {name: of(name) for name in of_captions()}
 
 
-@pytest.mark.parametrize("name", OF_CAPTIONS)
+@pytest.mark.parametrize("name", of_captions())
 def test_the_flat_result_shows_what_the_measurement_shows(measured, name):
     """Also one that went through a file."""
     measurement = measured[name]

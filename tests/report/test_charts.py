@@ -250,7 +250,7 @@ def test_a_chart_is_written_as_a_picture_or_a_page_and_nothing_else(two, tmp_pat
 def test_what_is_shown_of_every_metric_are_the_scores_of_its_picture(every_metric):
     shown = [score.key for score in charts.shown_scores(every_metric)]
     estimates = {}
-    for metric in catalogue.OF_CAPTIONS:
+    for metric in catalogue.of_captions():
         estimates |= every_metric.measurement(metric, "nic").estimates
     assert set(shown) >= {score.key for score in main_scores(estimates)}
 

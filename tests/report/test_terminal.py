@@ -107,7 +107,7 @@ def test_the_longest_intervals_are_in_one_piece_on_80_columns(two):
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("metric", catalogue.OF_CAPTIONS)
+@pytest.mark.parametrize("metric", catalogue.of_captions())
 def test_every_metric_has_a_row_for_each_score_and_a_verdict_where_it_is_judged(metric, every_metric):
     measured = every_metric.measurement(metric, "sat")
     console = Console(file=io.StringIO(), width=100)

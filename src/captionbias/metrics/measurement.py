@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 import numpy as np
 
 from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import MetricEntry, Score
 from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
@@ -166,11 +167,11 @@ class Metric(Generic[P]):
     """A metric as a function: called, it returns the flat `Result`; `measure` takes the same and returns the
     `Measurement`."""
 
-    def __init__(self, scores: Callable[P, Scores]) -> None:
+    def __init__(self, scores: Callable[P, Scores], entry: MetricEntry) -> None:
         functools.update_wrapper(self, scores)
         self._scores = scores
         self._parameters = inspect.signature(scores).parameters
-        self.name = scores.__name__
+        self.name, self.entry = entry.name, entry
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
@@ -207,3 +208,10 @@ class Metric(Generic[P]):
 
     def __reduce__(self) -> str:
         return self.name  # pickled by its name, as functions are
+
+
+def metric(
+    title: str, question: str, scores: Iterable[Score], **entry: Any
+) -> Callable[[Callable[P, Scores]], Metric[P]]:
+    """Make a function a metric, with what the catalogue says of it; `entry`: the rest of its `MetricEntry`."""
+    return lambda function: Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry))

@@ -26,8 +26,6 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
     the captioner and the drawn captions are scored, on the same trials and bootstrap replicates. `<key>_human` is the
     person's score, `<key>_excess` the captioner's minus the person's: 0 for one more person.
     """
-    keys = [score.key for score in scores_of(measure.__name__) if score.against_a_person]
-
     score: Callable[..., Scores] = measure
 
     @functools.wraps(measure)
@@ -46,6 +44,7 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         except ValueError as error:
             note(found.notes, f"not compared with one more person: {error}")
             return found
+        keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
         added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
         added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
         return replace(found, samples=found.samples | added)
