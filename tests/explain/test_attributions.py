@@ -314,6 +314,14 @@ def test_the_attackers_of_lic_explain_the_score_that_they_gave():
     np.testing.assert_array_equal(one.values, found.values[: len(one.values)])
 
 
+def test_the_attackers_of_dbac_explain_the_attribute_as_those_of_lic_do():
+    planted = vars(plant(240, captions=2, a_to_t=0.9))
+    settings = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False, "alignment": "constant"}
+    found = explain(dbac.measure(**planted, **settings, keep_attackers=1))
+    assert found.classes == ("female", "male")
+    assert {"handbag", "teddy", "bear", "cake"} & {row["word"] for row in found.by_word(least=3)["female"][:3]}
+
+
 def test_the_attackers_of_dbac_explain_what_tells_a_planted_task():
     planted = vars(plant(240, captions=2, t_to_a=0.9))
     settings = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False, "alignment": "constant"}
