@@ -77,7 +77,7 @@ def test_the_attacker_is_trained_as_dbac_trains_the_captioner_s(monkeypatch, of_
         seen.update(zip((trial.name for trial in trials), zip(trials, scores, strict=True), strict=True))
         return scores
 
-    monkeypatch.setitem(measuring._measure.__globals__, "run_trials", kept)
+    monkeypatch.setitem(measuring.__wrapped__.__globals__, "run_trials", kept)
     settings = {"preset": "fast", "seed": 3, "trials": 1}
     as_published = {"pairing": "every-caption", "controls": False}
     dbac(**planted, **settings, directions=["t_to_a"], bootstrap=0, alignment="constant", **as_published)
