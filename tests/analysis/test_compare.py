@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -188,6 +189,15 @@ def test_ten_captioners_can_differ_after_correction(captioners, people, folder):
     assert "bootstrap:3600" in found.signature
     clear = [one for one in found.differences if one.p_holm < 0.05]
     assert [(one.first, one.second) for one in clear] == [(name, "biased") for name in plain]
+
+
+@pytest.mark.parametrize(("metric", "sides"), [("directional_ba", ("references", "tasks")), ("gender_error", ())])
+def test_replicates_by_default_are_enough_for_scores_without_a_verdict(metric, sides, captioners, people):
+    many = {f"plain-{number}": captioners["faithful"] for number in range(6)}
+    given = {side: people[side] for side in ("attributes", *sides)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "bootstrap=")
+        assert len(compare(many, **given, metric=metric).differences) >= 30
 
 
 @pytest.mark.parametrize(

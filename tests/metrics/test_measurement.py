@@ -42,7 +42,6 @@ def test_the_flat_result_shows_what_the_measurement_shows(measured, name):
         assert_frame_equal(result.to_frame(), measurement.to_frame())
         assert result.estimates == measurement.estimates
         assert result._repr_html_() == measurement._repr_html_()
-        assert result.plot() == measurement.plot()
 
 
 def test_a_result_is_a_dict_to_everything_else(measured, tmp_path):
@@ -67,7 +66,6 @@ def test_a_metric_returns_one_and_what_is_added_to_it_is_not_in_its_table():
     result["epoch"] = 3
     assert_frame_equal(result.to_frame(), frame)
     assert Result().to_frame().empty
-    assert "<desc>" not in Result().plot()
 
 
 def test_notes_and_signature_are_escaped_in_a_notebook():

@@ -232,21 +232,6 @@ def test_a_bar_has_whiskers_only_where_there_is_an_interval():
     assert 'class="unclear"' in charts.pair_bar({"omega_m": 0.3}, 0.4)
 
 
-def test_a_chart_is_written_as_a_picture_or_a_page_and_nothing_else(two, tmp_path):
-    chart = charts.scores_chart(two)
-    charts.write_chart(chart, tmp_path / "all.svg", "Scores")
-    assert (tmp_path / "all.svg").read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-    charts.write_chart(chart, tmp_path / "all.html", "<Scores>", signatures=["metric:<lic>"])
-    page = (tmp_path / "all.html").read_text()
-    assert chart.wide in page
-    assert chart.narrow in page
-    assert "<title>&lt;Scores&gt;</title>" in page
-    assert "metric:&lt;lic&gt;" in page
-    with pytest.raises(ValueError, match=r"all.png ends in neither .svg nor .html"):
-        charts.write_chart(chart, tmp_path / "all.png", "Scores")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html", "all.svg"]
-
-
 def test_what_is_shown_of_every_metric_are_the_scores_of_its_picture(every_metric):
     shown = [score.key for score in charts.shown_scores(every_metric)]
     estimates = {}

@@ -80,7 +80,8 @@ def masking(
         from captionbias.analysis.masking import VERSIONS, masking_experiment
         from captionbias.vision.images import read_images
     from captionbias.metrics import catalogue
-    from captionbias.report.charts import check_chart, masking_chart, write_chart
+    from captionbias.report.charts import masking_chart
+    from captionbias.report.html import check_chart, write_chart
 
     if plot:
         check_chart(plot)

@@ -141,7 +141,7 @@ def dpa(
     """
     if quality not in QUALITIES:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
-    attacker = find_attacker(encoder, precision)
+    attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(
         captions,
         predictions=predictions,

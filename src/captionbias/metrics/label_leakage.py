@@ -121,7 +121,7 @@ def label_leakage(
     >>> result["label_leakage"] > 10
     True
     """
-    attacker = find_attacker(encoder, precision)
+    attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(
         captions,
         predictions=predictions,
