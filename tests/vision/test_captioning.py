@@ -14,8 +14,11 @@ from PIL import Image
 from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
 from captionbias.vision import captioning
+from captionbias.vision.captioners import said
 from captionbias.vision.captioning import caption
+from captionbias.vision.draws import Draws
 from captionbias.vision.images import read_images
+from tests.vision.conftest import TEMPLATE
 
 MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
 SHORT = {"max_new_tokens": 8}
@@ -103,11 +106,13 @@ def test_beams_and_length_are_obeyed(tiny_blip, all_pictures):
 
 def test_no_image_is_captioned_twice_by_the_same_model(tiny_blip, pictures, monkeypatch):
     first = caption(tiny_blip, pictures, batch_size=5, **SHORT)
-    monkeypatch.setattr(captioning, "_load", no_model)
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
     assert caption(tiny_blip, pictures, batch_size=4, **SHORT) == first
     under_other_names = [file.read_bytes() for file in sorted(pictures.iterdir())]
     assert list(caption(tiny_blip, under_other_names, **SHORT).values()) == list(first.values())
-    for other in ({"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}):
+    others = [{"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}]
+    others += [{"temperature": 1.0}, {"top_p": 0.9}, {"dtype": "bfloat16"}]
+    for other in others:
         with pytest.raises(LoadedError):
             caption(tiny_blip, pictures, **{**SHORT, **other})
 
@@ -226,3 +231,95 @@ def test_weights_that_are_not_all_there_are_refused(tiny_blip, all_pictures, tmp
     save_file({name: weight for name, weight in weights.items() if name != lost}, part / "model.safetensors")
     with pytest.raises(ValueError, match="the weights lack text_decoder"):
         caption(part, all_pictures)
+
+
+def test_drawn_captions_depend_on_the_seed_and_the_image_alone(tiny_blip, all_pictures):
+    drawn = {**SHORT, "temperature": 2.0, "cache": False}
+    first, again = (caption(tiny_blip, all_pictures, batch_size=size, **drawn) for size in (1, 5))
+    assert first == again
+    assert first != caption(tiny_blip, all_pictures, sampling_seed=1, **drawn)
+    assert first != caption(tiny_blip, all_pictures, top_p=0.2, **drawn)
+    almost_greedy = caption(tiny_blip, all_pictures, **{**drawn, "temperature": 1e-6})
+    assert almost_greedy == caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_draws_have_the_probabilities_of_their_logits():
+    logits = torch.tensor([[0.0, 1.0, 2.0, -3.0]])
+    found = {top_p: np.zeros(4) for top_p in (1.0, 0.7)}
+    for top_p, counts in found.items():
+        chosen = Draws(2.0, top_p, [str(row) for row in range(4000)])(None, logits.repeat(4000, 1)).argmax(1)
+        counts += np.bincount(chosen.numpy(), minlength=4) / 4000
+    expected = (logits / 2).softmax(1).numpy()[0]
+    assert np.allclose(found[1.0], expected, atol=0.03)
+    assert np.allclose(found[0.7], [0, *(expected[1:3] / expected[1:3].sum()), 0], atol=0.03)
+
+
+def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(tiny_blip, all_pictures):
+    for _ in range(2):
+        with pytest.warns(CaptionBiasWarning, match=r"12 of 12 images have a caption cut off at 8 tokens \(raise"):
+            caption(tiny_blip, all_pictures, **SHORT)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0}, "temperature is 0: it must be above 0"),
+        ({"top_p": 1.1}, "top_p is 1.1: it must be above 0 and no more than 1"),
+        ({"top_p": 0.9, "num_beams": 2}, "num_beams is 2: captions are drawn without beams"),
+        ({"dtype": "int8"}, "dtype is 'int8': choose from float32"),
+        ({"revision": "main"}, "revision: model .* is a folder here"),
+        ({"template_arguments": {"style": 1}}, "template_arguments: model .* has no chat template"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tiny_blip, all_pictures, options, message):
+    with pytest.raises(ValueError, match=message):
+        caption(tiny_blip, all_pictures, **options)
+
+
+def with_template(folder, source, template, *, of_tokenizer):
+    """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
+    from transformers import AutoProcessor
+
+    shutil.copytree(source, folder)
+    processor = AutoProcessor.from_pretrained(source)
+    (folder / "chat_template.jinja").unlink()
+    processor.chat_template = None if of_tokenizer else template
+    processor.tokenizer.chat_template = template if of_tokenizer else None
+    processor.save_pretrained(folder)
+    return folder
+
+
+TYPED = TEMPLATE.replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
+JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
+
+
+@pytest.mark.parametrize("template", [TYPED, JOINED], ids=["typed", "text"])
+def test_a_template_in_the_tokenizer_is_used(tiny_chat_model, all_pictures, tmp_path, template):
+    model = with_template(tmp_path / "model", tiny_chat_model, template, of_tokenizer=True)
+    expected = caption(tiny_chat_model, all_pictures, prompt="describe this picture", **SHORT)
+    assert caption(model, all_pictures, prompt="describe this picture", **SHORT) == expected
+
+
+def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures, tmp_path):
+    model = with_template(tmp_path / "model", tiny_chat_model, TYPED, of_tokenizer=False)
+    quiet, loud = (caption(model, all_pictures, template_arguments={"loud": one}, **SHORT) for one in (False, True))
+    assert quiet != loud
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>it is\na dog</think>\na dog", "a dog"),
+        ("it is a dog</think> a cat", "a cat"),  # the template had opened it
+        ("<think>it is a", ""),
+        (
+            "a<phrase> dog</phrase><object><patch_index_0044><patch_index_0863></object> by a<phrase> fire</phrase>.",
+            "a dog by a fire.",
+        ),
+        ("<ref>a dog</ref><box>[[1, 2, 30, 40]]</box> runs", "a dog runs"),
+        ("a dog<loc_12><loc_3> and a cat<loc0012><seg003>", "a dog and a cat"),
+        ("if a < b > c", "if a < b > c"),
+    ],
+)
+def test_thoughts_and_places_are_not_in_captions(text, expected):
+    assert said(text) == expected
