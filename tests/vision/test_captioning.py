@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from PIL import Image
 
 from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
-from captionbias.vision import captioning
+from captionbias.vision import captioners, captioning
 from captionbias.vision.captioners import said
 from captionbias.vision.captioning import caption
 from captionbias.vision.draws import Draws
@@ -323,3 +325,90 @@ def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures
 )
 def test_thoughts_and_places_are_not_in_captions(text, expected):
     assert said(text) == expected
+
+
+def refused(model, images, **options):
+    with pytest.raises(ValueError, match="model") as caught:
+        caption(model, images, **options)
+    return str(caught.value)
+
+
+def test_what_a_model_cannot_do_is_said_whole(tiny_chat_model, all_pictures, tmp_path):
+    """The image's token is not in what the template makes."""
+    model = with_template(tmp_path / "model", tiny_chat_model, "{{ messages[0].role }}", of_tokenizer=False)
+    message = refused(model, all_pictures, prompt="describe")
+    assert "cannot caption these images, asked 'user'" in message
+    assert message.endswith("give another prompt, or name another model")
+    fussy = with_template(tmp_path / "fussy", tiny_chat_model, "{{ raise_exception('no user') }}", of_tokenizer=False)
+    assert "has a chat template that fails (no user): give other template_arguments" in refused(fussy, all_pictures)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model_type": "molmo_9"}, "does not know: update transformers"),
+        (
+            {"model_type": "molmo_9", "auto_map": {"AutoConfig": "code.Config"}},
+            "brings code of its own, which is not run",
+        ),
+    ],
+)
+def test_a_model_that_transformers_cannot_build_is_explained(tiny_blip, all_pictures, tmp_path, changes, said):
+    model = shutil.copytree(tiny_blip, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | changes))
+    message = refused(model, all_pictures)
+    assert said in message
+    assert "save_pretrained" not in message
+
+
+def test_a_package_that_a_processor_lacks_is_named(tiny_blip, all_pictures, monkeypatch):
+    from transformers import AutoProcessor
+
+    def lacking(*_, **__):
+        raise ImportError("\nQwen2VLVideoProcessor requires the Torchvision library but it was not found.")
+
+    monkeypatch.setattr(AutoProcessor, "from_pretrained", lacking)
+    assert refused(tiny_blip, all_pictures).endswith("needs torchvision: pip install torchvision first")
+
+
+def test_torchvision_for_another_build_of_torch_is_named(tiny_blip, all_pictures, monkeypatch, tmp_path):
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision/__init__.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    (tmp_path / "torchvision-0.28.0.dist-info").mkdir()
+    (tmp_path / "torchvision-0.28.0.dist-info/METADATA").write_text("Name: torchvision\nVersion: 0.28.0\n")
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"torchvision 0\.28\.0 does not load beside torch .*nms does not exist\): install"
+    ):
+        caption(tiny_blip, all_pictures)
+
+
+def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
+    peft = pytest.importorskip("peft")
+    from transformers import BlipForConditionalGeneration
+
+    model = BlipForConditionalGeneration.from_pretrained(tiny_blip)
+    settings = peft.LoraConfig(target_modules=["query", "value"], init_lora_weights=False)
+    adapted = peft.get_peft_model(model, settings)
+    adapted.save_pretrained(tmp_path / "adapter")
+    adapted.merge_and_unload().save_pretrained(shutil.copytree(tiny_blip, tmp_path / "merged"))
+    found = caption(tmp_path / "adapter", all_pictures, **SHORT)
+    assert found == caption(tmp_path / "merged", all_pictures, **SHORT)
+    assert found != caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_an_adapter_without_peft_or_without_its_model_is_refused(tmp_path, all_pictures, monkeypatch):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    monkeypatch.setattr(captioners, "find_spec", lambda name: None)
+    assert "is an adapter, which needs peft: pip install peft first" in refused(tmp_path, all_pictures)
+    monkeypatch.setattr(captioners, "find_spec", lambda name: name)
+    assert "add its name or folder as base_model_name_or_path" in refused(tmp_path, all_pictures)
+
+
+def test_a_thought_that_the_template_opens_is_no_caption(tiny_chat_model, all_pictures, tmp_path):
+    thinking = with_template(tmp_path / "model", tiny_chat_model, TYPED + "<think>", of_tokenizer=False)
+    with pytest.warns(CaptionBiasWarning, match="12 of 12 images have an empty caption"):
+        assert caption(thinking, all_pictures, **SHORT) == {}

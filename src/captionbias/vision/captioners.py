@@ -25,7 +25,6 @@ PROMPTS: dict[str, str | None] = {  # families whose processors place the image 
     "blip-2": None,
     "blip-2 t5": "a photo of",
     "florence2": "<CAPTION>",
-    "fuyu": "Generate a coco-style caption.\n",
     "git": None,
     "instructblip": "A short image description.",
     "kosmos-2": "<grounding>An image of",
@@ -155,7 +154,7 @@ def _asking(
         raise ValueError(f"prompt: model {name!r} takes images alone; leave the prompt out")
     prompt = PROMPT if prompt is None else prompt
     if template:
-        asked = _in_template(processor, template, prompt, template_arguments)
+        asked = _in_template(processor, name, template, prompt, template_arguments)
     else:
         asked = prompt if kind in PROMPTS else f"{_image_token(processor)}{prompt}"
     begun = tokenizer.bos_token is not None and asked.startswith(tokenizer.bos_token)
@@ -171,19 +170,27 @@ def _asking(
     return replace(captioner, processor=ask, asked=asked)
 
 
-def _in_template(processor: Any, template: Any, prompt: str, arguments: Mapping[str, Any]) -> str:
+def _in_template(processor: Any, name: str, template: Any, prompt: str, arguments: Mapping[str, Any]) -> str:
     """The prompt in a chat template. One for text alone, as tokenizers keep it, has no place for images."""
+
+    from jinja2 import TemplateError
 
     def rendered(content: Any) -> str:
         options = {"chat_template": template, "add_generation_prompt": True, **arguments}
         return str(processor.apply_chat_template([{"role": "user", "content": content}], **options))
 
     image, text = {"type": "image"}, {"type": "text", "text": prompt}
-    with suppress(TypeError):  # it joins texts
+    with suppress(TypeError, TemplateError):  # it joins texts
         asked = rendered([image, text])
         if "'type': 'image'" not in asked and asked != rendered([text]):
             return asked
-    return rendered(f"{_image_token(processor)}\n{prompt}")
+    try:
+        return rendered(f"{_image_token(processor)}\n{prompt}")
+    except (TypeError, TemplateError) as error:
+        raise ValueError(
+            f"model {name!r} has a chat template that fails ({reason(error)}): give other template_arguments, or name "
+            "another model"
+        ) from error
 
 
 def _image_token(processor: Any) -> str:
