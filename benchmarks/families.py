@@ -595,7 +595,8 @@ def captioned(model: Path, images: list[Image.Image]) -> None:
     if found != caption(model, images, max_new_tokens=8, batch_size=1, cache=False):
         raise ValueError("captions depend on the batch; alone (--batch-size 1) it can")
     captioner, two = opened(model), [image.resize((40, 40)) for image in images[:2]]
-    inputs = captioner.processor(images=two, return_tensors="pt")
+    inputs = dict(captioner.processor(images=two, return_tensors="pt"))
+    inputs |= {name: value.float() for name, value in inputs.items() if torch.is_floating_point(torch.as_tensor(value))}
     options = {"max_new_tokens": 1, "return_dict_in_generate": True, "output_logits": True}
     first, second = captioner.model.generate(**inputs, **options).logits[0]
     if first.allclose(second):

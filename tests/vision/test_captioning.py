@@ -245,6 +245,12 @@ def test_drawn_captions_depend_on_the_seed_and_the_image_alone(tiny_blip, all_pi
     assert almost_greedy == caption(tiny_blip, all_pictures, **SHORT)
 
 
+def test_a_model_that_transformers_places_has_the_same_captions(tiny_blip, all_pictures):
+    placed = caption(tiny_blip, all_pictures, device_map="cpu", cache=False, **SHORT)
+    assert placed == caption(tiny_blip, all_pictures, **SHORT)
+    assert len(caption(tiny_blip, all_pictures, dtype="bfloat16", **SHORT)) == len(placed)
+
+
 def test_draws_have_the_probabilities_of_their_logits():
     logits = torch.tensor([[0.0, 1.0, 2.0, -3.0]])
     found = {top_p: np.zeros(4) for top_p in (1.0, 0.7)}
