@@ -51,10 +51,3 @@ def test_instances_that_do_not_hold_together_are_refused(tmp_path, fault, other,
     told = fault(read_captions, predictions=PREDICTIONS, tasks=path)
     assert told.startswith(str(path))
     assert message in told
-
-
-def test_captions_are_read_as_captions_beside_categories(tmp_path):
-    captions = [{"image_id": n, "caption": f"a {n}", "attribute": "mf"[n]} for n in range(2)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({**INSTANCES, "annotations": captions}))
-    assert read_captions(references=path).references == (("a 0",), ("a 1",))

@@ -113,18 +113,6 @@ def test_images_on_one_side_are_left_out_with_one_warning_for_each_cause(tmp_pat
     assert [str(w.message) for w in raised] == ["2 of 10 images have no human captions and are left out (first: 3, 4)"]
 
 
-def test_images_without_labels_and_labels_without_captions_are_noted(tmp_path, write):
-    predictions = write(tmp_path / "p.json", [{"image_id": i, "caption": "x"} for i in range(4)])
-    labels = write(tmp_path / "l.csv", [{"image_id": i, "attribute": "mf"[i % 2]} for i in range(1, 6)])
-    with pytest.warns(CaptionBiasWarning) as raised:
-        captions = read_captions(predictions=predictions, attributes=labels)
-    assert captions.image_ids == ("1", "2", "3")
-    assert [str(warning.message) for warning in raised] == [
-        f"1 of 4 images have no entry in {labels} and are left out (first: 0)",
-        "2 of 5 images with a label have no caption and are left out (first: 4, 5)",
-    ]
-
-
 def test_no_image_in_common_shows_ids_of_each_side(tmp_path, people, write, fault):
     predictions = write(tmp_path / "p.json", [{"image_id": f"COCO_{i}.jpg", "caption": "x"} for i in range(9)])
     message = fault(read_captions, predictions=predictions, references=people)

@@ -230,13 +230,6 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_folder_in_an_entry_s_place_is_left_alone(store):
-    (store.folder / f"trial-{KEY}.npz").mkdir(parents=True)
-    with pytest.warns(CaptionBiasWarning, match=f"trial-{KEY}.npz cannot be used"):
-        assert not has(store, KEY)
-    assert names(store.folder) == files(KEY)
-
-
 # The system itself stops the write after 20 kB, as a full disk would.
 FULL = """
 import resource
@@ -313,14 +306,6 @@ def test_processes_that_claim_the_same_trials_take_turns_and_train_each_once(sta
         # The first is never saved, as if its training failed.
         assert turns.count("trained") == (3 if key == keys[0] else 1)
     assert names(store.folder) == files(*keys[1:]), "locks pile up"
-
-
-def test_a_claim_is_given_back_when_a_training_fails(store):
-    with pytest.raises(OSError, match="of the training"), store.claim("trial", KEY):
-        raise OSError("of the training")
-    assert names(store.folder) == []
-    with store.claim("trial", KEY), store.claim("trial", OTHER):
-        pass
 
 
 HOLD = """

@@ -113,24 +113,6 @@ def test_a_bad_option_of_dbac(option, value, message, planted):
     assert fault(dbac, {**planted, option: value}).startswith(message)
 
 
-def test_human_captions_that_name_no_task(planted):
-    silent = {**planted, "references": [["a woman"], ["a man"]] * (IMAGES // 2), "tasks": None}
-    assert fault(dbac, silent).startswith("references: no human caption names a task of task_lexicon, so the images")
-    assert dbac(**silent, **FAST, directions=["a_to_t"])
-
-
-def test_an_attribute_lexicon_is_needed_for_what_captions_name_only(planted):
-    """A to T asks for the label of the image, and masks words that may well be none."""
-    assert dbac(**planted, **FAST, attribute_lexicon={"x": ["unsaid"]}, directions=["a_to_t"])
-
-
-def test_bad_vectors(metric, planted):
-    """Of captioners without a word that people use; where they have all words, no vectors are needed."""
-    planted["predictions"] = ["a man swims with a dog", "a woman swims with a cake"] * (IMAGES // 2)
-    message = fault(metric, planted, alignment="contextual", vectors="no-such-vectors.txt")
-    assert "there is no file no-such-vectors.txt" in message
-
-
 # --- odd captions that are not bad ---
 
 

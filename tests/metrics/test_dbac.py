@@ -214,14 +214,6 @@ def test_every_part_follows_from_the_captions_by_hand(direction, pairing, known,
     assert [row["dbac_matched"] for row in trials(result, direction)] == pytest.approx(matched)
 
 
-def test_a_perfect_attacker_leaves_the_weights_alone(known_result):
-    assert known_result["mean_quality_m_t_to_a"] == known_result["mean_quality_h_t_to_a"] == 1
-    for side in ("m", "h"):
-        assert known_result[f"omega_{side}_t_to_a"] == pytest.approx(known_result[f"mean_weight_{side}_t_to_a"])
-        assert known_result[f"omega_{side}_t_to_a_matched"] == pytest.approx(1)
-    assert known_result["dbac_t_to_a_matched"] == pytest.approx(0)
-
-
 def test_without_weights_omega_of_accuracy_is_the_accuracy(known, known_result):
     result = dbac(**known.arguments(), **KNOWN, bayes=False, details=True)
     for direction in DIRECTIONS:
@@ -268,15 +260,6 @@ def test_the_same_captions_on_both_sides_give_exactly_0(planted):
                 assert (result[score], result[f"{score}_ci_low"], result[f"{score}_ci_high"]) == (0, 0, 0)
 
 
-def test_predictions_that_are_one_of_the_references_are_not_biased():
-    captions = vars(plant(images=1000, captions=3, seed=1))
-    captions["predictions"] = [row[image % 3] for image, row in enumerate(captions["references"])]
-    result = dbac(**captions, **FAST | {"trials": 3, "bootstrap": 200})
-    for direction in DIRECTIONS:
-        for score in (f"dbac_{direction}{form}" for form in SCORES):
-            assert result[f"{score}_ci_low"] <= 0 <= result[f"{score}_ci_high"]
-
-
 def test_results_are_plain_floats_and_json(planted, result):
     assert {type(value) for value in without(result).values()} == {float}
     assert type(result["signature"]) is str
@@ -298,23 +281,6 @@ def test_where_every_caption_counts_no_trial_has_a_part_in_the_weights(planted):
     for direction in DIRECTIONS:
         assert f"dbac_{direction}_prior_ci_low" in result
         assert f"dbac_{direction}_prior_std" not in result
-
-
-def test_the_mean_over_the_trials_is_the_result(result):
-    for direction in DIRECTIONS:
-        rows = trials(result, direction)
-        assert [row["seed"] for row in rows] == [0, 1]
-        keys = [("omega_m_matched", f"omega_m_{direction}_matched")]
-        keys += [(f"dbac{form}", f"dbac_{direction}{form}") for form in SCORES]
-        for key, full in keys:
-            assert np.mean([row[key] for row in rows]) == pytest.approx(result[full])
-
-
-def test_one_trial_and_no_bootstrap_leave_out_what_they_cannot_know(planted, result):
-    one = dbac(**planted, **FAST | {"trials": 1, "bootstrap": 0})
-    assert not [key for key in one if key.endswith(("_std", "_ci_low", "_ci_high"))]
-    for form in SCORES:
-        assert one[f"dbac_a_to_t{form}"] == pytest.approx(trials(result, "a_to_t")[0][f"dbac{form}"])
 
 
 def test_the_model_side_alone(planted, result):
@@ -346,62 +312,10 @@ def test_one_direction_alone_is_the_same_as_among_both(direction, planted, resul
     assert set(DIRECTIONS) & set(alone["details"]) == {direction}
 
 
-def test_the_prior_knows_nothing_of_the_attacker(planted, result, small_lstm):
-    other = dbac(**planted, **FAST, encoder="lstm", controls=False, quality="accuracy")
-    for direction in DIRECTIONS:
-        assert other[f"dbac_{direction}_prior"] == result[f"dbac_{direction}_prior"]
-        assert other[f"dbac_{direction}"] != result[f"dbac_{direction}"]
-
-
-def test_quality_changes_the_score_and_not_the_weights(planted, result):
-    for quality in ("accuracy", "inverse_cross_entropy"):
-        other = dbac(**planted, **FAST, quality=quality)
-        for direction in DIRECTIONS:
-            assert other[f"mean_weight_m_{direction}"] == result[f"mean_weight_m_{direction}"]
-            assert other[f"dbac_{direction}"] != result[f"dbac_{direction}"]
-
-
 def test_inverse_cross_entropy_is_the_mean_weight_by_the_mean_loss(planted):
     result = dbac(**planted, **FAST | {"trials": 1}, quality="inverse_cross_entropy")
     for part in ("m_a_to_t", "h_a_to_t", "m_t_to_a", "h_t_to_a"):
         assert result[f"omega_{part}"] == pytest.approx(result[f"mean_weight_{part}"] / result[f"mean_quality_{part}"])
-
-
-def test_the_names_of_the_labels_do_not_matter(planted, result):
-    renamed = {**planted, "attributes": [{"female": "A", "male": "B"}[label] for label in planted["attributes"]]}
-    assert without(dbac(**renamed, **FAST)) == without(result)
-
-
-def test_labels_in_another_order_only_draw_other_splits(planted, result):
-    """The classes draw their test images one after the other. What needs no split stays the same."""
-    swapped = {**planted, "attributes": [{"female": "Z", "male": "A"}[label] for label in planted["attributes"]]}
-    other = dbac(**swapped, **FAST)
-    for direction in DIRECTIONS:
-        assert other[f"dbac_{direction}_prior"] == pytest.approx(result[f"dbac_{direction}_prior"])
-        assert other[f"dbac_{direction}_matched"] == pytest.approx(result[f"dbac_{direction}_matched"], abs=0.05)
-
-
-def test_arrays_are_as_good_as_lists(planted, result):
-    arrays = {name: np.array(column, dtype=object) for name, column in planted.items()}
-    assert without(dbac(**arrays, **FAST)) == without(result)
-
-
-def test_three_values_of_an_attribute():
-    random = np.random.default_rng(0)
-    labels = [["child", "adult", "elder"][image % 3] for image in range(300)]
-    lexicon = {"child": ["kid"], "adult": ["adult"], "elder": ["pensioner"]}
-    names = {label: words[0] for label, words in lexicon.items()}
-    captions = [f"a {names[label]} with a {random.choice(['dog', 'cat'])}" for label in labels]
-    result = dbac(
-        predictions=captions,
-        references=[[caption] * 2 for caption in captions],
-        attributes=labels,
-        attribute_lexicon=lexicon,
-        **FAST,
-    )
-    assert result["mean_quality_m_a_to_t"] == pytest.approx(1 / 3, abs=0.02), "the captions tell no age"
-    assert result["omega_m_a_to_t"] == pytest.approx(1 / 3 * 3 / 2, abs=0.05), "q = 1/3, 1/P(a) = 3, P(T) = 1/2"
-    assert result["dbac_a_to_t"] == result["dbac_t_to_a"] == 0
 
 
 def test_a_task_out_of_the_lexicon_is_said(planted):
@@ -463,15 +377,6 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
         assert -1 < unseen["dbac_matched"] < 1
 
 
-def test_the_same_captions_on_both_sides_are_unseen_alike(planted):
-    captions = {**planted, "predictions": [row[0] for row in planted["references"]]}
-    captions["references"] = [row[:1] for row in planted["references"]]
-    for direction, details in dbac(**captions, **FAST, details=True)["details"].items():
-        if direction in DIRECTIONS:
-            assert {details["unseen"][f"dbac{form}"] for form in ("", "_matched", "_blind", "_net")} == {0}
-            assert details["unseen"]["test_captions_m"] == details["unseen"]["test_captions_h"] > 0
-
-
 def test_a_side_without_unseen_captions_has_no_scores_of_them():
     captions = of_50_women_and_50_men(["P with a dog"], ["P with a dog"])
     captions["predictions"] = [f"{text} {image}" for image, text in enumerate(captions["predictions"])]
@@ -510,15 +415,6 @@ def test_what_is_undefined_is_left_out():
 # Text, lexicons and word vectors.
 
 
-def test_a_full_stop_hides_a_word_from_the_whitespace_tokenizer_only():
-    captions = of_50_women_and_50_men(["P with a dog"], ["P holding a phone .", "P holding a phone."])
-    counts = {
-        tokenizer: dbac(**captions, **FAST, tokenizer=tokenizer, details=True)["details"]["task_counts"]
-        for tokenizer in ("words", "whitespace")
-    }
-    assert counts == {"words": {"cell phone": 100}, "whitespace": {"cell phone": 50}}
-
-
 def test_the_published_preset_reads_captions_as_the_paper_did():
     captions = of_50_women_and_50_men(
         ["P with a dog"], ["P with dogs and a hot pizza and a cell phone", "P and a cat."]
@@ -530,15 +426,6 @@ def test_the_published_preset_reads_captions_as_the_paper_did():
     assert "task:coco_objects_published" in published["signature"]
     found = dbac(**captions, preset="dbac-2026", **options)["details"]["task_counts"]
     assert found == {"cat": 50, "dog": 50, "pizza": 50, "cell phone": 50}
-
-
-def test_the_published_preset_says_what_to_do_without_its_vectors(monkeypatch, tmp_path):
-    from gensim import downloader
-
-    monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
-    monkeypatch.setattr(downloader, "DATA_LIST_URL", "http://127.0.0.1:9/list.json")
-    with pytest.raises(ValueError, match=r"glove-wiki-gigaword-50.*pass the path of a GloVe.*vectors='captions'"):
-        dbac(**of_50_women_and_50_men(["P on a bed"], ["P in a bed"]), preset="dbac-2026-published", encoder="bow")
 
 
 def test_without_gensim_it_measures_what_needs_no_word_vectors(monkeypatch):
@@ -592,14 +479,6 @@ def test_a_word_that_only_masking_takes_from_the_captioner_is_aligned_too(tmp_pa
 
 
 # It repeats itself exactly.
-
-
-def test_repeats_itself_with_vectors_trained_on_the_captions(planted):
-    captions = {**planted, "predictions": [text.replace("poses", "waits") for text in planted["predictions"]]}
-    options = {"preset": "fast", "trials": 2, "bootstrap": 20, "details": True, "delta": 1.5}
-    first = dbac(**captions, **options)
-    assert first["details"]["a_to_t"]["alignment"]["words_contextual"] == 1
-    assert dbac(**captions, **options) == first
 
 
 def scramble_the_global_generators(number):

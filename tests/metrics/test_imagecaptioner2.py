@@ -16,7 +16,6 @@ from captionbias.attackers import placement
 from captionbias.attackers.pretrained import encoding
 from captionbias.captions import check_captions
 from captionbias.metrics import imagecaptioner2, lic
-from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import draw, plant
 from captionbias.vision import judges
 from tests.cli.conftest import of_ids, ran, refused
@@ -24,7 +23,6 @@ from tests.patience import PATIENCE
 from tests.vision.conftest import one_thread, tiny_blip  # noqa: F401
 
 ANSWERS = {"female": "woman", "male": "man"}
-ROOT = Path(__file__).parents[2]
 IMAGES = 300
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images suffice here
@@ -171,14 +169,6 @@ def planted():
     return vars(captions), *draw(captions)
 
 
-def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):
-    captions, images, persons = planted
-    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **as_it_is | {"trials": 1})
-    assert single.estimates["imagecaptioner2"].low is None
-    assert verdict(single.estimates, "imagecaptioner2") == "-"
-    assert any("no interval and no verdict" in said for said in single.notes)
-
-
 def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, as_it_is):
     captions, images, persons = planted
     found = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is, fill="blur", details=True)
@@ -262,19 +252,6 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     assert written == pytest.approx(expected)
     assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
     assert "--answer woman: give a label and its answer" in refused(*command, "--masked", "--answer", "woman")
-
-
-def test_all_metrics_leave_it_out_where_there_are_no_images(planted, tmp_path):
-    captions = planted[0]
-    rows = [
-        {"caption": caption, "references": references, "gender": label}
-        for caption, references, label in zip(*list(captions.values())[:3], strict=True)
-    ]
-    (tmp_path / "captions.json").write_text(json.dumps(rows))
-    command = ["measure", "all", "--predictions", tmp_path / "captions.json", "--trials", "1", "--bootstrap", "0"]
-    shown, notes = ran(*command, "--no-cache", "--output", tmp_path / "all.json")
-    assert "imagecaptioner2" not in (shown + notes).lower()
-    assert "lic" in json.loads((tmp_path / "all.json").read_text())["metrics"]
 
 
 TWO = """

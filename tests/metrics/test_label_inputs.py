@@ -89,22 +89,6 @@ def test_captions_give_what_the_labels_give_that_they_name(metric):
     assert found == pytest.approx(given, abs=1e-12)
 
 
-def test_the_case_of_labels_and_of_captions_plays_no_part():
-    shouted = {
-        "predictions": [text.upper() for text in CAPTIONS["predictions"]],
-        "references": [[text.title() for text in row] for row in CAPTIONS["references"]],
-        "attributes": [label.title() for label in CAPTIONS["attributes"]],
-    }
-    assert scores(of_captions(directional_ba, shouted)) == scores(of_captions(directional_ba, CAPTIONS))
-
-
-def test_the_tokenizer_is_the_one_asked_for():
-    """Split at blanks alone, the last word of each caption keeps its full stop."""
-    words, blanks = (of_captions(directional_ba, CAPTIONS, tokenizer=name) for name in ("words", "whitespace"))
-    assert scores(words) != scores(blanks)
-    assert "|tok:whitespace|" in blanks["signature"]
-
-
 @parametrized(directional_ba, dpa)
 def test_tasks_that_are_given_take_the_place_of_those_that_human_captions_name(metric):
     given = CAPTIONS | {"tasks": LABELS["tasks"]}

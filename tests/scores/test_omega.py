@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from captionbias.attackers.base import TrialScores, score_tasks
 from captionbias.scores import (
@@ -19,13 +15,11 @@ from captionbias.scores import (
     Omega,
     Side,
     named_frequencies,
-    normalized_difference,
     number_sets,
     tabulate,
     weighted,
 )
 from captionbias.scores import Tested as Answered
-from captionbias.scores.omega import NOT_SHOWN
 
 KINDS = list(QUALITIES)
 PARTS = (
@@ -236,35 +230,6 @@ def test_multiplicities_are_images_repeated(direction, kind):
                 assert getattr(found[name], part)[replicate] == pytest.approx(expected[part], rel=1e-12), (name, part)
 
 
-def test_the_size_of_multiplicities_does_not_matter():
-    sample = draw(A_TO_T, 60, 4)
-    once, thrice = (by_arrays(sample, np.full((60, 1), times), "confidence", True)["model"] for times in (1.0, 3.0))
-    for part in PARTS:
-        factor = 3 if part.startswith("effective") else 1
-        assert getattr(thrice, part) == pytest.approx(factor * getattr(once, part), rel=1e-12)
-
-
-def test_a_case_small_enough_for_a_pencil():
-    # Four images: two show attribute 0, two attribute 1. The model names task set 7, 7, 8, 8.
-    side = Side(image=np.arange(4), named=np.array([7, 7, 8, 8]))
-    shown = np.array([0, 0, 0, 1])
-    (omega,) = omegas(side, shown, [Answered(np.array([0, 3]), np.array([0.9, 0.5]))], np.ones((4, 1)))
-    assert weighted(tabulate(side, shown, []), np.ones((4, 1))).prior[0] == pytest.approx((3 * 2 / 3 + 2) / 4)
-    # w = P(T) / P(a): (1/2) / (3/4) and (1/2) / (1/4).
-    assert omega.published[0] == pytest.approx(float((Fraction(9, 10) * Fraction(2, 3) + Fraction(1, 2) * 2) / 2))
-    assert omega.mean_weight[0] == pytest.approx(4 / 3)
-    assert omega.mean_quality[0] == pytest.approx(0.7)
-    assert omega.effective_sample[0] == pytest.approx((2 / 3 + 2) ** 2 / (4 / 9 + 4))
-
-
-def test_a_side_alone_has_no_matched_omega():
-    side = Side(image=np.arange(4), named=np.array([0, 0, 1, 1]))
-    (omega,) = omegas(side, np.array([0, 1, 0, 1]), [Answered(np.arange(4), np.full(4, 0.5))], np.ones((4, 1)))
-    assert np.isnan(omega.matched[0])
-    assert omega.coverage[0] == 0
-    assert omega.published[0] == pytest.approx(0.5)
-
-
 def test_nothing_in_common_is_undefined_not_zero():
     side = Side(image=np.arange(4), named=np.zeros(4, np.int64))
     (omega,) = omegas(
@@ -288,74 +253,3 @@ def test_a_replicate_without_test_captions_is_undefined():
         (omega,) = omegas(side, np.array([0, 1, 0, 1]), [tested], multiplicity)
     for part in ("published", "mean_quality", "mean_weight", "coverage"):
         assert np.isnan(getattr(omega, part)).tolist() == [False, True], part
-
-
-def test_trials_are_scored_each_by_itself():
-    sample = draw(A_TO_T, 60, 5)
-    flags = np.array([[label in one.names for label in range(12)] for one in sample.model])
-    side = Side(np.arange(60), number_sets([flags])[0])
-    shown = np.array(sample.shown)
-    random = np.random.default_rng(0)
-    trials = [Answered(random.permutation(60)[:size], *random.random((2, size))) for size in (10, 25, 60)]
-    target = random.random((1 + side.named.max(), 2))
-    common = random.random(len(target)) < 0.8
-    together = omegas(side, shown, trials, np.ones((60, 2)), target, common)
-    for trial, omega in zip(trials, together, strict=True):
-        (alone,) = omegas(side, shown, [trial], np.ones((60, 2)), target, common)
-        for part in PARTS:
-            assert np.isfinite(getattr(omega, part)).all()
-            assert np.array_equal(getattr(omega, part), getattr(alone, part))
-
-
-def test_images_that_take_no_part_change_nothing():
-    """Ten more images, of which there are no captions, between the others."""
-    sample, random = draw(T_TO_A, 60, 6), np.random.default_rng(1)
-    kinds = {value: number for number, value in enumerate(dict.fromkeys(sample.shown))}
-    shown, named = np.array([kinds[value] for value in sample.shown]), random.integers(3, size=60)
-    trial = Answered(random.permutation(60)[:20], *random.random((2, 20)))
-    multiplicity = random.integers(1, 4, size=(60, 3)).astype(float)
-    place = np.sort(random.permutation(70)[:60])
-    more_shown, more_times = np.full(70, NOT_SHOWN), np.full((70, 3), 5.0)
-    more_shown[place], more_times[place] = shown, multiplicity
-    matched_to = random.random((3, 3)), np.ones(3, bool)
-    (few,) = omegas(Side(np.arange(60), named), shown, [trial], multiplicity, *matched_to)
-    (more,) = omegas(Side(place, named), more_shown, [trial], more_times, *matched_to)
-    for part in PARTS:
-        assert getattr(more, part) == pytest.approx(getattr(few, part), rel=1e-12), part
-
-
-@settings(deadline=None, max_examples=60)
-@given(data=st.data(), labels=st.integers(1, 70))
-def test_the_same_set_has_the_same_number_everywhere(data, labels):
-    subset = st.frozensets(st.integers(0, labels - 1), max_size=3)
-    tables = data.draw(st.lists(st.lists(subset, max_size=6), min_size=1, max_size=3))
-    flags = [np.array([[label in one for label in range(labels)] for one in table], bool) for table in tables]
-    numbers = number_sets([part.reshape(-1, labels) for part in flags])
-    assert [len(part) for part in numbers] == [len(table) for table in tables]
-    pairs = {
-        (one, int(n)) for table, part in zip(tables, numbers, strict=True) for one, n in zip(table, part, strict=True)
-    }
-    assert len(pairs) == len({one for one, _ in pairs}) == len({number for _, number in pairs})
-    assert {number for _, number in pairs} == set(range(len(pairs)))
-
-
-def test_frequencies_of_names_are_relative_to_the_captions():
-    side = Side(image=np.array([0, 0, 1, 2]), named=np.array([0, 2, 2, 0]))
-    multiplicity = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])
-    # Of 4 captions two name 0 and two name 2; with images 0, 0, 2 three of 5 name 0.
-    assert np.allclose(named_frequencies(side, multiplicity), [[0.5, 0.6], [0, 0], [0.5, 0.4]])
-    assert np.allclose(named_frequencies(side, multiplicity, names=5)[3:], 0)
-    assert Counter(side.named.tolist()) == {0: 2, 2: 2}
-
-
-@pytest.mark.parametrize(
-    ("model", "human", "expected"),
-    [(0.75, 0.25, 0.5), (0.25, 0.75, -0.5), (0.3, 0.3, 0), (0, 0, 0), (0.2, 0, 1), (0, 0.2, -1)],
-)
-def test_dbac_is_the_normalized_difference(model, human, expected):
-    assert normalized_difference(model, human) == pytest.approx(expected)
-
-
-def test_dbac_of_arrays_keeps_shape_and_the_undefined():
-    found = normalized_difference(np.array([[1.0, np.nan], [0.0, 3.0]]), np.array([[1.0, 1.0], [0.0, 1.0]]))
-    assert np.array_equal(found, [[0, np.nan], [0, 0.5]], equal_nan=True)

@@ -16,7 +16,6 @@ from captionbias.scores.sway import (
     error_difference,
     error_ratio,
     leans_of,
-    naming_rates,
     residuals,
     suggested_by_others,
     suggested_values,
@@ -48,11 +47,6 @@ def test_a_task_goes_with_a_value_beyond_chance_on_ten_images(counts, goes_with,
     leans = leans_of(np.array([counts], float), np.array([0.5, 0.5]))
     assert leans.goes_with[0].tolist() == goes_with
     assert leans.log_odds.any() == counted
-
-
-def test_of_three_values_a_task_can_go_with_two():
-    leans = leans_of(np.array([[25.0, 25.0, 0.0]]), np.full(3, 1 / 3))
-    assert leans.goes_with.tolist() == [[True, True, False]]
 
 
 def test_the_tasks_of_an_image_suggest_the_value_of_the_largest_sum():
@@ -109,12 +103,6 @@ def test_the_ratio_of_errors_is_that_of_mantel_and_haenszel_with_half_an_error_m
     assert float(error_ratio(np.array(CAPTIONS, float), np.zeros((3, 2)))) == 1
 
 
-def test_errors_that_follow_the_stratum_alone_make_no_difference():
-    """In each half of its captions are wrong; that those beside other tasks are in the worse one says nothing."""
-    captions, errors = np.array([[90.0, 10.0], [10.0, 90.0]]), np.array([[45.0, 5.0], [1.0, 9.0]])
-    assert float(error_difference(captions, errors)) == pytest.approx(0)
-
-
 def test_replicates_are_computed_on_their_own_and_without_a_pair_of_groups_nothing_is_known():
     captions = np.stack([np.array(CAPTIONS, float), np.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])], axis=-1)
     errors = np.stack([np.array(ERRORS, float), np.zeros((3, 2))], axis=-1)
@@ -134,10 +122,6 @@ def test_residuals_are_those_of_cross_fitted_ridge_regressions(images, seed):
         fitted = Ridge(alpha=10).fit(features[training], outcomes[training])
         expected[test] = outcomes[test] - fitted.predict(features[test])
     assert residuals(features, outcomes, seed) == pytest.approx(expected, abs=1e-10)
-
-
-def test_a_task_that_the_person_never_names_has_no_rate():
-    assert naming_rates(np.array([3.0, 4.0, 0.0]), np.array([2.0, 0.0, 5.0])).tolist() == [1.5, 0, 0]
 
 
 def test_the_range_is_from_all_made_up_to_all_there():
