@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -131,23 +130,6 @@ def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_ar
     assert len({found.rows[found.trials == trial].tobytes() for trial in range(3)}) == 3
 
 
-def test_chosen_tasks_have_the_values_that_they_have_among_all():
-    every, some = of_objects(), of_objects(classes=["tie", "cake"])
-    assert some.classes == ("tie", "cake")
-    for name in ("values", "scores", "truth"):
-        np.testing.assert_array_equal(getattr(some, name), getattr(every, name)[:, [2, 0]])
-    assert some.signature == every.signature
-
-
-def test_tasks_named_in_references_come_without_dbac_s_warning_about_its_score():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = of_objects(tasks=None, references=[[caption, "a photo"] for caption in objects()[0]])
-    assert set(found.classes) == {"person", *SIGNS}
-    assert "|tasks:named|" in found.signature
-    assert not [str(one.message) for one in caught]
-
-
 @pytest.mark.parametrize("table", ["by_word", "by_class"])
 def test_a_class_is_found_in_other_case_and_the_error_for_another_names_those_there_are(table):
     found = getattr(replace(CLASSES, classes=("Female", "Male")), table)()
@@ -160,18 +142,6 @@ def test_a_class_is_found_in_other_case_and_the_error_for_another_names_those_th
     crossed = getattr(replace(CLASSES, classes=("male", "Male")), table)()
     with pytest.raises(KeyError, match="MALE"):
         crossed["MALE"]
-
-
-def test_the_signature_names_what_changes_the_values():
-    captions, labels = people()
-    found = attribute_captions(captions, labels, preset="fast", seed=4)
-    neural = attribute_captions(captions, labels, precision="fp32")
-    tasks = of_objects(seed=4)
-    assert found.signature.startswith("metric:attributions|preset:fast|attacker:bow|method:coefficients|trials:1|")
-    assert "|seed:4|tok:words|attribute:gender|" in found.signature
-    assert "|attacker:lstm-lic|precision:fp32|method:integrated_gradients,padding,0.01|" in neural.signature
-    assert "|method:coefficients|direction:t_to_a|trials:1|split:0.2|rows:" in tasks.signature
-    assert "|tok:words|task:coco_objects|tasks:given|" in tasks.signature
 
 
 # --- the tables ---

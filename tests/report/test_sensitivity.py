@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
@@ -12,12 +11,10 @@ from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
 from captionbias.metrics.measurement import Estimate
-from captionbias.report.charts import specification_chart
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.report.sensitivity import moves, power_table, sensitivity_tables, specifications
 
-SVG = "{http://www.w3.org/2000/svg}"
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
 VERDICTS = {1: "amplifies", 0: "unclear", -1: "mitigates"}
 
@@ -101,43 +98,6 @@ def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
     first, second = (line for line in captured.get().splitlines() if line.startswith("value follows tasks"))
     assert first.split()[-5:] == ["100", "0.5%", "1.0", "[0.6,", "1.5]"]
     assert second.split()[-4:] == ["not", "at", "16.0%", "-"]
-
-
-def rows_of(svg):
-    """Texts that are choices or numbers, and the classes of the marks, from the top."""
-    root = ElementTree.fromstring(svg)
-    texts = [one.text for one in root.iter(f"{SVG}text")]
-    marks = [(float(one.get("cy")), "unclear") for one in root.iter(f"{SVG}circle")]
-    marks += [
-        (float(one.get("points").split(",")[1].split()[0]), one.get("class")) for one in root.iter(f"{SVG}polygon")
-    ]
-    return texts, [kind for _, kind in sorted(marks)]
-
-
-def test_a_chart_has_every_estimate_with_the_choices_of_each_the_largest_first(found):
-    texts, kinds = rows_of(specification_chart(found).wide)
-    titles = [f"{name}: {catalogue.label(key)}" for name in ("<b>nic</b>", "sat") for key in (NET, OTHER)]
-    assert [text for text in texts if text in titles] == titles
-    listed = [text for text in texts[: texts.index(titles[1])] if text in ("base", "alignment constant", "delta 0.3")]
-    assert listed == ["base", "alignment constant", "delta 0.3"]
-    assert "Varied: alignment, delta" in texts
-    assert "-0.100 [-0.120, -0.070]" in texts
-    assert kinds[:3] == ["amplifies", "unclear", "mitigates"]
-
-
-def test_one_captioner_has_its_own_rows_and_without_net_they_are_of_matched(found):
-    assert "sat: DBAC A to T, net" in rows_of(specification_chart(found, ["sat"]).wide)[0]
-    texts, kinds = rows_of(specification_chart(replace(found, scores=[MATCHED]), ["sat"]).wide)
-    assert f"sat: {catalogue.label(MATCHED)}" in texts
-    assert len(kinds) == 1
-
-
-def test_a_score_that_is_nowhere_defined_has_no_marks(found):
-    gone = [replace(one, estimates={}, verdicts={}) for one in found.specifications]
-    empty = replace(found, specifications=gone)
-    assert rows_of(specification_chart(empty).wide)[1] == []
-    assert {row[2] for row in specifications(empty, "sat").rows} == {None}
-    assert moves(empty).rows == []
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
