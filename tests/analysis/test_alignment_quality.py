@@ -73,6 +73,4 @@ def test_as_many_captions_as_wanted_are_drawn_and_the_signature_says_so():
 )
 def test_bad_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        alignment_quality(
-            **{"predictions": SAID, "references": HUMAN, "vectors": {"near": NEAR}, **options},
-        )
+        alignment_quality(**{"predictions": SAID, "references": HUMAN, "vectors": {"near": NEAR}, **options})

@@ -8,12 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from captionbias.analysis.resampling import (
-    in_words,
-    predicted_effect,
-    resampling_weights,
-    write_weights,
-)
+from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
 from captionbias.synthetic import LEAN, TASKS, plant

@@ -70,12 +70,7 @@ def test_tensors_are_arrays_also_those_that_have_a_gradient():
 
 @pytest.mark.parametrize(
     "table",
-    [
-        TABLE,
-        TABLE.convert_dtypes(),
-        TABLE.astype({"dog": bool}),
-        TABLE.astype({"dog": "boolean"}),
-    ],
+    [TABLE, TABLE.convert_dtypes(), TABLE.astype({"dog": bool}), TABLE.astype({"dog": "boolean"})],
     ids=["int", "nullable", "of two kinds", "one nullable"],
 )
 def test_a_table_names_its_columns_and_keeps_their_order(table):

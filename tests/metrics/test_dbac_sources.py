@@ -40,14 +40,7 @@ def whole(result, quantity, direction):
 
 
 def answered(
-    shown,
-    named,
-    tested,
-    name="a_to_t",
-    labels=("fm", ["knife", "fork"]),
-    kind="confidence",
-    bayes=True,
-    held_out=True,
+    shown, named, tested, name="a_to_t", labels=("fm", ["knife", "fork"]), kind="confidence", bayes=True, held_out=True
 ):
     """Answers as a run leaves them. `shown`: a set of labels for each image. `named`: for each side a list of (image,
     set of labels). `tested`: for each side and trial a list of (caption, quality), or of (caption, quality, that of

@@ -163,11 +163,7 @@ def one_of_four_people(seed, images=2000):
                 for _ in range(4)
             ]
         )
-    return {
-        "predictions": [row[0] for row in rows],
-        "references": [row[1:] for row in rows],
-        "attributes": attributes,
-    }
+    return {"predictions": [row[0] for row in rows], "references": [row[1:] for row in rows], "attributes": attributes}
 
 
 def test_a_person_in_the_captioner_s_place_is_not_biased():

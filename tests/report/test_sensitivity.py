@@ -44,11 +44,7 @@ def found():
 def test_every_specification_has_a_row_for_each_score(found):
     grid = specifications(found, "<b>nic</b>")
     rows = [(row[0], row[1], row[5]) for row in grid.rows]
-    said = {
-        NET: ("amplifies", "mitigates", "unclear"),
-        OTHER: ("unclear",) * 3,
-        MATCHED: (None,) * 3,
-    }
+    said = {NET: ("amplifies", "mitigates", "unclear"), OTHER: ("unclear",) * 3, MATCHED: (None,) * 3}
     labels = ("base", "delta 0.3", "alignment constant")
     assert rows == [
         (catalogue.label(key), label, verdict)
@@ -62,7 +58,7 @@ def test_every_specification_has_a_row_for_each_score(found):
 def test_moves_stand_beside_the_verdicts_that_change(found):
     grid = moves(found)
     assert [column.name for column in grid.columns] == [
-        *("captioner", "choice", "A to T, net", "T to A, net", "A to T, matched", "verdict changes"),
+        *("captioner", "choice", "A to T, net", "T to A, net", "A to T, matched", "verdict changes")
     ]
     assert grid.rows == [
         ["<b>nic</b>", "alignment", *[pytest.approx(0.11)] * 3, "A to T"],
@@ -78,13 +74,7 @@ def test_the_terminal_shows_every_interval_and_every_move(found):
         for table in sensitivity_tables(found):
             console.print(table, markup=False)
     text = captured.get()
-    for shown in (
-        "<b>nic</b> ",
-        "DBAC A to T, net",
-        "-0.100 [-0.120, -0.070]  mitigates",
-        "0.200",
-        "A to T",
-    ):
+    for shown in ("<b>nic</b> ", "DBAC A to T, net", "-0.100 [-0.120, -0.070]  mitigates", "0.200", "A to T"):
         assert shown in text
     assert text.count("alignment constant") == len(found.scores)
 
@@ -110,10 +100,7 @@ def test_a_report_has_the_section_if_it_was_requested(two, found):
         ],
     )
     with_choices = replace(two, sensitivity=of_two)
-    for report, text in (
-        (html_report, 'id="choices"'),
-        (markdown_report, "How far each choice moves DBAC"),
-    ):
+    for report, text in ((html_report, 'id="choices"'), (markdown_report, "How far each choice moves DBAC")):
         assert text in report(with_choices)
         assert text not in report(two)
     assert with_choices.as_dict()["sensitivity"] == of_two.as_dict()

@@ -10,15 +10,7 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.base import TrialScores, score_tasks
-from captionbias.scores import (
-    QUALITIES,
-    Omega,
-    Side,
-    named_frequencies,
-    number_sets,
-    tabulate,
-    weighted,
-)
+from captionbias.scores import QUALITIES, Omega, Side, named_frequencies, number_sets, tabulate, weighted
 from captionbias.scores import Tested as Answered
 
 KINDS = list(QUALITIES)

@@ -21,10 +21,7 @@ MALE = (
 # The published list.
 RACE = {
     "light": {"white", "caucasian"},
-    "dark": {
-        *("black", "african", "asian", "latino", "latina", "latinx"),
-        *("hispanic", "native", "indigenous"),
-    },
+    "dark": {*("black", "african", "asian", "latino", "latina", "latinx"), *("hispanic", "native", "indigenous")},
 }
 AGE = (
     "child children young baby babies kid kids little boy boys girl girls old elderly elder elders man men person "
