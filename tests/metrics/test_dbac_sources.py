@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 
 from captionbias.metrics import dbac
 from captionbias.metrics import dbac_sources as module
-from captionbias.metrics.dbac_direction import Answers, Design, Direction, DirectionAnswers
-from captionbias.metrics.dbac_sources import Sources
-from captionbias.metrics.measurement import bootstrap_samples
-from captionbias.metrics.pairing import Pairing
-from captionbias.scores import Side, number_sets
-from captionbias.scores import Tested as Answered
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
@@ -37,144 +29,6 @@ def whole(result, quantity, direction):
     """The entry of a result that the parts of a quantity sum to."""
     form = next(form for form in reversed(FORMS) if quantity.endswith(form))
     return result[f"{quantity.removesuffix(form).replace('amplification', 'dbac')}_{direction}{form}"]
-
-
-def answered(
-    shown, named, tested, name="a_to_t", labels=("fm", ["knife", "fork"]), kind="confidence", bayes=True, held_out=True
-):
-    """Answers as a run leaves them. `shown`: a set of labels for each image. `named`: for each side a list of (image,
-    set of labels). `tested`: for each side and trial a list of (caption, quality), or of (caption, quality, that of
-    the blind attacker). `labels`: of what is shown, named. `held_out`: each trial has a design of its own.
-    """
-    shown_labels, named_labels = (
-        tuple(names[: 1 + max((max(s, default=0) for s in sets), default=0)])
-        for names, sets in zip(labels, (shown, _all(named)), strict=True)
-    )
-    shown_flags, named_flags = _flags(shown, len(shown_labels)), _flags(_all(named), len(named_labels))
-    (shown_numbers,), (named_numbers,) = number_sets([shown_flags]), number_sets([named_flags])
-    ends = np.cumsum([len(captions) for captions in named.values()])[:-1]
-    captions = {
-        side: Side(np.array([image for image, _ in named[side]]), numbers)
-        for side, numbers in zip(named, np.split(named_numbers, ends), strict=True)
-    }
-    sets = [
-        f[np.unique(n, return_index=True)[1]] for f, n in ((shown_flags, shown_numbers), (named_flags, named_numbers))
-    ]
-
-    def answers_of(columns):
-        row, quality, *blind = (np.array(column) for column in zip(*columns, strict=True))
-        return Answered(row, quality, *blind)
-
-    trials = {side: [answers_of(columns) for columns in of_side] for side, of_side in tested.items()}
-    count = len(trials["h"])
-    chosen = [slice(number, number + 1) for number in range(count)] if held_out else [slice(0, count)]
-    rows = {side: np.arange(len(of_side.image)) for side, of_side in captions.items()}
-    designs = [
-        Design(Pairing(range(count)[part], rows["h"], held_out), rows, captions, shown_numbers, shown_numbers, sets[0])
-        for part in chosen
-    ]
-    direction = Direction(name, tuple("fm"), shown_labels, sets[1], named_labels, designs)
-    return DirectionAnswers(
-        direction,
-        [
-            Answers(direction, design, {side: of_side[part] for side, of_side in trials.items()}, kind, bayes)
-            for design, part in zip(designs, chosen, strict=True)
-        ],
-    )
-
-
-def images_of(answers):
-    return len(answers.direction.designs[0].shown)
-
-
-def _all(named):
-    return [labels for captions in named.values() for _, labels in captions]
-
-
-def _flags(sets, labels):
-    return np.array([[label in one for label in range(labels)] for one in sets], bool)
-
-
-def rows_of(answers, seed=0, bootstrap=0):
-    sources = Sources.of(answers)
-    bootstrap_samples(sources.quantities, images_of(answers), answers.trials, bootstrap, seed)
-    return sources.rows()
-
-
-def table(rows):
-    return {(row["attribute"], row["task"]): row for row in rows}
-
-
-# One task, four images and one caption of each side; every caption is tested and every answer right.
-
-
-@pytest.mark.parametrize("held_out", [True, False])
-@pytest.mark.parametrize(("bayes", "seed"), [(True, 0), (True, 1), (False, 2)])
-def test_equals_the_definition_caption_by_caption(bayes, seed, held_out):
-    """Sets of four labels over sets of three, two human captions and one model caption an image, two trials."""
-    random = np.random.default_rng(seed)
-
-    def draw(labels):
-        return set(np.flatnonzero(random.random(labels) < 0.4).tolist())
-
-    shown = [draw(3) for _ in range(60)] + [{2}]
-    named = {"m": [(i, draw(4)) for i in range(60)], "h": [(i // 2, draw(4)) for i in range(120)] + [(60, {3})]}
-    tested = {
-        side: [
-            [(row, random.random(), random.random()) for row in range(len(named[side])) if random.random() < 0.5]
-            for _ in range(2)
-        ]
-        for side in named
-    }
-    rows = table(rows_of(answered(shown, named, tested, "t_to_a", ("xyz", "abcd"), bayes=bayes, held_out=held_out)))
-
-    of_image = Counter(map(frozenset, shown))
-    of_side = {side: Counter(frozenset(labels) for _, labels in captions) for side, captions in named.items()}
-    share = {side: {k: count / len(named[side]) for k, count in of_side[side].items()} for side in "mh"}
-    both = set(of_side["m"]) & set(of_side["h"])
-    pi = {k: (share["m"][k] + share["h"][k]) / 2 if held_out else share["h"][k] for k in both}
-    forms = ("", "_matched", "_blind")
-    omega = {key: defaultdict(lambda: np.zeros(2)) for key in product("mh", forms)}
-    for side, trial in product("mh", range(2)):
-        parts = {form: [] for form in forms}
-        for caption, quality, blind in tested[side][trial]:
-            image, k = named[side][caption][0], frozenset(named[side][caption][1])
-            per_shown = len(shown) / of_image[frozenset(shown[image])]
-            weight = share[side][k] * per_shown if bayes else 1.0
-            v = pi[k] / share[side][k] * per_shown if k in both else 0.0
-            pairs = list(product(sorted(k) or [None], sorted(shown[image]) or [None]))
-            parts[""].append((pairs, quality * weight, 1.0))
-            parts["_matched"].append((pairs, quality * v, v))
-            parts["_blind"].append((pairs, blind * v, v))
-        for form, captions in parts.items():
-            for pairs, value, _ in captions:
-                for pair in pairs:
-                    omega[side, form][pair][trial] += value / len(pairs) / sum(count for *_, count in captions)
-    totals = {form: sum(sum(omega[side, form].values()) for side in "mh") for form in forms}
-    for pair in set().union(*omega.values()):
-        row = rows[None if pair[0] is None else "abcd"[pair[0]], None if pair[1] is None else "xyz"[pair[1]]]
-        m, h = ({form: omega[side, form][pair] for form in forms} for side in "mh")
-        expected = {form: (m[form] - h[form]) / totals[form] for form in forms}
-        expected["_net"] = expected["_matched"] - expected.pop("_blind")
-        for form, of_trials in expected.items():
-            assert row[f"amplification{form}"] == pytest.approx(of_trials.mean(), abs=1e-12)
-        for form in ("", "_matched"):
-            assert row[f"omega_m{form}"] == pytest.approx(m[form].mean(), abs=1e-12)
-            assert row[f"omega_h{form}"] == pytest.approx(h[form].mean(), abs=1e-12)
-
-
-def test_without_a_name_on_both_sides_the_published_parts_make_the_order():
-    """The captioner names knives alone and people forks alone, so no matched score is defined."""
-    named = {"m": [(image, {0}) for image in range(4)], "h": [(image, {1}) for image in range(4)]}
-    qualities = {"m": [0.2, 0.3, 0.8, 0.9], "h": [0.5, 0.4, 0.3, 0.3]}
-    tested = {side: [list(enumerate(of_side))] for side, of_side in qualities.items()}
-    rows = rows_of(answered([{0}, {0}, {1}, {1}], named, tested), bootstrap=20)
-    assert not any("amplification_matched" in row for row in rows)
-    assert [(row["attribute"], row["task"]) for row in rows] == [
-        *(("m", "knife"), ("f", "fork")),
-        *(("m", "fork"), ("f", "knife")),
-    ]
-    assert all("amplification_ci_low" in row for row in rows)
 
 
 def test_the_pairs_with_the_largest_net_parts_have_the_intervals(monkeypatch):
