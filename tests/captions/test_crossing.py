@@ -27,10 +27,7 @@ def test_labels_are_crossed_and_taken_apart():
     ("attributes", "message"),
     [
         ({"gender": ["a"]}, "attributes has 1 attributes: a crossing needs two or more"),
-        (
-            {"gender": ["a", "b"], "skin": ["x"]},
-            r"attributes\['gender'\] has length 2 and attributes\['skin'\] has len",
-        ),
+        ({"gender": ["a", "b"], "skin": ["x"]}, r"attributes\['gender'\] has length 2 and"),
         ({"gender": ["a", "b"], "skin": ["x", None]}, r"attributes\['skin'\]\[1\] is None: drop the image or add a la"),
         ({"gender": ["a", "b"], "skin": ["x", " "]}, r"attributes\['skin'\]\[1\] is ' ': drop the image or add a la"),
         ({"gender": ["a", "b, c"], "skin": ["x", "y"]}, r"\['gender'\]\[1\] is 'b, c': ', ' joins the labels"),
@@ -104,17 +101,11 @@ def test_keep_names_labels_of_each_attribute_or_of_the_crossing(keep, images):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {**TWO, "keep": ["drak"]},
-            "keep names 'drak', which is not a label in 'gender' x 'skin' of attributes: it ha",
-        ),
+        ({**TWO, "keep": ["drak"]}, "keep names 'drak', which is not a label in"),
         ({**TWO, "keep": ["male", "female, dark"]}, "keep (male, female, dark) leaves no image"),
         ({**TWO, "attribute_column": ["gender"]}, "attribute_column names 1 columns for 2 attributes (gender, skin)"),
         ({**TWO, "attribute_column": "gender"}, "attribute_column names 1 columns for 2 attributes (gender, skin)"),
-        (
-            {"attribute_column": ["skin", "skin"]},
-            "attribute_column: two attributes are both 'skin' of attributes: name",
-        ),
+        ({"attribute_column": ["skin", "skin"]}, "attribute_column: two attributes are both"),
         ({"attribute": []}, "attribute is empty: name one attribute or more"),
         ({"attribute": ["gender", "hair"]}, "attributes has no column 'hair': it has 'image_id', 'gender'"),
     ],

@@ -160,10 +160,7 @@ def dbac_file(*rows):
         (dbac_file(ROW), "is of one side alone"),
         (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "adds to the score (as published)"),
         (dbac_file(ADDS | {"amplification_matched": -0.1}), "adds to the score (matched)"),
-        (
-            dbac_file(ADDS, ADDS | {"task": "Kuchen"}),
-            "rows name task 'Kuchen', which no image has; give tasks under the names",
-        ),
+        (dbac_file(ADDS, ADDS | {"task": "Kuchen"}), "rows name task 'Kuchen', which no image has;"),
     ],
 )
 def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path):

@@ -102,11 +102,7 @@ DIRECTIONS = "directions must list one or both of a_to_t, t_to_a"
             "task_lexicon 'custom': none",
         ),
         ("attribute_lexicon", {"x": ["unsaid"]}, "attribute_lexicon 'custom': none of its words occurs in any caption"),
-        (
-            "tasks",
-            [["unicorn"], *[["griffin"]] * (IMAGES - 1)],
-            "tasks: none of its names (griffin, unicorn, ...) is a",
-        ),
+        ("tasks", [["unicorn"], *[["griffin"]] * (IMAGES - 1)], "tasks: none of its names"),
     ],
 )
 def test_a_bad_option_of_dbac(option, value, message, planted):

@@ -139,17 +139,14 @@ def test_every_metric_refuses_bad_labels(metric):
         ({"tasks": LABELS["tasks"] * 2}, "attributes has length 80 and tasks has length 160: entry i of each belongs"),
         ({"predicted_tasks": LABELS["tasks"][1:]}, "attributes has length 80 and predicted_tasks has length 79: entry"),
         ({"predicted_tasks": FLAGS}, "predicted_tasks is an array without names and tasks has names: give both as arr"),
-        (
-            {"training_attributes": LABELS["attributes"]},
-            "training_attributes and training_tasks belong together: give both or neither",
-        ),
+        ({"training_attributes": LABELS["attributes"]}, "training_attributes and training_tasks belong"),
         (
             {"training_attributes": LABELS["attributes"], "training_tasks": LABELS["tasks"][1:]},
-            "training_attributes has length 80 and training_tasks has length 79: entry i",
+            "training_attributes has length 80 and",
         ),
         (
             {"training_attributes": LABELS["attributes"], "training_tasks": FLAGS},
-            "training_tasks has 4 labels (0, 1, 2, 3), tasks 4 (cake, dog, hot dog, knife): give both as names, or as",
+            "training_tasks has 4 labels (0, 1, 2, 3), tasks",
         ),
     ],
 )
@@ -173,13 +170,9 @@ UNNAMED = "give tasks, or the words that these captions use as task_lexicon"
         (
             dpa,
             {"attributes": [*CAPTIONS["attributes"][:17], "woman", *CAPTIONS["attributes"][18:]]},
-            "attributes[17] is 'woman', which is not a label of attribute_lexicon 'gender' (female, male): leave such",
+            "attributes[17] is 'woman', which is not a label",
         ),
-        (
-            dpa,
-            {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)},
-            "tasks: none of its names (griffin, unicorn, ...) is a label of task_lexicon 'custom', so captions cannot",
-        ),
+        (dpa, {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)}, "tasks: none of its names"),
         *(
             (
                 metric,
@@ -191,7 +184,7 @@ UNNAMED = "give tasks, or the words that these captions use as task_lexicon"
         (
             ba_mals,
             {"references": [["a woman"], ["a man"]] * (IMAGES // 2)},
-            "tasks: none occurs with an attribute value in the data and in the predictions, so there is nothing to",
+            "tasks: none occurs with an attribute value in",
         ),
     ],
 )

@@ -127,6 +127,9 @@ def test_a_lexicon_extends_a_built_in_one():
         ({"female": ["woman", " "]}, "label 'female': ' ' is not a word"),
         ({"a": ["boss"], "b": ["aide", "BOSS"]}, "'boss' is listed under 'a' and 'b'; keep one"),
         ({"groups": {"a": ["boss"]}, "masked_only": ["boss"]}, "'boss' is listed under 'a' and 'masked_only'"),
+        ({"extends": "gender", "female": ["gal"]}, "'female' is none of"),  # its words would not be masked
+        ({"groups": {"female": ["woman"]}, "masked": ["one"]}, "'masked' is none of"),
+        ({"female": ["woman"], "male": []}, "lexicon 'custom', label 'male': no word names it"),
         ({"extends": "gender", "groups": {"male": ["queen"]}}, "'queen' is listed under 'female' and 'male'"),
     ],
 )
