@@ -176,26 +176,6 @@ def shown(comparison):
     return captured.get()
 
 
-def test_a_score_that_a_captioner_has_in_no_trial_is_null_in_the_file_and_a_dash_in_the_tables():
-    """The captioners name nothing and people name a dog in every caption: nothing can be matched."""
-    labels = ["female", "male"] * 60
-    silent = {"one": ["a woman standing"] * 120, "two": ["a woman sitting"] * 120}
-    chosen = {"preset": "fast", "trials": 2, "bootstrap": 50, "cache": False}
-    found = compare(
-        silent,
-        references=[["a woman with a dog", "a lady and a dog"]] * 120,
-        attributes=labels,
-        metric="dbac",
-        **chosen,
-    )
-    assert found.parts["one"]["dbac_a_to_t_matched"].trials == 0
-    written = json.loads(json_text(found.as_dict()))
-    parts = written["variance"]["one"]["dbac_a_to_t_matched"]
-    assert (parts["standard_error"], parts["share_of_trials"]) == (None, None)
-    (line,) = [line for line in shown(found).splitlines() if "DBAC A to T, matched" in line and "one" not in line][:1]
-    assert line.split()[-2:] == ["-", "-"]
-
-
 # Every metric
 
 

@@ -83,28 +83,6 @@ def test_the_files_give_the_library_s_weights(direction, folder, sources, traini
     assert f"1,000 images, weights from {expected.min():.2f} to {expected.max():.2f}" in told
 
 
-def test_pairs_without_a_net_part_go_by_the_matched_one_and_then_by_the_published_one(changed):
-    published = ADDS | {"task": "dog", "amplification": 0.2}
-    matched = ADDS | {"amplification": -0.2, "amplification_matched": 0.1, "amplification_matched_ci_low": 0.05}
-    net = matched | {"amplification_matched": -0.1, "amplification_net": 0.1, "amplification_net_ci_low": 0.05}
-    for rows, forms, first in (
-        ([ADDS, published], "as published", published),
-        ([matched, ADDS | {"amplification_matched": -0.1}], "matched", matched),
-        ([matched, published], "as published or matched", published),
-        ([net, ADDS | {"amplification_net": -0.1}], "net", net),
-    ):
-        told = invoke("weights", *changed(dbac_file(*rows))).splitlines()
-        assert told[:2] == [f"Pairs that add most to the score ({forms}):", in_words(first)]
-
-
-def test_pairs_whose_interval_holds_0_are_taken_only_if_asked_for(changed):
-    unclear = ADDS | {"task": "dog", "amplification": 0.2, "amplification_ci_low": -0.1}
-    for rows, more, taken in (([ADDS, unclear], [], [ADDS]), ([ADDS, unclear], ["--unclear"], [unclear, ADDS])):
-        told = invoke("weights", *changed(dbac_file(*rows)), *more).splitlines()
-        assert told[1 : told.index("")] == list(map(in_words, taken))
-    assert "--unclear takes pairs whose interval holds 0" in refused("weights", *changed(dbac_file(unclear)))
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_lines_for_torch_and_datasets_run_as_they_are_printed(ending, folder, training, tmp_path):
     torch, datasets = pytest.importorskip("torch"), pytest.importorskip("datasets")

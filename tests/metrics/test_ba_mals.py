@@ -114,18 +114,3 @@ def test_frequent_words_are_tasks_as_in_a_lexicon_of_them():
     for key in set(result) - {"signature"}:
         assert result[key] == again[key]
     assert "task:frequent,40,20" in result["signature"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"references": None}, "references is missing: "),
-        ({"predictions": None}, "predictions is missing: "),
-        ({"words": True, "predictions": None, "at_least": 0}, "predictions is missing: "),
-        ({"words": True, "most_frequent": 0}, "most_frequent must be a whole number of 1 or more, not 0"),
-        ({"words": True, "at_least": -1}, "at_least must be a whole number of 0 or more, not -1"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(options, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        ba_mals(**vars(plant(images=20, captions=1)) | options)

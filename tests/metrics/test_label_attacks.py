@@ -170,22 +170,6 @@ def test_the_same_seed_gives_the_same_and_more_trials_begin_with_the_same_ones(m
 # --- bad input; what all metrics of labels refuse is in `test_label_inputs.py` ---
 
 
-@pytest.mark.parametrize(
-    ("metric", "options", "message"),
-    [
-        (dpa, {"predicted_tasks": np.zeros((60, 4))}, "a_to_t: nothing is predicted for any image"),
-        (dpa, {"predicted_attributes": np.zeros((60, 2))}, "t_to_a: nothing is predicted for any image"),
-        (label_leakage, {"attributes": ["f"] * 60}, "attributes has the same value in all rows: .* two or more"),
-        (label_leakage, {"predicted_tasks": np.zeros((60, 4))}, "predicted_tasks has no label in any image"),
-        (dpa, {"precision": "bf16"}, "precision 'bf16': encoder 'linear' has no choice of precision"),
-        (label_leakage, {"precision": "fp32"}, "precision 'fp32': encoder 'linear' has no choice of precision"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(metric, options, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        metric(**labels_of(metric, images=60) | {"trials": 1} | options)
-
-
 # --- labels as wrong as a model's ---
 
 
