@@ -98,7 +98,7 @@ def main(
     """Train attackers, explain them, print three tables."""
     started, measured = time.perf_counter(), measure(shared, captioner, encoder, trials, seed)
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
-    show_speed(measured.plans["lic"].fitted[0])
+    show_speed(measured.artefacts.plans["lic"].fitted[0])
     show_words(measured, captioner if encoder in ("lstm", "lstm-lic") else "", words)
 
 

@@ -12,7 +12,7 @@ from captionbias.attackers import engine
 from captionbias.captions import check_captions
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac
-from captionbias.metrics.measurement import Estimate
+from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here

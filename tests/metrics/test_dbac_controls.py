@@ -96,7 +96,6 @@ def test_net_is_matched_minus_blind_in_every_trial_and_replicate(planted, qualit
         assert np.array_equal(net.per_trial, matched.per_trial - blind.per_trial)
         assert net.replicates == pytest.approx(matched.replicates - blind.replicates, abs=1e-12)
         assert np.ptp(blind.replicates) > 0
-        assert net.bounds == (-2, 2)
 
 
 def test_without_controls_half_as_many_attackers_say_the_same(planted):

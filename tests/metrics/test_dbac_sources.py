@@ -19,7 +19,7 @@ SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", *(f"amplific
 
 @pytest.fixture(autouse=True)
 def intervals_of_a_few_images(monkeypatch):
-    monkeypatch.setattr("captionbias.metrics.measurement.LEAST_IMAGES", 1)
+    monkeypatch.setattr("captionbias.statistics.samples.LEAST_IMAGES", 1)
 
 
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import gender_error
-from captionbias.metrics.measurement import LEAST_IMAGES
+from captionbias.statistics.samples import LEAST_IMAGES
 
 TEXTS = {
     "female": "A woman walks her dog.",

@@ -14,7 +14,7 @@ from pandas.testing import assert_frame_equal
 from captionbias import metrics
 from captionbias.metrics import Result
 from captionbias.metrics.catalogue import OF_CAPTIONS
-from captionbias.metrics.measurement import Extreme, Sample
+from captionbias.statistics.samples import Extreme, Sample
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
@@ -73,7 +73,7 @@ def test_a_metric_returns_one_and_what_is_added_to_it_is_not_in_its_table():
 def sample(values, replicates=None):
     """A quantity of images alone, with evenly spread replicates around its mean."""
     drawn = np.linspace(np.mean(values) - 1, np.mean(values) + 1, 401) if replicates is None else replicates
-    return Sample(np.array(values), np.tile(drawn, (len(values), 1)), np.array(drawn), (-9.0, 9.0))
+    return Sample(np.array(values), np.tile(drawn, (len(values), 1)), np.array(drawn))
 
 
 @pytest.mark.parametrize(("pick", "low", "value", "high"), [(min, 1, 2, 3), (max, 3.5, 4, 4.5)])

@@ -92,8 +92,8 @@ def test_images_with_a_single_caption_and_no_tasks_take_no_part_in_t_to_a(plante
     captions = with_one_reference(planted, images=80)
     with pytest.warns(CaptionBiasWarning, match="t_to_a: 40 of 120 images have a single human caption and no tasks"):
         found = dbac.measure(**captions, **FAST, details=True)
-    assert len(found.plans["a_to_t"].trials["m"][0][0].examples.tokens) == IMAGES
-    assert len(found.plans["t_to_a"].trials["m"][0][0].examples.tokens) == 80
+    assert len(found.artefacts.plans["a_to_t"].trials["m"][0][0].examples.tokens) == IMAGES
+    assert len(found.artefacts.plans["t_to_a"].trials["m"][0][0].examples.tokens) == 80
     result = found.flat()
     assert (result["test_captions_m_a_to_t"], result["test_captions_m_t_to_a"]) == (24, 16)
     with pytest.warns(CaptionBiasWarning, match="only 40 images"):
@@ -131,7 +131,7 @@ def test_as_published_every_caption_is_a_row_of_its_own_and_says_what_the_image_
     with pytest.warns(CaptionBiasWarning, match=message):
         found = dbac.measure(**planted, **FAST, pairing="every-caption", details=True)
     assert found.details["drawn"] is None
-    plan = found.plans["t_to_a"]
+    plan = found.artefacts.plans["t_to_a"]
     targets = plan.trials["m"][0][0].examples.targets
     assert len(plan.trials["h"][0][0].examples.tokens) == 3 * IMAGES
     assert np.array_equal(plan.trials["h"][0][0].examples.targets, np.repeat(targets, 3, axis=0))

@@ -18,11 +18,11 @@ from captionbias.analysis.compare import Comparison, Difference
 from captionbias.analysis.consistency import Cell, Study
 from captionbias.analysis.masking import MaskingStudy
 from captionbias.analysis.sensitivity import Sensitivity, Specification
-from captionbias.metrics.measurement import Estimate
 from captionbias.report import charts
 from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
+from captionbias.statistics.samples import Estimate
 from tests.report.conftest import measured
 
 PICTURES = Path(__file__).with_name("pictures")

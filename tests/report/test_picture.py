@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from captionbias.metrics import Result
-from captionbias.metrics.measurement import Estimate
 from captionbias.report.picture import captioner_picture, main_scores
+from captionbias.statistics.samples import Estimate
 
 A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,10 +10,10 @@ from rich.console import Console
 from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.report.sensitivity import moves, power_table, sensitivity_tables, specifications
+from captionbias.statistics.samples import Estimate
 
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
 VERDICTS = {1: "amplifies", 0: "unclear", -1: "mitigates"}

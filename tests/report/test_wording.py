@@ -7,9 +7,9 @@ import math
 import pytest
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import interval, statement, verdicts
+from captionbias.statistics.samples import Estimate
 from tests.report.conftest import audited, measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet

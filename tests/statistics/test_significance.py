@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kstest
 
 from captionbias.metrics import lic
-from captionbias.metrics.measurement import mean_over_trials
 from captionbias.statistics.intervals import bootstrap_interval, resamples
+from captionbias.statistics.samples import mean_over_trials
 from captionbias.statistics.significance import (
     VarianceParts,
     holm,

@@ -13,7 +13,7 @@ from typing import Any
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.catalogue import EXCESS
-from captionbias.metrics.measurement import Estimate, Sample
+from captionbias.statistics.samples import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
@@ -56,7 +56,7 @@ class Comparison:
             name: {
                 score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
                 for score in self.scores
-                if score in measured.estimates and measured.samples[score].bounds[0] < 0
+                if score in measured.estimates and catalogue.bounds(score)[0] < 0
             }
             for name, measured in self.measurements.items()
         }
@@ -263,7 +263,8 @@ def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """None where the score is undefined in every trial of one of them."""
     between = measured[first].samples[score] - measured[second].samples[score]
-    estimate = between.estimate()
+    least, most = catalogue.bounds(score)
+    estimate = between.estimate((least - most, most - least))
     if estimate is None:
         return None
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))

@@ -13,7 +13,7 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
 from captionbias.metrics.dbac_direction import Direction, DirectionAnswers, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
@@ -33,19 +33,17 @@ from captionbias.metrics.inputs import (
     shown_tasks,
     with_others,
 )
-from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
+from captionbias.metrics.measurement import Metric, Scores
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
     preset_settings,
-    replicate_count,
-    signature,
-    whole_number,
 )
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
+from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ def dbac(
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,
-) -> Measurement:
+) -> Scores:
     """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
@@ -119,33 +117,18 @@ def dbac(
             a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
             name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
             `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
-        model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
-            None.
-        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial and of the bootstrap.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
             row of its own, as published, and a person in the captioner's place does not read 0.
         controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
-        alignment: `contextual` or `constant`.
-        vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
-        delta: largest cosine distance of a contextual substitution.
-        vocabulary: the words that human captions are aligned to: a list, or a file of one (JSON, or one word a line);
-            those of the predictions when None.
-        tokenizer: `words` or `whitespace`.
         attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
         join_references: where the captioner writes longer captions than people, join as many human captions of an image
             into one as make them as long; those to spare still say what the image shows. Images with too few are left
             out.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
-            of them alone measures.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
             (of the joined ones, if they are).
             For each direction its `seen` says what percent of each side's test captions are also in the training split
@@ -153,11 +136,8 @@ def dbac(
             over the others, and how many those are: with the same attackers, and weighed by how often these captions
             name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
             the difference of the matched and the blind score. A trial without any does not count.
-        keep_attackers: keep so many attackers of the captioner's captions, the first, for
-            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
-        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, see
-            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
+        model, precision, alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
+        seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
         Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind` and `dbac_d_prior`
@@ -203,7 +183,6 @@ def dbac(
         pairing=pairing,
         controls=controls,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
@@ -246,12 +225,10 @@ def dbac(
                 **_seen(weighed, plans[name], controls_of.get(name), notes),
             }
             rows[name] = sources.rows() if sources else []
-    return Measurement(
-        "dbac",
+    return Scores(
         samples,
         facts,
-        signature(
-            metric="dbac",
+        dict(
             preset=preset,
             **attacker.signature(),
             quality=settings["quality"],
@@ -280,9 +257,7 @@ def dbac(
         }
         if details
         else None,
-        {name: plan.keep(answers) for name, plan in plans.items()},
-        attacker,
-        questions,
+        Attacks({name: plan.keep(answers) for name, plan in plans.items()}, attacker, questions),
     )
 
 

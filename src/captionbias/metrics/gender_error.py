@@ -10,11 +10,12 @@ from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.inputs import copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Metric, Scores
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import lexicon_name, replicate_count, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
@@ -34,7 +35,7 @@ def gender_error(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
@@ -46,11 +47,7 @@ def gender_error(
         attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
         tasks: not used.
         attribute_lexicon: two labels and the words that name them, see `captionbias.text.load_lexicon`.
-        tokenizer: `words` or `whitespace`.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
+        tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`.
 
     Returns:
@@ -69,7 +66,6 @@ def gender_error(
     >>> result["ratio"], result["error"]
     (2.0, 25.0)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     lexicon = load_lexicon(attribute_lexicon)
     if len(lexicon.labels) != 2:
         raise ValueError(
@@ -105,12 +101,10 @@ def gender_error(
     table = counts.of()[:, :, 0]
     if not table[:, 0].any():
         note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")
-    return Measurement(
-        "gender_error",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {},
-        signature(
-            metric="gender_error",
+        dict(
             ratio="/".join(reversed(lexicon.labels)),
             tok=tokenizer,
             attribute=lexicon_name(lexicon, attribute_lexicon),

@@ -14,7 +14,7 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
 from captionbias.metrics.inputs import (
     align_human,
@@ -26,26 +26,17 @@ from captionbias.metrics.inputs import (
     of_one_length,
     read_vocabulary,
 )
-from captionbias.metrics.measurement import (
-    Measurement,
-    Metric,
-    Sample,
-    bootstrap_samples,
-    known_means,
-    mean_over_trials,
-)
+from captionbias.metrics.measurement import Metric, Scores
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pictures import beside_pictures
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
     preset_settings,
-    replicate_count,
-    signature,
-    whole_number,
 )
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
+from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 
 if TYPE_CHECKING:
@@ -88,7 +79,7 @@ def lic(
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,
-) -> Measurement:
+) -> Scores:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
     Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
@@ -174,7 +165,6 @@ def lic(
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     notes: list[str] = []
     captions, joined = of_one_length(captions, join_references, notes)
     attacker = find_attacker(ENCODERS.get(settings["encoder"], settings["encoder"]), precision, model, cache)
@@ -222,12 +212,10 @@ def lic(
         if details
         else None
     )
-    return Measurement(
-        "lic",
+    return Scores(
         _samples(scored, settings["trials"], bootstrap, seed, captions.copies),
         facts,
-        signature(
-            metric="lic",
+        dict(
             preset=preset,
             **attacker.signature(),
             **beside,
@@ -244,8 +232,7 @@ def lic(
         ),
         notes,
         tables,
-        {"lic": plan.keep(answers)},
-        attacker,
+        Attacks({"lic": plan.keep(answers)}, attacker),
     )
 
 

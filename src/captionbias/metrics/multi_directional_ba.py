@@ -13,11 +13,12 @@ from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Metric, Scores
 from captionbias.metrics.pair_counts import in_parts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
+from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, mean_of_defined
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource
 
 MOST_COMBINATIONS = 5000
@@ -47,7 +48,7 @@ def multi_directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
     As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
@@ -60,17 +61,13 @@ def multi_directional_ba(
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
-        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
         training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
             those count that some of these images has, and which value is a combination's likelier one; those of these
             images when None.
-        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        attribute_lexicon, task_lexicon, tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`, with each pair's counts, probabilities and share.
 
     Returns:
@@ -95,7 +92,6 @@ def multi_directional_ba(
     >>> result["combinations"], result["multi_directional_ba_a_to_t"]
     (2, 0.125)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     at_least = whole_number("at_least", at_least, least=1)
     labels = read_labels(
         captions,
@@ -131,16 +127,14 @@ def multi_directional_ba(
 
     changes = pairs.changes()
     undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
-    return Measurement(
-        "multi_directional_ba",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {
             "combinations": len(pairs.tasks),
             **undefined,
             **(_null(labels, groups, names, expand, seed) if controls and bootstrap and labels.human is None else {}),
         },
-        signature(
-            metric="multi_directional_ba",
+        dict(
             **labels.sources,
             **data_source(labels),
             at_least=at_least,

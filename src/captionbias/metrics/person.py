@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
-from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.measurement import Scores
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 SIDES = ("predictions", "references", "attributes", "tasks")
 
 
-def against_a_person(measure: Callable[P, Measurement]) -> Callable[P, Measurement]:
+def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
     """A metric of captions that also scores one more person, unless its option `controls` is False.
 
     Of each image with two human captions or more one is drawn. Of these images, and against their other captions, both
@@ -28,10 +28,10 @@ def against_a_person(measure: Callable[P, Measurement]) -> Callable[P, Measureme
     """
     keys = [score.key for score in scores_of(measure.__name__) if score.against_a_person]
 
-    score: Callable[..., Measurement] = measure
+    score: Callable[..., Scores] = measure
 
     @functools.wraps(measure)
-    def measured(captions: Captions | None = None, /, **options: Any) -> Measurement:
+    def measured(captions: Captions | None = None, /, **options: Any) -> Scores:
         found = score(captions, **options)
         sides = {name: options.get(name) for name in SIDES}
         if not options.get("controls", True) or (captions is None and sides["references"] is None):
@@ -50,7 +50,7 @@ def against_a_person(measure: Callable[P, Measurement]) -> Callable[P, Measureme
         added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
         return replace(found, samples=found.samples | added)
 
-    return cast("Callable[P, Measurement]", measured)
+    return cast("Callable[P, Scores]", measured)
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:

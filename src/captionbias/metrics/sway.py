@@ -16,11 +16,11 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.inputs import check_named, copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
-from captionbias.metrics.measurement import Extreme, Measurement, Metric, Sample, bootstrap_samples
+from captionbias.metrics.measurement import Metric, Scores
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.protocol import lexicon_name, replicate_count, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores.sway import (
     Leans,
     Naming,
@@ -32,6 +32,7 @@ from captionbias.scores.sway import (
     suggested_by_others,
     suggested_values,
 )
+from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 
 BEARER = "person"  # whoever has the attribute is no task
@@ -72,7 +73,7 @@ def sway(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """Bias counted in captions: what a captioner names wrong beside tasks that suggest it, beyond what a person does.
 
     T to A: the person's true value being the same, is a wrong one named more often where the tasks around suggest it?
@@ -120,8 +121,6 @@ def sway(
     >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
     (True, False)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
-    draws = whole_number("draws", draws, least=1)
     captions = as_captions(captions, predictions, references, attributes, tasks)
     for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
         if getattr(captions, side) is None:
@@ -147,15 +146,13 @@ def sway(
         return {key: _mean_of_known(np.stack([one[key] for one in of_draws]))[None] for key in of_draws[0]}
 
     samples = bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed)
-    return Measurement(
-        "sway",
+    return Scores(
         _scores(samples, named, table.goes_with),
         {
             "sway_images": len(named.value),
             "sway_suggested": float(np.mean([(one.images.suggested != NO_VALUE).sum() for one in compared])),
         },
-        signature(
-            metric="sway",
+        dict(
             lean=source,
             draws=draws,
             tok=tokenizer,
@@ -168,7 +165,7 @@ def sway(
         ),
         notes,
         _tables(samples, named, table, compared) if details else None,
-        artefacts=compared[0].images,
+        compared[0].images,
     )
 
 

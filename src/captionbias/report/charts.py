@@ -15,11 +15,11 @@ from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
 from captionbias.report.picture import Picture, main_scores, span_of
 from captionbias.report.svg import box, document, line, mark, shortened, text, tick_text, ticks, tone
 from captionbias.report.wording import interval, subjects
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy

@@ -21,12 +21,12 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
 from captionbias.report.picture import captioner_picture
 from captionbias.report.svg import tone
 from captionbias.report.wording import fixed, grouped_notes, percent, subjects, verdicts
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit

@@ -9,10 +9,10 @@ from typing import Any
 from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
 from captionbias.report.svg import box, document, line, mark, room, shortened, text, tick_text, ticks, tone
 from captionbias.report.wording import fixed, interval
+from captionbias.statistics.samples import Estimate
 
 WIDTH, MIDDLE = 360.0, 180.0
 ROW, LINE = 42.0, 15.0

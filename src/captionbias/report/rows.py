@@ -11,8 +11,8 @@ from captionbias.hub.scores import interval_keys, verdict_in
 from captionbias.io.files import replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
 from captionbias.report.wording import interval
+from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code, escaped
 
 WRITTEN_BY = "captionbias measure --output, compare --output or report --json"
