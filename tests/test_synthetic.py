@@ -121,18 +121,6 @@ def test_a_dial_beyond_its_range_is_refused(dial, bad, low):
         plant(10, **{dial: bad})
 
 
-def test_silence_falls_where_the_task_leans_against_the_person():
-    still, silent = plant(1000, seed=3), plant(1000, seed=3, silence=0.5)
-    (people, tasks, rests), (silent_people, silent_tasks, silent_rests) = map(
-        named, (still.predictions, silent.predictions)
-    )
-    assert (silent_tasks, silent_rests) == (tasks, rests)
-    against = np.array([LEANS[task] for (task,) in silent.tasks]) * np.where(attributes(silent) == 0, 1, -1) < 0
-    assert np.array_equal(silent_people[~against], people[~against])
-    assert np.isin(silent_people[against], [*people[against], NOBODY]).all()
-    assert np.mean(silent_people[against] == NOBODY) == pytest.approx(1 - NAMES_PERSON / 2, abs=0.05)
-
-
 def test_tasks_that_lean_to_nobody_go_with_nobody_in_the_shipped_table():
     for tasks in (None, plant().tasks):
         leans = sway(**vars(plant()) | {"tasks": tasks}, bootstrap=0, details=True)["details"]["leans"]
@@ -158,19 +146,6 @@ def test_tasks_that_lean_to_nobody_go_with_nobody_in_the_shipped_table():
 def test_what_is_counted_is_what_the_dials_mean(dials, t_to_a, lost, a_to_t):
     counted = swayed(plant(20_000, captions=1, **dials))
     assert counted == pytest.approx({"t_to_a": t_to_a, "t_to_a_lost": lost, "a_to_t": a_to_t}, abs=1)
-
-
-def test_what_is_counted_is_exact():
-    """Of 4 women who are named beside boards or ties 1 is a man, of 2 beside handbags none; of 2 men beside ties 1."""
-    women = [("a man", "tie"), ("a lady", "tie"), ("a girl", "surfboard"), ("a woman", "tie"), ("someone", "tie")]
-    men = [("a man", "tie"), ("a woman", "tie")]
-    rows = [*women, ("a lady", "handbag"), ("a girl", "handbag"), *men, ("a girl", "dog")]
-    labels = ["female"] * 7 + ["male"] * 2 + ["female"]
-    captions = [f"{who} waits with a {what} outside." for who, what in rows]
-    counted = swayed(Planted(captions, [], labels, [[what] for _, what in rows]))
-    assert counted["t_to_a"] == pytest.approx(100 * 1 / 8)
-    assert counted["t_to_a_lost"] == pytest.approx(100 * 2 / 9)
-    assert counted["a_to_t"] == pytest.approx(0)
 
 
 def verb_shares(captions: list[str], planted: Planted) -> dict[tuple[str, str], float]:

@@ -103,27 +103,6 @@ def test_report_for_json():
     assert len(report.as_dict()["pairs"]) == 3
 
 
-def test_the_share_at_a_delta_is_what_alignment_with_it_replaces_by_words():
-    human = tokenize(["seat rock rock zebu chair sofa sofa dog"])
-    model = flags(human, "chair")
-    _, report = align(human, model, NOTHING, VECTORS)
-    deltas = np.append(DELTAS, [1.5, 2.0])
-    alone = [align(human, model, NOTHING, VECTORS, float(delta))[1].share_contextual for delta in deltas]
-    assert report.shares(deltas).tolist() == alone
-    assert len(set(alone)) == 4  # seat at 0.2, sofa at 0.4, dog at 1; rock, opposite, and zebu, unknown, never
-
-
-def test_without_vectors_or_words_to_replace_no_delta_replaces_anything():
-    human = tokenize(["a seat"])
-    aligned, constant = align(human, flags(human, "a"), NOTHING, None)
-    assert aligned.texts() == ["a <unk>"]
-    assert constant.pairs == (("seat", UNKNOWN, None, 1),)
-    _, nothing = align(human, flags(human, "a", "seat"), NOTHING, VECTORS)
-    for report in (constant, nothing):
-        assert report.shares(DELTAS).tolist() == [0.0] * len(DELTAS)
-        assert report.as_dict()["by_delta"]["elbow"] is None
-
-
 @settings(deadline=None, max_examples=40)
 @given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
 def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):

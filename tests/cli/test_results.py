@@ -99,16 +99,3 @@ def test_files_may_be_on_any_file_system(folder, people):
     assert invoke("measure", "directional-ba", *remote, "--bootstrap", "0") == here
     shown, _ = ran("compare", "--predictions", "memory://cli/nic.parquet", *one(folder, "sat"), *remote[2:], *QUICK)
     assert "nic - sat" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--bootstrap", "-1"], "--bootstrap must be"),
-        (["--trials", "0"], "--trials must be"),
-        (["--preset", "slow"], "--preset 'slow' is unknown"),
-        (["--encoder", "bow", "--precision", "fp32"], "--precision 'fp32': --encoder 'bow' has no choice"),
-    ],
-)
-def test_messages_name_options(options, message, folder, people):
-    assert refused("measure", "lic", *one(folder, "nic"), *people, *QUICK[:2], *options).startswith(message)

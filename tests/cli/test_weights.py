@@ -144,20 +144,3 @@ def dbac_file(*rows):
 def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path):
     assert message in refused("weights", *changed(content))
     assert not (tmp_path / "w.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--captioner", "nic"], "--captioner nic is not in"),
-        (["--direction", "t_to_a"], "has no pairs of t_to_a: it has a_to_t"),
-        (["--attribute-column", "sex"], "has no column 'sex'"),
-        (["--id-column", "gender"], "both 'gender'"),
-        (["--keep", "neither"], "keep names 'neither'"),
-        (["--tasks", "nowhere.csv"], "nowhere.csv does not exist"),
-        (["--output", "weights.json"], "ends in neither .csv nor .parquet"),
-        (["--output", "/nowhere/weights.csv"], "cannot be written"),
-    ],
-)
-def test_odd_options_are_refused_in_one_line(arguments, message, changed):
-    assert message in refused("weights", *changed(dbac_file(ADDS)), *arguments)

@@ -109,12 +109,6 @@ def test_the_model_side_alone(planted, result):
     assert not [key for key in alone if key.startswith("coverage")]
 
 
-def test_the_human_side_alone(planted):
-    alone = dbac(**{**planted, "predictions": None}, **FAST)
-    assert {"omega_h_a_to_t", "omega_h_t_to_a", "mean_weight_h_a_to_t"} < set(alone)
-    assert not [key for key in without(alone) if key.startswith("dbac") or "_m_" in key or "matched" in key]
-
-
 def test_without_references_t_to_a_asks_for_tasks(planted):
     model = {"predictions": planted["predictions"], "attributes": planted["attributes"]}
     with pytest.raises(ValueError, match=r"^tasks is missing.*give tasks, or directions=\['a_to_t'\]"):

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import captionbias
 from captionbias.attackers import placement
 from captionbias.attackers.pretrained import encoding
 from captionbias.captions import check_captions
@@ -19,7 +14,6 @@ from captionbias.metrics import imagecaptioner2, lic
 from captionbias.synthetic import draw, plant
 from captionbias.vision import judges
 from tests.cli.conftest import of_ids, ran, refused
-from tests.patience import PATIENCE
 from tests.vision.conftest import one_thread, tiny_blip  # noqa: F401
 
 ANSWERS = {"female": "woman", "male": "man"}
@@ -252,47 +246,3 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     assert written == pytest.approx(expected)
     assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
     assert "--answer woman: give a label and its answer" in refused(*command, "--masked", "--answer", "woman")
-
-
-TWO = """
-import json, sys
-from accelerate import PartialState
-from captionbias.metrics import imagecaptioner2
-from captionbias.synthetic import draw, plant
-
-captions = plant(images=40, captions=2)
-images, persons = draw(captions)
-found = imagecaptioner2(**vars(captions), images=images, masks=persons, trials=1, epochs=2, bootstrap=20, cache=False)
-if PartialState().is_main_process:
-    json.dump(found, open(sys.argv[1], "w"))
-"""
-
-
-def test_two_processes_give_the_score_of_one(tmp_path):
-    (tmp_path / "two.py").write_text(TWO)
-    environment = {**os.environ, "PYTHONPATH": str(Path(captionbias.__file__).parents[1]), "ACCELERATE_USE_CPU": "1"}
-    launch = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-    ]
-    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
-    ran = subprocess.run(
-        [*launch, "two.py", "found.json"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert ran.returncode == 0, ran.stderr
-    captions = plant(images=40, captions=2)
-    images, persons = draw(captions)
-    options = {"trials": 1, "epochs": 2, "bootstrap": 20, "cache": False}
-    expected = imagecaptioner2(**vars(captions), images=images, masks=persons, **options)
-    assert json.loads((tmp_path / "found.json").read_text()) == expected

@@ -181,18 +181,6 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
         assert all(unseen[f"test_captions_{side}"] < whole[f"test_captions_{side}"] for side in present)
 
 
-def test_a_side_without_unseen_captions_has_no_scores_of_them():
-    numbered = [f"{text} {image}" for image, text in enumerate(FAIR)]
-    captions = {"predictions": numbered, "references": [[text] for text in FAIR], "attributes": LABELS}
-    with pytest.warns(CaptionBiasWarning, match=r"^in 2 of 2 trials all human test captions .* have no value$"):
-        result = lic(**captions, **FAST, details=True)
-    unseen = result["details"]["unseen"]
-    assert set(unseen) == {"test_captions_m", "test_captions_d"} | {f"{score}_m" for score in SCORES}
-    assert (unseen["test_captions_m"], unseen["test_captions_d"]) == (40, 0)
-    assert all(unseen[f"{score}_m"] == result[f"{score}_m"] for score in SCORES)
-    assert any("in 2 of 2 trials all human" in warning for warning in result["details"]["warnings"])
-
-
 def test_nothing_unseen_to_score():
     """Which is known before anything is trained."""
     reports = []

@@ -283,17 +283,6 @@ def test_a_value_of_which_nothing_is_known_leaves_no_verdict():
     assert any("0 tasks that go with another value: too few to tell how female is named" in one for one in found.notes)
 
 
-def test_what_is_detectable_is_2_8_standard_errors_of_the_replicates():
-    found = sway.measure(**swayed(0.1, 0.1), bootstrap=100)
-    result = found.flat()
-    for key in ("sway_t_to_a", "sway_t_to_a_lost", "sway_a_to_t"):
-        assert result[f"{key}_detectable"] == pytest.approx(2.8 * found.samples[key].replicates.std(ddof=1))
-    for key in ("sway_t_to_a_least", "sway_a_to_t_low"):
-        among = [2.8 * one.replicates.std(ddof=1) for one in found.samples[key].among]
-        assert result[f"{key}_detectable"] == pytest.approx(max(among))
-    assert not any(key.startswith(("sway_a_to_t_least_", "sway_a_to_t_most_")) for key in result)
-
-
 # Notes, details, signature
 
 

@@ -48,14 +48,6 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
     assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.OF_CAPTIONS)
 
 
-def test_planted_amplification_is_the_verdict_of_the_biased_captioner_alone(two):
-    said = {(row[0], row[1]): row[-1] for row in views.scores(two).rows}
-    assert said["sat", "DBAC A to T, net"] == "amplifies"
-    assert said["nic", "DBAC A to T, net"] == "unclear"
-    assert said["sat", "DBAC A to T, matched"] is None
-    assert said["sat", "DBAC A to T, as published"] is None
-
-
 def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
     pairs = [one for comparison in every_metric.comparisons.values() for one in comparison.differences]
     rows = views.differences(every_metric).rows
