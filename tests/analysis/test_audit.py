@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from captionbias.alignment.vectors import train_vectors
 from captionbias.analysis.audit import audit
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic, sway
 from captionbias.report import views
 from captionbias.synthetic import plant
+from captionbias.text import tokenize
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -144,6 +147,14 @@ def test_the_mask_is_in_captions_and_not_among_the_words_that_give_the_attribute
     assert "<gender>" not in {row["word"] for rows in found["by_word"].values() for row in rows}
 
 
+def test_the_settings_are_those_requested_and_go_into_a_file(captioners, people):
+    given = {"attributes": people["attributes"], "metrics": ["dbac"], "trials": np.int64(2), "bootstrap": np.int64(20)}
+    vectors = train_vectors(tokenize(captioners["biased"]))
+    settings = audit({"biased": captioners["biased"]}, **given, vectors=vectors, cache=False).settings
+    assert json.loads(json_text(settings)) == settings
+    assert (settings["trials"], settings["vectors"], settings["preset"]) == (2, "KeyedVectors", "fast")
+
+
 def test_what_the_watch_raises_ends_the_audit(captioners, people):
     class Stopped(Exception):
         pass
@@ -171,6 +182,10 @@ def test_what_the_watch_raises_ends_the_audit(captioners, people):
         ({"bootstrap": 1.5}, "bootstrap must be a whole number of 0 or more, not 1.5"),
         ({"quality_images": 0}, "quality_images must be a whole number of 1 or more, not 0"),
         ({"attributes": ["female"] * IMAGES}, "attributes has only one value"),
+        (
+            {"attributes": ["a, b", "c, d"] * 200, "attribute_lexicon": [{"a": ["a"]}, {"b": ["b"]}]},
+            "two lexicons are called",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(wrong, message, captioners, people):

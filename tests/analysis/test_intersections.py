@@ -188,6 +188,17 @@ def test_cells_count_the_images_of_each_intersection_empty_ones_too():
     assert found.cell_rows()[1] == {"labels": {"gender": "female", "skin": "light"}, "images": 0}
 
 
+def test_notes_say_whose_they_are():
+    given = planted()
+    captions = check_captions(**{name: column[:300] for name, column in given.items()})
+    options = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False}
+    with pytest.warns(CaptionBiasWarning) as heard:
+        intersections(captions, LEXICONS, "lic", **options)
+    notes = {str(each.message) for each in heard}
+    assert "gender x skin: attributes: 'female, dark' has only 75 images; its scores are uncertain" in notes
+    assert any(note.startswith("gender: ") for note in notes)
+
+
 @few
 @pytest.mark.parametrize(
     ("names", "share"), [(0.2, "36% of the captions name a value of gender+race at least in part, 4.2%"), (1.0, None)]
