@@ -189,18 +189,3 @@ def test_the_order_of_rows_in_references_does_not_matter(tmp_path, images, exten
     assert captions.attributes == grouped.attributes == tuple(labels.values())
     assert captions.references == tuple(tuple(images[i]) for i in order)
     assert list(map(sorted, grouped.references)) == list(map(sorted, captions.references))
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.randoms(use_true_random=False), st.sampled_from([int, str, "img-{}.jpg".format]))
-def test_shuffled_rows_are_the_same_captions(random, name):
-    rows = [
-        {"image_id": name(number), "caption": f"a man {number}", "references": ["a man", f"{number}"], "gender": label}
-        for number, label in enumerate(["male", "female"] * 6)
-    ]
-    shuffled = random.sample(rows, len(rows))
-    first, again = (
-        read_captions({column: [row[column] for row in each] for column in rows[0]}, attribute="gender")
-        for each in (rows, shuffled)
-    )
-    assert first == again

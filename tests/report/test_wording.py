@@ -59,31 +59,20 @@ def test_a_verdict_needs_an_interval_without_0_and_a_net_dbac_a_size(key, low, h
 
 @pytest.mark.parametrize("score", WORDED, ids=lambda score: score.key)
 @pytest.mark.parametrize(
-    ("low", "high", "text", "said"),
-    [
-        (0.1, 0.3, "nic amplifies: {claim} more than in {there} ({value}, {low} to {high}).", "amplifies"),
-        (-0.3, -0.1, "nic mitigates: {claim} less than in {there} ({value}, {low} to {high}).", "mitigates"),
-        (-0.1, 0.3, "nic: no clear sign that {claim}, compared with {other} ({value}, {low} to {high}).", None),
-    ],
+    ("low", "high", "said"), [(0.1, 0.3, "amplifies"), (-0.3, -0.1, "mitigates"), (-0.1, 0.3, "unclear")]
 )
-def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, text, said):
-    found = statement(
-        "nic", measured(score.key, low, high, **beside(score, (low, high))), score.key, 0.001, "race", "dishes"
-    )
-    there, other = (
-        ("people's captions", "people") if score.control or score.metric in ("sway", "lic") else ("the data", "data")
-    )
-    numbers = {"value": (low + high) / 2, "low": low, "high": high}
-    numbers = {name: f"{number:.{score.digits}f}" for name, number in numbers.items()}
-    if score.sentence:
-        numbers["value"] += " of 100 captions beyond another person"
-        if said:
-            words = {"captioner": "nic", "tasks": "dishes", "value": "race"}
-            text = score.sentence.format(**words, more=f"{'more' if low > 0 else 'less'} often")
-            text += " ({value}, {low} to {high})."
-    claim = score.claim.format(attribute="race", value="race", tasks="dishes")
-    assert found.text == text.format(claim=claim, there=there, other=other, **numbers)
-    assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said or "unclear")
+def test_each_score_says_what_it_measures_of_which_attribute_and_tasks(score, low, high, said):
+    estimates = measured(score.key, low, high, **beside(score, (low, high)))
+    found = statement("nic", estimates, score.key, 0.001, "race", "dishes")
+    words = {"captioner": "nic", "attribute": "race", "value": "race", "tasks": "dishes"}
+    if score.sentence and said != "unclear":
+        claim = score.sentence.format(**words, more=f"{'more' if low > 0 else 'less'} often")
+    else:
+        claim = score.claim.format(**words)
+        assert found.text.startswith("nic: no clear sign" if said == "unclear" else f"nic {said}: ")
+    assert claim in found.text
+    assert f"{low:.{score.digits}f} to {high:.{score.digits}f}" in found.text
+    assert (found.captioner, found.score, found.verdict) == ("nic", score.key, said)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.001, 0.003), (-0.003, -0.001), (0.001, 0.018)])

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import kstest
 
 from captionbias.metrics import lic
 from captionbias.statistics.intervals import bootstrap_interval, resamples
@@ -18,7 +17,6 @@ from captionbias.statistics.significance import (
     VarianceParts,
     holm,
     images_needed,
-    least_p_value,
     p_value,
     variance_parts,
 )
@@ -121,14 +119,6 @@ def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(estimate, rep
     assert (p_value(estimate, replicates) < 0.05) == (low > 0 or high < 0)
 
 
-@settings(deadline=None)
-@given(estimate=estimates, replicates=replicate_arrays)
-def test_p_is_never_0_and_has_no_side(estimate, replicates):
-    p = p_value(estimate, replicates)
-    assert least_p_value(len(replicates)) <= p <= 1
-    assert p == pytest.approx(p_value(-estimate, -replicates))
-
-
 def test_p_at_its_ends():
     replicates = np.random.default_rng(0).normal(size=999)
     assert p_value(100.0, replicates) == 0.002
@@ -137,17 +127,6 @@ def test_p_at_its_ends():
     assert p_value(0.5, np.append(replicates, np.nan)) == p_value(0.5, replicates)
     assert math.isnan(p_value(1.0, np.array([1.0])))
     assert math.isnan(p_value(1.0, np.full(9, np.nan)))
-
-
-def test_without_an_effect_p_is_uniform():
-    random = np.random.default_rng(3)
-    (drawn, _), *_ = resamples(100, 1, 500, seed=0)
-    found = []
-    for values in random.normal(0, 1, size=(600, 100)):
-        found.append(p_value(values.mean(), values @ drawn / 100))
-    assert kstest(found, "uniform").pvalue > 0.01
-    shifted = [p_value(v.mean(), v @ drawn / 100) for v in random.normal(0.1, 1, size=(600, 100))]
-    assert kstest(shifted, "uniform").pvalue < 1e-6  # the test of this test
 
 
 # Holm
