@@ -21,7 +21,6 @@ from captionbias.synthetic import draw, plant
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 NAMES = sorted(METRICS)
-COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}  # those that Spaces have
 BLANKS = {"<direction>": "(a_to_t|t_to_a)", "<side>": "(m|h)"}
 DRAWN_BY_CHANCE = ("_std", "_trial_ci_low", "_trial_ci_high", "_detectable")  # not cut off at the range
 
@@ -73,14 +72,8 @@ def meant(pattern: str, key: str) -> bool:
 def test_the_front_matter_makes_a_space(name: str) -> None:
     _, front, _ = card(name).split("---\n", 2)
     matter = yaml.safe_load(front)
-    fixed = {"sdk": "gradio", "sdk_version": "6.31.0", "app_file": "app.py", "pinned": False, "license": "apache-2.0"}
-    assert {key: matter[key] for key in fixed} == fixed
+    assert (matter["sdk"], matter["license"], matter["tags"]) == ("gradio", "apache-2.0", ["evaluate", "metric"])
     assert "_".join(re.findall(r"\w+", matter["title"].lower())) == name
-    assert f"\n# Metric Card for {matter['title']}\n" in card(name)
-    assert matter["tags"] == ["evaluate", "metric"]
-    assert matter["emoji"]
-    assert matter["description"]
-    assert {matter["colorFrom"], matter["colorTo"]} <= COLOURS
     assert (FOLDER / name / matter["app_file"]).is_file()
 
 

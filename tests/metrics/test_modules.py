@@ -69,21 +69,6 @@ def arguments(name: str) -> set[str]:
     return getattr(metrics, name).options()
 
 
-def labels(name: str) -> dict[str, Any]:
-    """The labels of 60 images and of training data, and what a classifier predicts for the former, as names."""
-    columns = captions()
-    tasks = [reference[0].rstrip(".").split()[-1] for reference in columns["references"]]
-    shown = {
-        "attributes": columns["attributes"],
-        "tasks": [[task] for task in tasks],
-        "predicted_attributes": [{"umbrella": "female"}.get(task, "male") for task in tasks],
-        "predicted_tasks": [[caption.split()[-1]] for caption in columns["predictions"]],
-        "training_attributes": ["female", "male"] * 3,
-        "training_tasks": [["umbrella"], ["skateboard"], ["umbrella"], ["phone"], ["phone"], ["skateboard"]],
-    }
-    return {argument: column for argument, column in shown.items() if argument in arguments(name)}
-
-
 @pytest.mark.parametrize("name", METRICS)
 def test_a_module_returns_the_score_of_the_library(name: str, tmp_path: Path) -> None:
     """All at once, and with rows that were added one by one and in batches; nothing goes to disk."""
@@ -162,14 +147,28 @@ def test_the_info_says_where_the_code_is(tmp_path: Path, monkeypatch: pytest.Mon
     assert info.codebase_urls == ["https://host/owner/code"]
 
 
-def test_labels_are_not_collected(tmp_path: Path) -> None:
+LABELS = {
+    "attributes": ["female", "male"] * 30,
+    "tasks": [["phone"], [], ["umbrella"]] * 20,
+    "predicted_tasks": [["phone"], ["umbrella"]] * 30,
+}
+
+
+def test_labels_pass_through_and_are_not_collected(tmp_path: Path) -> None:
     """Each process hears it at once, and none waits for the others; nor do labels join captions that were added."""
+    arrays = {
+        "attributes": np.tile(np.eye(2, dtype=int), (30, 1)),
+        "tasks": np.tile([[1, 0], [0, 0], [0, 1]], (20, 1)),
+        "predicted_tasks": np.tile(np.eye(2, dtype=int), (30, 1)),
+    }
+    for given in (LABELS, arrays):
+        assert load("directional_ba", tmp_path).compute(**given) == metrics.directional_ba(**given)
     added = load("directional_ba", tmp_path)
     added.add_batch(**captions())
     several = load("directional_ba", tmp_path, num_process=2, process_id=1, experiment_id="labels")
     for module in (added, several):
-        with pytest.raises(ValueError, match=r"predicted_attributes: labels do not go with .* one process"):
-            module.compute(**labels("directional_ba"))
+        with pytest.raises(ValueError, match=r"predicted_tasks: labels do not go with .* one process"):
+            module.compute(**LABELS)
     assert len(added) == 0
     with pytest.raises(ValueError, match="there are no captions to score"):
         several.compute()
@@ -202,6 +201,8 @@ def test_what_only_all_rows_show_is_refused_and_all_rows_are_forgotten(tmp_path:
     rows["references"][40] = []
     for start in (0, 20, 40):
         module.add_batch(**{name: column[start : start + 20] for name, column in rows.items()})
+    with pytest.raises(ValueError, match="this batch has predictions and attributes, those before"):
+        module.add_batch(predictions=["a man"], attributes=["male"])
     with pytest.raises(ValueError, match="predictions has 2 rows and attributes has 1 rows"):
         module.add_batch(predictions=["a", "b"], references=[["a"], ["b"]], attributes=["male"])
     with pytest.raises(ValueError, match=r"references\[40\] is empty"):
