@@ -171,7 +171,7 @@ texts = st.text(characters, min_size=1, max_size=8).filter(
 images = st.dictionaries(st.integers(-(2**63), 2**63 - 1), st.lists(texts, min_size=1, max_size=3), min_size=2)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(images=images, extension=st.sampled_from(["csv", "json", "jsonl", "parquet"]), data=st.data())
 def test_the_order_of_rows_in_references_does_not_matter(tmp_path, images, extension, data, write):
     order = sorted(images, key=lambda image: (len(str(image)), str(image)))

@@ -111,7 +111,7 @@ estimates = st.floats(-3, 3)
 replicate_arrays = arrays(np.float64, st.integers(40, 400), elements=st.floats(-2, 2, width=32))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(estimate=estimates, replicates=replicate_arrays)
 def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(estimate, replicates):
     low, high = bootstrap_interval(estimate, replicates, UNBOUNDED)
