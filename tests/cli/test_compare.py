@@ -87,3 +87,15 @@ def test_files_that_do_not_fit_together_are_refused(files, tmp_path, planted):
     assert "attributes of early and turned differ" in refused("compare", *early, *turned, "--metric", "lic", *QUICK)
     assert "needs two or more" in refused("compare", *early, *QUICK)
     assert "two are called 'early'" in refused("compare", *early, *early, *QUICK)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "cider"], "metric 'cider' is unknown; choose one of sway, dbac, lic"),
+        (["--metric", "lic", "--direction", "a_to_t"], "--direction is of DBAC"),
+        (["--output", "/nowhere/all.json"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(arguments, message, files):
+    assert message in refused("compare", *files, *QUICK, *arguments)

@@ -144,3 +144,11 @@ def dbac_file(*rows):
 def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path):
     assert message in refused("weights", *changed(content))
     assert not (tmp_path / "w.csv").exists()
+
+
+def test_pairs_whose_interval_holds_0_are_taken_only_if_asked_for(changed):
+    unclear = ADDS | {"task": "dog", "amplification": 0.2, "amplification_ci_low": -0.1}
+    for rows, more, taken in (([ADDS, unclear], [], [ADDS]), ([ADDS, unclear], ["--unclear"], [unclear, ADDS])):
+        told = invoke("weights", *changed(dbac_file(*rows)), *more).splitlines()
+        assert told[1 : told.index("")] == list(map(in_words, taken))
+    assert "--unclear takes pairs whose interval holds 0" in refused("weights", *changed(dbac_file(unclear)))

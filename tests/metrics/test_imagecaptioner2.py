@@ -11,6 +11,7 @@ from captionbias.attackers import placement
 from captionbias.attackers.pretrained import encoding
 from captionbias.captions import check_captions
 from captionbias.metrics import imagecaptioner2, lic
+from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import draw, plant
 from captionbias.vision import judges
 from tests.cli.conftest import of_ids, ran, refused
@@ -246,3 +247,11 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     assert written == pytest.approx(expected)
     assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
     assert "--answer woman: give a label and its answer" in refused(*command, "--masked", "--answer", "woman")
+
+
+def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):
+    captions, images, persons = planted
+    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **as_it_is | {"trials": 1})
+    assert single.estimates["imagecaptioner2"].low is None
+    assert verdict(single.estimates, "imagecaptioner2") == "-"
+    assert any("no interval and no verdict" in said for said in single.notes)

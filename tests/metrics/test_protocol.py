@@ -179,3 +179,11 @@ def test_too_few_replicates_or_images_give_no_interval_and_so_no_verdict():
         found = gender_error.measure(**few)
     assert {verdict(found.estimates, key) for key in found.estimates} == {"-"}
     assert gender_error.measure(**planted).estimates["error"].low is not None
+
+
+def test_one_training_of_a_neural_attacker_is_said_to_be_one():
+    planted = vars(plant(60, captions=1))
+    chosen = {"preset": "papers", "encoder": "rnn", "trials": 1, "bootstrap": 20, "alignment": "constant"}
+    found = lic.measure(**planted, **chosen)
+    assert any(text.startswith("trials=1: intervals do not contain") for text in found.notes)
+    assert not any("trials=1" in text for text in lic.measure(**planted, **chosen | {"encoder": "bow"}).notes)
