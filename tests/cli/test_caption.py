@@ -69,25 +69,6 @@ def test_the_output_joins_with_a_table_of_people_and_can_be_measured(tiny_encode
     assert pd.read_csv(csv, dtype=str).equals(pd.read_parquet(output))
 
 
-def test_images_from_a_table_have_its_ids(tiny_blip, pictures, tmp_path):
-    files = sorted(file.name for file in pictures.iterdir())
-    table = pictures / "table.csv"
-    pd.DataFrame({"number": range(100, 112), "picture": files}).to_csv(table, index=False)
-    options = ["--image-column", "picture", "--image-id-column", "number", "--output", tmp_path / "all.parquet"]
-    invoke("caption", tiny_blip, "--images", table, *options, *SHORT)
-    assert list(captions_in(tmp_path / "all.parquet")) == [str(number) for number in range(100, 112)]
-
-
-def test_a_chat_model_is_asked(tiny_chat_model, pictures, tmp_path):
-    answers = []
-    for number, prompt in enumerate([[], ["--prompt", "describe this picture"], ["--prompt", "a dog"]]):
-        output = tmp_path / f"{number}.parquet"
-        invoke("caption", tiny_chat_model, "--images", pictures, "--output", output, *prompt, *SHORT)
-        answers.append(captions_in(output))
-    assert answers[0] != answers[1] != answers[2]
-    assert not any(text.startswith(("user", "describe this picture assistant")) for text in answers[1].values())
-
-
 def test_every_option_of_captioning_reaches_the_captions(tiny_chat_model, pictures, tmp_path, monkeypatch):
     seen = {}
     monkeypatch.setattr(captioning, "caption", lambda model, images, **options: seen.update(options) or {"0": "a dog"})

@@ -162,14 +162,6 @@ def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
     assert many.largest_delta < one.largest_delta
 
 
-def test_some_outputs_have_the_values_that_they_have_among_all(fitted):
-    for encoder, within in (("bow", 0), ("dense", 0.03)):  # fewer outputs, fewer steps
-        attacker = fitted(encoder, "tasks", 3)
-        rows = attacker.trial.test[:10]
-        every, some = contributions(attacker, rows), contributions(attacker, rows, np.array([2, 0]))
-        np.testing.assert_allclose(some.values, every.values[:, [2, 0]], rtol=within, atol=within)
-
-
 # --- what cannot be explained ---
 
 

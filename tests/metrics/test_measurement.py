@@ -68,13 +68,6 @@ def test_a_metric_returns_one_and_what_is_added_to_it_is_not_in_its_table():
     assert Result().to_frame().empty
 
 
-def test_notes_and_signature_are_escaped_in_a_notebook():
-    page = Result(lic=1.0, signature="metric:lic|<b>", details={"warnings": ["few <images>"]})._repr_html_()
-    assert "LIC x 100" in page
-    assert "<li>few &lt;images&gt;</li>" in page
-    assert "metric:lic|&lt;b&gt;" in page
-
-
 def sample(values, replicates=None):
     """A quantity of images alone, with evenly spread replicates around its mean."""
     drawn = np.linspace(np.mean(values) - 1, np.mean(values) + 1, 401) if replicates is None else replicates
