@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from captionbias.app import actions, results, roles
 from captionbias.app.actions import CUSTOM
+from captionbias.app.data import Columns, Data, as_said, captioners_of, read_uploads
 from captionbias.app.reproduce import command, python
 from captionbias.app.sessions import Session
-from captionbias.app.upload_state import Columns, Data, as_said, captioners_of, read_uploads
 from captionbias.app.uploads import open_upload
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli import app

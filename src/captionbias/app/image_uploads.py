@@ -22,7 +22,6 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from captionbias.app.line import Line
 from captionbias.app.uploads import REFUSED, check_file, in_child, limit_memory, shown_name
 from captionbias.arrays import Array
 from captionbias.vision.images import Images, coco_name
@@ -36,7 +35,6 @@ PREVIEWS, PREVIEW_SIDE = 4, 256
 ARCHIVES = (".zip",)
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
 PIXELS = "pixels"
-_line = Line()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +64,8 @@ class Pictures:
         return np.memmap(path, np.uint8, "r", shape=(len(self.ids), self.side, self.side, 3))
 
 
-def open_pictures(paths: Sequence[Path], annotations: Path | None, address: str = "") -> Pictures:
+def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
     """Read uploaded images and archives of images, and mask the persons in them if there are annotations.
-
-    One upload is read at a time, each address in its turn.
 
     Files that are not images, images without a person, and those that the annotations do not know are left out.
 
@@ -95,8 +91,7 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None, address: str 
         "folder": folder.name,
     }
     given = json.dumps(asked).encode()
-    with _line.turn(address):
-        answer = json.loads(in_child(__name__, shown="the upload", seconds=SECONDS, given=given))
+    answer = json.loads(in_child(__name__, shown="the upload", seconds=SECONDS, given=given))
     return Pictures(
         tuple(answer["ids"]),
         answer["side"],

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from captionbias.app.data import Data
 from captionbias.app.image_uploads import ARCHIVES, Pictures
 from captionbias.app.results import DATA
-from captionbias.app.upload_state import Data
 from captionbias.text import Lexicon
 
 IMAGES = "images"  # the folder that commands read

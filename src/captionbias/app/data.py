@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from captionbias.app.line import Line
 from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
 from captionbias.app.uploads import MAX_BYTES, MAX_IMAGES, open_upload, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -26,11 +25,8 @@ MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
 SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
-LARGE = 5_000_000  # bytes of files that take seconds to read
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
-
-_small, _large = Line(2), Line()  # small files do not wait for large ones
 
 
 @dataclass(frozen=True)
@@ -83,14 +79,11 @@ class Data:
         return {CAPTIONER: next(iter(self.predictions.values()), None), **self.others()}
 
 
-def read_uploads(paths: Sequence[str], address: str = "") -> Data:
+def read_uploads(paths: Sequence[str]) -> Data:
     """Read uploaded files of any kind, in any order, and find out which is what.
 
-    It waits for the turn of the address that they come from.
-
     Raises:
-        ValueError: the address has begun too much, there are too many files, two of one name or captioner, or
-            `open_upload` refuses a file.
+        ValueError: there are too many files, two of one name or captioner, or `open_upload` refuses a file.
     """
     if len(paths) > MAX_FILES:
         raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")
@@ -102,7 +95,7 @@ def read_uploads(paths: Sequence[str], address: str = "") -> Data:
             "give fewer captioners or images"
         )
     _check_names("files", [shown_name(path.name) for path in files])
-    with (_large if total > LARGE else _small).turn(address), ThreadPoolExecutor(READERS) as readers:
+    with ThreadPoolExecutor(READERS) as readers:
         tables = list(readers.map(open_upload, files))
     return as_said(tables, roles_of(tables))
 
