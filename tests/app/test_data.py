@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from captionbias.app import data as module
+from captionbias.app import uploads
 from captionbias.app.data import (
     MAX_CAPTIONERS,
     MAX_FILES,
@@ -162,7 +163,7 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MAX_IMAGES", 2)
     with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
         captions_of(uploaded(write, Columns("id", ("a",), attribute_column=("who",)), "x.csv"))
-    monkeypatch.setattr(module, "MAX_TOTAL", 100)
+    monkeypatch.setattr(uploads, "MAX_TOTAL", 100)
     with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
         read_uploads([str(first), str(write("y.csv", TABLE))])
 

@@ -14,7 +14,6 @@ from captionbias.app import actions, results, uploads
 from captionbias.app.actions import CUSTOM
 from captionbias.app.data import ATTRIBUTES, MAX_CAPTIONERS, SEVERAL, Data, choices_of
 from captionbias.app.example import TRIALS
-from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
 from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
 from captionbias.metrics import catalogue
@@ -48,7 +47,7 @@ IMAGES_ABOUT = f"""
 Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
 the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
 captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
-most {MAX_IMAGES:,} images and {MAX_BYTES / 1e6:,.0f} MB. A thousand images take some minutes.
+most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
@@ -115,7 +114,7 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
 
 def _files_section(of: SimpleNamespace) -> None:
     gr.Markdown(FILES)
-    of.files = gr.File(file_types=[*uploads.ENDINGS], label="Your files", file_count="multiple", elem_id="upload")
+    of.files = gr.File(file_types=[*uploads.TABLES], label="Your files", file_count="multiple", elem_id="upload")
     gr.Markdown(KEPT, elem_classes="small")
     of.read = gr.HTML(elem_id="read")
     with gr.Group(visible=False) as of.roles_group, gr.Row():
@@ -203,7 +202,7 @@ def _images_section(of: SimpleNamespace) -> None:
     gr.Markdown(IMAGES_ABOUT)
     with gr.Row():
         images = gr.File(
-            file_types=[*ARCHIVES, *ENDINGS],
+            file_types=[*uploads.ARCHIVES, *uploads.PICTURES],
             label="Images, or zip archives of them",
             file_count="multiple",
             elem_id="images",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
-from captionbias.app.uploads import MAX_BYTES, MAX_IMAGES, open_upload, shown_name
+from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
@@ -24,7 +24,6 @@ MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
 SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
-MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
 
@@ -83,20 +82,15 @@ def read_uploads(paths: Sequence[str]) -> Data:
     """Read uploaded files of any kind, in any order, and find out which is what.
 
     Raises:
-        ValueError: there are too many files, two of one name or captioner, or `open_upload` refuses a file.
+        ValueError: there are too many files, two of one name or captioner, or `open_table` refuses a file.
     """
     if len(paths) > MAX_FILES:
         raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")
     files = sorted(map(Path, paths), key=lambda path: path.name)
-    total = sum(path.stat().st_size for path in files)
-    if total > MAX_TOTAL:
-        raise ValueError(
-            f"the files have {total / 1e6:,.0f} MB together, and this page takes {MAX_TOTAL / 1e6:,.0f} MB at most: "
-            "give fewer captioners or images"
-        )
+    check_total(sum(path.stat().st_size for path in files))
     _check_names("files", [shown_name(path.name) for path in files])
     with ThreadPoolExecutor(READERS) as readers:
-        tables = list(readers.map(open_upload, files))
+        tables = list(readers.map(open_table, files))
     return as_said(tables, roles_of(tables))
 
 

@@ -13,9 +13,9 @@ from captionbias.app import actions, reproduce
 from captionbias.app.actions import heard
 from captionbias.app.custom_lexicon import custom_lexicon
 from captionbias.app.data import captioners_of
-from captionbias.app.image_uploads import Pictures, open_pictures
 from captionbias.app.results import DATA, Run
 from captionbias.app.sessions import Session
+from captionbias.app.uploads import Pictures, open_pictures
 from captionbias.captions import Captions, check_captions, uncross
 from captionbias.vision.images import Images, Selected, coco_name
 from captionbias.vision.masks import shown

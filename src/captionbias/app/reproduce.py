@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.app.data import Data
-from captionbias.app.image_uploads import ARCHIVES, Pictures
 from captionbias.app.results import DATA
+from captionbias.app.uploads import ARCHIVES, Pictures
 from captionbias.text import Lexicon
 
 IMAGES = "images"  # the folder that commands read
