@@ -52,12 +52,10 @@ PIXELS = "pixels"
 _STARTS = {
     b"PK\x03\x04": "an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'; unpack an archive first",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook: in Excel, save it as 'CSV UTF-8'",
-    b"PAR1": "a Parquet file: give it the ending .parquet",
     b"\x1f\x8b": "a packed file (gzip): unpack it first",
 }
 _HTML = re.compile(rb"<\s*[!?/a-z]", re.IGNORECASE)
 _SCALARS = {str, int, float, bool, type(None)}
-_ROWS_AT_A_TIME = 1000
 _children: set[subprocess.Popen[bytes]] = set()
 _REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
 # Threads and memory pools reserve address space, which is what the limit counts.
@@ -217,23 +215,11 @@ def _fault(path: Path, endings: Sequence[str]) -> str | None:
         return "is empty: write it again, or give another"
     with path.open("rb") as file:
         start = file.read(65536)
-    return _fault_of_start(start, ending) if ending in TABLES else None
-
-
-def _fault_of_start(start: bytes, ending: str) -> str | None:
-    if ending == ".parquet" and start.startswith(b"PAR1"):
-        return None
     for signature, kind in _STARTS.items():
-        if start.startswith(signature):
+        if ending in TABLES and start.startswith(signature):
             return f"is {kind}"
-    if _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
+    if ending in TABLES and _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
         return "is a web page (HTML): download the file itself, not the page that shows it"
-    if ending == ".parquet":
-        return "is not a Parquet file: give it the ending of the format that it has"
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and ending in (".csv", ".tsv"):
-        return None
-    if b"\0" in start:
-        return f"is not text, which a {ending} file is: save it again as UTF-8 (in Excel, as 'CSV UTF-8')"
     return None
 
 
@@ -251,66 +237,43 @@ def check_total(size: int) -> None:
 
 def _main() -> int:
     """Read what standard input asks for and print what is in it. Prints the error if any."""
-    from pyarrow import ArrowException
-
     asked = json.loads(sys.stdin.buffer.read())
     shown, table = asked["shown"], asked.get("table")
-    _limit_memory()
-    try:
-        with ExitStack() as opened:
-            lines = _table(Path(table)) if table else [json.dumps(_pictures(asked, opened)).encode()]
-    except MemoryError:
-        fault = f"{shown} needs too much memory: a few values are huge once unpacked, or there are too many; split it"
-    except (ArrowException, OSError, UnicodeDecodeError):
-        fault = f"{shown} is damaged: write it again"
-    except RecursionError:
-        fault = f'{shown} has lists or records nested too deeply: write each row as {{"image_id": ..., "caption": ...}}'
-    except ValueError as error:
-        fault = str(error)
-        for path in filter(None, (table, asked.get("annotations"), *asked.get("pictures", ()))):
-            fault = fault.replace(path, shown_name(path))
-        if table:
-            fault = f"{shown} {fault.removeprefix(shown).strip()}"
-    else:
-        sys.stdout.buffer.write(b"\n".join(lines))
-        return 0
-    sys.stdout.buffer.write(fault.encode(errors="replace"))
-    return _REFUSED
-
-
-def _limit_memory() -> None:
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        with ExitStack() as opened:
+            lines = _table(Path(table)) if table else [json.dumps(_pictures(asked, opened)).encode()]
+    except ValueError as error:
+        fault = str(error)
+        for path in filter(None, (table, asked.get("annotations"), *asked.get("pictures", ()))):
+            fault = fault.replace(path, shown_name(path))
+        named = not table or fault.startswith(shown)
+        sys.stdout.buffer.write((fault if named else f"{shown} {fault}").encode(errors="replace"))
+        return _REFUSED
+    sys.stdout.buffer.write(b"\n".join(lines))
+    return 0
 
 
 def _table(path: Path) -> list[bytes]:
     """The names of the columns that an argument could take, then the values of each, as JSON."""
-    columns = _columns(path)
-    return [json.dumps(values, ensure_ascii=False).encode() for values in (list(columns), *columns.values())]
-
-
-def _columns(path: Path) -> dict[str, list[Any]]:
+    table = table_from_file(path)
     columns: dict[str, list[Any]] = {}
-    unfit: set[str] = set()
-    rows = sizes = characters = 0
-    for part in _parts(path):
-        for column, values in part.items():
-            texts = _texts(values)
-            if texts is None:
-                unfit.add(column)
-                continue
-            _check_texts(texts, column)
-            characters += sum(map(len, texts))
-            sizes += sum(len(value) if type(value) is list else 1 for value in values)
-            columns.setdefault(column, []).extend(values)
-        rows += len(next(iter(part.values()), ()))
-        _check_totals(rows, sizes, characters)
-    fit = {column: values for column, values in columns.items() if column not in unfit}
-    if not rows or not fit:
+    entries = characters = 0
+    for column, name in zip(table.columns, _checked_names(table.columns), strict=True):
+        values = table.read(column) if name else []
+        if (texts := _texts(values)) is None or not values:
+            continue
+        entries += sum(len(value) if type(value) is list else 1 for value in values)
+        characters += sum(map(len, texts))
+        _check_totals(len(values), entries, characters)
+        _check_texts(texts, column)
+        columns[name] = values
+    if not columns:
         raise ValueError("has no rows of text or numbers: give a table of image ids and captions, a row for each image")
-    return fit
+    return [json.dumps(values, ensure_ascii=False).encode() for values in (list(columns), *columns.values())]
 
 
 def _texts(values: list[Any]) -> list[str] | None:
@@ -322,6 +285,15 @@ def _texts(values: list[Any]) -> list[str] | None:
     return [text for text in chain(values, entries) if type(text) is str]
 
 
+def _check_totals(rows: int, entries: int, characters: int) -> None:
+    if rows > MAX_ROWS:
+        raise ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
+    if entries > MAX_VALUES:
+        raise ValueError(f"has more than {MAX_VALUES:,} values: give fewer images, or leave out columns")
+    if characters > MAX_BYTES:
+        raise ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
+
+
 def _check_texts(texts: list[str], column: str) -> None:
     longest = max(texts, key=len, default="")
     if len(longest) > MAX_CHARACTERS:
@@ -330,44 +302,11 @@ def _check_texts(texts: list[str], column: str) -> None:
             f"more than {MAX_CHARACTERS:,}: shorten it"
         )
     whole = "".join(texts)
-    if "\0" in whole:
-        raise ValueError(f"has a NUL character (code 0) in column '{column}': write the file again without it")
-    try:
-        whole.encode()
-    except UnicodeEncodeError:
+    if "\0" in whole or whole != whole.encode(errors="ignore").decode():
         raise ValueError(
-            f"has half a character (a lone surrogate) in column '{column}': write the file again as UTF-8"
-        ) from None
-
-
-def _check_totals(rows: int, sizes: int, characters: int) -> None:
-    if rows > MAX_ROWS:
-        raise ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
-    if sizes > MAX_VALUES:
-        raise ValueError(f"has more than {MAX_VALUES:,} values: give fewer images, or leave out columns")
-    if characters > MAX_BYTES:
-        raise ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
-
-
-def _parts(path: Path) -> Iterator[dict[str, list[Any]]]:
-    """The columns of a file; of Parquet, which may unpack to far more than its size, some rows at a time."""
-    if path.suffix.lower() == ".parquet":
-        yield from _parquet_parts(path)
-        return
-    table = table_from_file(path)
-    names = _checked_names(table.columns)
-    yield {name: table.read(column) for column, name in zip(table.columns, names, strict=True) if name}
-
-
-def _parquet_parts(path: Path) -> Iterator[dict[str, list[Any]]]:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        columns = file.schema_arrow.names
-        names = dict(zip(columns, _checked_names(columns), strict=True))
-        # Metadata count values that repeat once: only reading tells how large they are.
-        for batch in file.iter_batches(_ROWS_AT_A_TIME, use_threads=False):
-            yield {name: batch[column].to_pylist() for column, name in names.items() if name}
+            f"has a NUL character (code 0) or half a character (a lone surrogate) in column '{column}': write the file "
+            "again as UTF-8, without it"
+        )
 
 
 def _checked_names(columns: Any) -> list[str]:
@@ -376,15 +315,13 @@ def _checked_names(columns: Any) -> list[str]:
     if len(names) > MAX_COLUMNS:
         raise ValueError(f"has {len(names):,} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
     for name, count in Counter(filter(None, names)).items():
-        if len(name) > MAX_NAME:
-            raise ValueError(
-                f"has a column with a name of {len(name):,} characters ({name[:30]!r}...): "
-                "write the names of the columns in the first row, each shorter than that"
-            )
         if count > 1:
             raise ValueError(f"has {count} columns named '{name}': rename all but one")
-        if not name.isprintable():
-            raise ValueError(f"has a column with characters in its name that cannot be seen ({name!r}): rename it")
+        if len(name) > MAX_NAME or not name.isprintable():
+            raise ValueError(
+                f"has a column whose name has {len(name):,} characters or such as cannot be seen ({name[:30]!r}): "
+                "write short names of the columns in the first row"
+            )
     return names
 
 
