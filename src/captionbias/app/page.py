@@ -181,7 +181,7 @@ def _measure(sessions: Sessions, seconds: float | None) -> Callable[..., None]:
 
     def measure(session: Session, progress: gr.Progress, action: Callable[..., results.Run], *given: Any) -> None:
         with sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch:
-            found = action(watch, *given)
+            found = action(watch, session, *given)
         sessions.finish(session, found)
 
     return measure
@@ -203,17 +203,20 @@ def _runs_of_people(of: Any, sessions: Sessions, measure: Callable[..., None], e
         }
 
     def runs_by(action: Callable[..., Any]) -> Any:
+        def corrected(watch: Any, session: Session, *given: Any) -> results.Run:
+            _change(sessions, session, actions.columns, *given[:6])  # should their event be still on its way
+            found: results.Run = action(watch, session, *given[6:])
+            return found
+
         def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> dict[Any, Any]:
             session, said = sessions.of(request), '<p class="heard">Done.</p>'
-            corrections, words, settings = given[:6], given[6:10], given[6:]
             try:
-                _change(sessions, session, actions.columns, *corrections)  # should their event be still on its way
-                measure(session, progress, action, session, *settings)
+                measure(session, progress, corrected, *given)
             except CancelledError:
                 said = "<p>Cancelled.</p>"
             except FAULTS as error:
                 said = components.alert(str(error))
-            return {**components.holding(of, session, [*words]), **components.result(of, session, said)}
+            return {**components.holding(of, session, given[6:10]), **components.result(of, session, said)}
 
         return run
 
@@ -268,7 +271,7 @@ def _for_programs(of: Any, sessions: Sessions, measure: Callable[..., None]) -> 
             session = sessions.of(request)
             session.ask(request.session_hash)
             with plain_errors():
-                measure(session, progress, action, session, *settings)
+                measure(session, progress, action, *settings)
             return "Done."
 
         return run
