@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -103,6 +105,30 @@ def open_image(source: Any, name: str = "image") -> Image:
         return _turned(_rgb(image), _orientation(image))  # the orientation now: Pillow has turned a TIFF, and says so
     except Exception as error:  # decoders raise many kinds
         raise _unreadable(source, name, error) from error
+
+
+def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
+    """An image's source with its file in memory, for `open_image`, and a digest of what it holds.
+
+    Raises:
+        ValueError: there is no such file; or, of pictures and pixels, as `open_image`.
+
+    >>> read_source(b"one file")[1] == read_source({"bytes": b"one file", "path": "a.jpg"})[1] != read_source(b"two")[1]
+    True
+    """
+    content: Any = source.get("bytes") or source.get("path") if isinstance(source, dict) else source
+    if isinstance(content, (str, Path)):
+        with suppress(OSError):  # `open_image` says what is wrong with it
+            source = {"bytes": Path(content).expanduser().read_bytes(), "path": str(content)}
+            content = source["bytes"]
+    if isinstance(content, bytes):
+        digest = hashlib.blake2b(content, digest_size=16)
+        digest.update(b"file")
+    else:
+        source = open_image(source, name)
+        digest = hashlib.blake2b(source.tobytes(), digest_size=16)
+        digest.update(str(source.size).encode())
+    return source, digest.hexdigest()
 
 
 def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
