@@ -7,15 +7,17 @@ import hashlib
 import io
 import re
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from captionbias.arrays import Array
+from captionbias.attackers.workers import cores
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
 from captionbias.captions.values import image_keys, is_column, is_missing
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
+AHEAD = 64  # images that are opened before they are used
 # Formats of photographs. Pillow knows more, and starts other programs for some.
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
 PATHS = ("image_path", "file_name", "filename", "path", "filepath", "file")
@@ -81,6 +84,36 @@ class Selected(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         return self.entries[self.positions[index]]
+
+
+@dataclass(eq=False)
+class Kept(Sequence[Any]):
+    """Images that are made once, while there is room for them in memory; the others are made anew for each use."""
+
+    images: Sequence[Any]
+    room: int = 2_000_000_000  # bytes
+    kept: dict[int, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index in self.kept:
+            return self.kept[index]
+        image = self.images[index]
+        size = 4 * image.width * image.height  # as Pillow holds RGB
+        if size <= self.room:
+            self.room -= size
+            self.kept[index] = image
+        return image
+
+
+def opened(images: Sequence[Any]) -> Iterator[Any]:
+    """The images one after the other, opened on all cores, some ahead of their use."""
+    with Parallel(cores(), prefer="threads") as threads:
+        for start in range(0, len(images), AHEAD):
+            rows = range(start, min(start + AHEAD, len(images)))
+            yield from threads(delayed(images.__getitem__)(row) for row in rows)
 
 
 @dataclass(frozen=True)
