@@ -164,6 +164,18 @@ def test_every_kind_of_captioner_is_read(kind, all_pictures, request):
             assert log_probabilities(model, inputs, [named]) == pytest.approx(wanted, abs=1e-3)
 
 
+def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_decoder, all_pictures):
+    """As BART's decoders, Florence-2's for one, begin."""
+    model, processor, _ = open_captioner(tiny_encoder_decoder)
+    model.generation_config.forced_bos_token_id = 2
+    inputs = dict(processor(images=[Image.open(min(all_pictures.iterdir())).convert("RGB")], return_tensors="pt"))
+    made = model.generate(**inputs, max_new_tokens=4, return_dict_in_generate=True, output_logits=True)
+    ids = made.sequences[0, -3:].tolist()
+    wanted = [float(made.logits[1 + place][0].log_softmax(-1)[number]) for place, number in enumerate(ids)]
+    found = [float(log_probabilities(model, inputs, [Named(0, "", "", ids, [place])])[0]) for place in range(3)]
+    assert found == pytest.approx(wanted, abs=1e-4)
+
+
 def test_words_do_not_depend_on_their_batch(tiny_blip, all_pictures):
     model, processor, tokenizer = open_captioner(tiny_blip)
     pictures = [Image.open(path).convert("RGB") for path in sorted(all_pictures.iterdir())[:3]]
@@ -217,6 +229,9 @@ def test_a_captioner_that_sees_a_picture_in_pieces_is_occluded():
         found = attribute_images(model, in_pieces, pictures, persons, captions, **given)
         with pytest.raises(ValueError, match="take method='occlusion'"):
             attribute_images(model, in_pieces, pictures, persons, captions, method="gradients", **given)
+        patch.setattr(model, "forward", lambda **_: 1 / 0)
+        with pytest.raises(ValueError, match=r"gives no gradients \(division by zero\); take method='occlusion'"):
+            attribute_images(model, plain, pictures, persons, captions, method="gradients", **given)
     assert found.credits == attribute_images(model, plain, pictures, persons, captions, **given).credits
 
 

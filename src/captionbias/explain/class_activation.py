@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Floats32
+from captionbias.attackers.pretrained.models import first_line
 from captionbias.explain.named_words import Named
 from captionbias.training.captioning import moved
 
@@ -46,14 +47,18 @@ def maps(
     weights = next(model.parameters())
     read = processor(images=list(images), return_tensors="pt").items()
     inputs = {name: moved(value, weights) for name, value in read}
-    if getattr(inputs.get("pixel_values"), "ndim", 0) != 4:
+    shape: tuple[int, ...] = getattr(inputs.get("pixel_values"), "shape", ())
+    if len(shape) != 4 or shape[0] != len(images):
         raise ValueError(f"method: gradients need a captioner that sees a picture whole, not in pieces; {OTHER}")
     inputs["pixel_values"].requires_grad_(True)
     kept: list[Tensor] = []
     hook = _feature_layer(model, layer).register_forward_hook(lambda _, __, output: kept.append(_states(output)))
     try:
         with torch.enable_grad():
-            total = _log_probability(model, tokenizer, inputs, batch)
+            try:
+                total = _log_probability(model, tokenizer, inputs, batch)
+            except Exception as error:  # families differ in what they must be given
+                raise ValueError(f"method: this captioner gives no gradients ({first_line(error)}); {OTHER}") from error
             found = torch.autograd.grad(total, kept[-1], allow_unused=True)[0] if kept else None
     finally:
         hook.remove()
@@ -119,7 +124,7 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
 def _first_token(model: Any) -> int:
     """What the decoder begins a caption with."""
     own = model.config.get_text_config(decoder=True)
-    for number in (getattr(model.config, "decoder_start_token_id", None), own.bos_token_id):
+    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(own, "bos_token_id", None)):
         if number is not None:
             return int(number)
     raise ValueError(
