@@ -135,7 +135,7 @@ def attribute_images(
     does not depend on can be in the map.
 
     Pictures are seen as the captioner's processor makes them, cut and scaled, and persons alike. Compare a share with
-    its `area`, and with that of other captioners.
+    its `area`, and with that of other captioners; by occlusion, where either part would do, each has half.
 
     Args:
         model: an image-to-text model of transformers, such as BLIP, GIT, a vision encoder-decoder or a chat model.

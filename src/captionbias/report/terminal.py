@@ -321,7 +321,11 @@ def attribution_table(found: ImageAttributions, of: str = "") -> Table:
         f"Attribution outside the person{f', {of}' if of else ''} [95% interval]",
         *("", "share", "area", *gain, "words"),
         meaning="Area: of the pictures, outside the person; what the share would be if every place counted alike."
-        + (" Gain: what the picture adds to the log-odds of the word, in nats." if gain else ""),
+        + (
+            " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
+            if gain
+            else ""
+        ),
     )
     for label, shares in [*found.by_label.items(), ("all", found.overall)]:
         if label == "all":
