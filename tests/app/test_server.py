@@ -102,6 +102,15 @@ def test_names_of_this_machine_are_answered(small, host):
     assert httpx.get(small.url, headers={"Host": host}).status_code == 200
 
 
+@pytest.mark.parametrize("place", ["gradio_api/upload", "gradio_api/call/keep"])
+def test_a_page_of_another_site_sends_nothing(small, place):
+    def sent(**headers):
+        return httpx.post(small.url + place, files={"files": b"caption\n"}, headers=headers).status_code
+
+    assert sent(origin="https://example.org") == sent(origin="null") == 403
+    assert sent(origin=small.url.rstrip("/")) == sent() != 403
+
+
 def test_a_result_is_at_its_secret_link_in_a_sandbox_as_long_as_its_session_has_it(small, client):
     name = client.predict("<h1>found</h1>", api_name="/finish")
     answer = httpx.get(f"{small.url}result/{name}")

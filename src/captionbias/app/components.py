@@ -11,13 +11,13 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, results
+from captionbias.app import actions, results, uploads
 from captionbias.app.actions import CUSTOM
 from captionbias.app.example import TRIALS
 from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
 from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
-from captionbias.app.upload_state import ATTRIBUTES, SEVERAL, Data, choices_of
+from captionbias.app.upload_state import ATTRIBUTES, MAX_CAPTIONERS, SEVERAL, Data, choices_of
 from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
@@ -34,9 +34,10 @@ FILES = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
 person's gender), tasks (such as objects). The page finds out which is which.
 """
-KEPT = """
-CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions. Files are read on the machine that serves this page,
-sent nowhere else, and deleted within two hours.
+KEPT = f"""
+CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions: at most {MAX_CAPTIONERS} captioners of
+{uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file. Files are read on the machine that serves
+this page, sent nowhere else, and deleted within two hours.
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
@@ -133,7 +134,7 @@ def _files_section(of: SimpleNamespace) -> None:
 
 def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
     of.told = gr.HTML(elem_id="told")
-    with gr.Accordion("Columns: correct what was guessed", open=False), gr.Group():
+    with gr.Accordion("Columns: correct what was guessed", open=False) as of.columns_group, gr.Group():
         with gr.Row():
             first = [
                 choice("Image ids"),
@@ -234,6 +235,7 @@ def _images_section(of: SimpleNamespace) -> None:
 def _result_section(of: SimpleNamespace) -> None:
     of.status = gr.HTML(elem_id="status", padding=False)
     of.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+    of.again = gr.Button("Measure again", variant="primary", visible=False, elem_id="again")
     with gr.Column(visible=False, elem_id="found") as of.found:
         of.frame = gr.HTML(elem_id="result-frame", padding=False)
         of.downloads = gr.File(
@@ -268,9 +270,10 @@ def holding(of: SimpleNamespace, session: Session, words: Sequence[Any], fault: 
     shown: dict[Any, Any] = {
         of.read: alert(fault or session.gone) + files_table(data),
         of.roles_group: gr.update(visible=bool(data)),
-        of.next: gr.update(interactive=bool(data)),
+        of.next: gr.update(interactive=bool(data.predictions or data.references)),
         of.check: gr.update(interactive=bool(data)),
         of.told: alert(fault) + about(data, found),
+        of.columns_group: gr.update(open=True) if data and found["not_ready"] else gr.update(),
         of.undo: gr.update(interactive=bool(session.past)),
         of.attribute: gr.update(value=words[0]),
         of.custom[0]: gr.update(visible=CUSTOM in words[0]),
@@ -305,6 +308,7 @@ def result(of: SimpleNamespace, session: Session, said: str = "") -> dict[Any, A
         of.result: gr.update(interactive=bool(run or said)),
         of.status: f'<div role="status">{said}</div>',
         of.cancel: gr.update(visible=False),
+        of.again: gr.update(visible=bool(said and not run)),
         of.found: gr.update(visible=bool(run)),
         of.frame: "",
         of.downloads: None,

@@ -177,6 +177,7 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
         return {
             **components.result(of, session, '<p class="working"></p>'),
             of.cancel: gr.update(visible=True),
+            of.again: gr.update(visible=False),
             of.steps: gr.Tabs(selected="result"),
             of.measure: gr.update(interactive=False),
         }
@@ -205,11 +206,13 @@ def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[An
         return image_actions.measure(watch, session.pictures, session.data, *settings[:2], *settings[4:])
 
     measuring = []
-    buttons = [(of.measure, measured, of.settings)]
+    buttons = [([of.measure, of.again], measured, of.settings)]
     if hasattr(of, "measure_images"):
-        buttons.append((of.measure_images, measured_images, of.judging))
-    for button, measure, settings in buttons:
-        begun = button.click(begin, None, [*everything, of.steps], queue=False, **UNNAMED)
+        buttons.append(([of.measure_images], measured_images, of.judging))
+    for pressed, measure, settings in buttons:
+        begun = gr.on(
+            [button.click for button in pressed], begin, None, [*everything, of.steps], queue=False, **UNNAMED
+        )
         inputs = [*of.columns, *of.words, *settings]
         shown = {"show_progress_on": of.status, **WAITING, **UNNAMED}
         measuring.append(begun.then(runs_by(measure), inputs, everything, **shown))

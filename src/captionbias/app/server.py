@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from threading import Timer
 from typing import Any
+from urllib.parse import urlsplit
 
 from captionbias.app.folder import private_folder
 from captionbias.app.runs import import_ahead
@@ -197,6 +198,9 @@ class Guard:
             text = "This page is served to this machine only, as localhost. To let others in, start it with --host."
             await PlainTextResponse(text, 421)(scope, receive, send)
             return
+        if request.method == "POST" and _foreign(request.headers):
+            await PlainTextResponse("Another site's page may not send anything to this one.", 403)(scope, receive, send)
+            return
         if _UNUSED.search(scope["path"]):
             await PlainTextResponse("This page has no such thing.", 404)(scope, receive, send)
             return
@@ -280,6 +284,12 @@ class Guard:
             event = scope["app"].get_blocks()._queue.event_ids_to_events.get(found[1])
             return str(event.session_hash if event else found[1])
         return ""
+
+
+def _foreign(headers: Any) -> bool:
+    """Whether a browser says that a page of another site sends this; programs say nothing."""
+    own = {headers.get("host"), headers.get("x-forwarded-host")}
+    return "origin" in headers and urlsplit(headers["origin"]).netloc not in own
 
 
 async def _drain(receive: Any) -> None:

@@ -15,8 +15,8 @@ from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.captions.values import is_missing
 from captionbias.explain import class_activation, occlusion
 from captionbias.explain.named_words import find_words
-from captionbias.metrics.measurement import Estimate
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
+from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource
 from captionbias.vision import needs_images
 from captionbias.vision.images import read_images
