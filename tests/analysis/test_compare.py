@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from captionbias.analysis.compare import compare
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.formats import json_text
 from captionbias.metrics import Metric, find_metric
-from captionbias.metrics.catalogue import METRICS, OF_CAPTIONS
+from captionbias.metrics.catalogue import METRICS, of_captions
 from captionbias.report.terminal import comparison_tables
 from captionbias.statistics.intervals import bootstrap_interval
 from captionbias.statistics.significance import holm, p_value, variance_parts
@@ -148,6 +149,15 @@ def test_ten_captioners_can_differ_after_correction(captioners, people, folder):
     assert [(one.first, one.second) for one in clear] == [(name, "biased") for name in plain]
 
 
+@pytest.mark.parametrize(("metric", "sides"), [("directional_ba", ("references", "tasks")), ("gender_error", ())])
+def test_replicates_by_default_are_enough_for_scores_without_a_verdict(metric, sides, captioners, people):
+    many = {f"plain-{number}": captioners["faithful"] for number in range(6)}
+    given = {side: people[side] for side in ("attributes", *sides)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "bootstrap=")
+        assert len(compare(many, **given, metric=metric).differences) >= 30
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -179,7 +189,7 @@ def shown(comparison):
 # Every metric
 
 
-@pytest.mark.parametrize("metric", OF_CAPTIONS)
+@pytest.mark.parametrize("metric", of_captions())
 def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, captioners, people, folder):
     options = {"bootstrap": 100, "seed": 3} | ({"trials": 2, "cache": folder} if METRICS[metric].trained else {})
     options |= {"preset": "fast"} if METRICS[metric].presets else {}

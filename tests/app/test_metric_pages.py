@@ -21,7 +21,7 @@ from captionbias.synthetic import plant
 FOLDER = Path(__file__).parents[2] / "metrics"
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.OF_CAPTIONS))
+@pytest.mark.parametrize("name", sorted(catalogue.of_captions()))
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 def test_every_page_measures_as_the_library_does(name: str) -> None:
     entry = catalogue.METRICS[name]

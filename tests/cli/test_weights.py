@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.explain import in_words, resampling_weights
+from captionbias.analysis.resampling import in_words, resampling_weights
 from captionbias.io.formats import write_json
 from captionbias.synthetic import plant
 from tests.cli.conftest import invoke, refused

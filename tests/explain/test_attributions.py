@@ -267,6 +267,14 @@ def test_the_attackers_of_lic_explain_the_score_that_they_gave():
     np.testing.assert_array_equal(one.values, found.values[: len(one.values)])
 
 
+def test_the_attackers_of_dbac_explain_the_attribute_as_those_of_lic_do():
+    planted = vars(plant(240, captions=2, a_to_t=0.9))
+    settings = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False, "alignment": "constant"}
+    found = explain(dbac.measure(**planted, **settings, keep_attackers=1))
+    assert found.classes == ("female", "male")
+    assert {"handbag", "teddy", "bear", "cake"} & {row["word"] for row in found.by_word(least=3)["female"][:3]}
+
+
 def test_the_attackers_of_dbac_explain_what_tells_a_planted_task():
     planted = vars(plant(240, captions=2, t_to_a=0.9))
     settings = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False, "alignment": "constant"}
@@ -275,3 +283,14 @@ def test_the_attackers_of_dbac_explain_what_tells_a_planted_task():
     assert {row["word"] for row in women[:3]} & {"woman", "lady", "girl"}
     with pytest.raises(ValueError, match="keep_attackers=1 or more"):
         explain(dbac.measure(**planted, **settings), "t_to_a")
+
+
+def test_the_tasks_of_an_image_are_those_of_the_trial_that_scored_it():
+    """Which human captions name them is drawn anew in each."""
+    planted = vars(plant(240, captions=2)) | {"tasks": None}
+    settings = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False, "alignment": "constant"}
+    measured = dbac.measure(**planted, **settings, keep_attackers=2, directions=["t_to_a"])
+    found = explain(measured, "t_to_a")
+    for number, attacker in enumerate(measured.artefacts.plans["t_to_a"].fitted):
+        targets = attacker.trial.examples.targets[attacker.trial.test]
+        np.testing.assert_array_equal(found.truth[found.trials == number], targets)

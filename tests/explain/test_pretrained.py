@@ -84,7 +84,7 @@ def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_mask_tokens(at
     rows = attacker.trial.test[:-1]
     tokens = attacker.trial.examples.tokens.select(rows)
     with torch.no_grad():
-        nothing = [attacker.read(attacker.start(rows[place : place + 1]))[0].numpy() for place in range(len(rows))]
+        nothing = [attacker.read(attacker.baselines(rows[place : place + 1]))[0].numpy() for place in range(len(rows))]
     wanted = attacker.logits(rows) - nothing
     added = np.stack([found.values[a:b].sum(0) for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)])
     gaps = np.abs(added - wanted)

@@ -64,4 +64,4 @@ def alone(planted):
 
 @pytest.fixture(scope="session")
 def every_metric(planted):
-    return audit(planted, metrics=list(catalogue.OF_CAPTIONS), **QUICK)
+    return audit(planted, metrics=list(catalogue.of_captions()), **QUICK)

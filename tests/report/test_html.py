@@ -16,8 +16,8 @@ from captionbias.analysis.audit import audit
 from captionbias.analysis.resampling import pair_name
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
-from captionbias.report.charts import leaderboard_chart, write_chart
-from captionbias.report.html import html_report, write_report
+from captionbias.report.charts import leaderboard_chart, scores_chart
+from captionbias.report.html import html_report, write_chart, write_report
 from captionbias.report.rows import rows_of
 from captionbias.report.views import leaderboard
 from captionbias.report.wording import verdicts
@@ -93,7 +93,7 @@ def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every
     for metric, signature in every_metric.signatures.items():
         assert f"{metric}: {signature}" in page
     labels = [
-        score.label for score in catalogue.SCORES.values() if score.headline and score.metric in catalogue.OF_CAPTIONS
+        score.label for score in catalogue.SCORES.values() if score.headline and score.metric in catalogue.of_captions()
     ]
     assert [label for label in labels if f"<td>{label}</td>" not in page] == []
 
@@ -302,6 +302,21 @@ def test_in_a_frame_it_posts_its_height_and_leaves_the_title_to_the_page_around_
     assert page.evaluate("window.from") == "null"
     assert wrong == []
     page.context.close()
+
+
+def test_a_chart_is_written_as_a_picture_or_a_page_and_nothing_else(two, tmp_path):
+    chart = scores_chart(two)
+    write_chart(chart, tmp_path / "all.svg", "Scores")
+    assert (tmp_path / "all.svg").read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    write_chart(chart, tmp_path / "all.html", "<Scores>", signatures=["metric:<lic>"])
+    page = (tmp_path / "all.html").read_text()
+    assert chart.wide in page
+    assert chart.narrow in page
+    assert "<title>&lt;Scores&gt;</title>" in page
+    assert "metric:&lt;lic&gt;" in page
+    with pytest.raises(ValueError, match=r"all.png ends in neither .svg nor .html"):
+        write_chart(chart, tmp_path / "all.png", "Scores")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html", "all.svg"]
 
 
 @NEEDS_BROWSER

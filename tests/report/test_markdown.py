@@ -68,12 +68,12 @@ def test_verdicts_are_listed_and_what_measured_it_is_at_the_end(report, two):
 
 def test_every_judged_score_of_every_metric_has_a_row_and_a_signature(every_metric):
     text = markdown_report(every_metric)
-    of_captions = [score for metric in catalogue.OF_CAPTIONS for score in catalogue.scores_of(metric)]
+    of_captions = [score for metric in catalogue.of_captions() for score in catalogue.scores_of(metric)]
     judged = [score.label for score in of_captions if score.judged and score.in_tables]
     assert [row[1] for row in tables(text)[0][1:]] == judged * 2
     signatures = {f"{metric}: {signature}" for metric, signature in every_metric.signatures.items()}
     assert signatures <= set(listed(text))
-    assert len(signatures) == len(catalogue.OF_CAPTIONS)
+    assert len(signatures) == len(catalogue.of_captions())
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from xml.etree import ElementTree
 
 import pytest
 
-from captionbias.metrics import Result
-from captionbias.report.picture import captioner_picture, main_scores
+from captionbias.metrics import sway
+from captionbias.report.picture import captioner_picture, main_scores, picture
 from captionbias.statistics.samples import Estimate
+from captionbias.synthetic import plant
 
 A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -53,10 +55,18 @@ def test_scores_with_a_verdict_are_shown_and_else_what_there_is(keys, shown):
     assert captioner_picture(estimates).count("<circle") == len(shown)
 
 
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+def test_what_was_measured_what_was_returned_and_what_a_file_holds_are_shown_alike():
+    measured = sway.measure(**vars(plant(200, captions=3)), details=True, bootstrap=20)
+    assert picture(measured) == picture(measured.flat()) == picture(json.loads(json.dumps(measured.flat())))
+    assert picture(measured) != captioner_picture(measured.estimates), "with what is behind it"
+    assert "<desc>" not in picture({})
+
+
 def test_a_notebook_shows_it_on_white_and_a_file_is_the_same(tmp_path):
-    picture = Result(lic=1.0).plot()
-    picture.save(tmp_path / "nic.svg")
-    assert (tmp_path / "nic.svg").read_text() == picture._repr_svg_()
-    assert "background:#ffffff" in picture._repr_svg_()
+    shown = picture({"lic": 1.0})
+    shown.save(tmp_path / "nic.svg")
+    assert (tmp_path / "nic.svg").read_text() == shown._repr_svg_()
+    assert "background:#ffffff" in shown._repr_svg_()
     with pytest.raises(ValueError, match=r"ends in \.svg"):
-        picture.save(tmp_path / "nic.png")
+        shown.save(tmp_path / "nic.png")

@@ -52,7 +52,7 @@ def test_dbac_has_net_to_published_in_both_directions_on_80_columns_and_no_wider
     assert text == rendered(measured, width=200)
 
 
-@pytest.mark.parametrize("metric", catalogue.OF_CAPTIONS)
+@pytest.mark.parametrize("metric", catalogue.of_captions())
 def test_every_metric_has_a_row_for_each_score_and_a_verdict_where_it_is_judged(metric, every_metric):
     measured = every_metric.measurement(metric, "sat")
     console = Console(file=io.StringIO(), width=100)

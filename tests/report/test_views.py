@@ -37,7 +37,7 @@ def test_every_row_has_a_cell_for_each_column_and_reads_as_text(of, request):
 def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every_metric):
     expected = []
     for captioner in every_metric.captioners:
-        for score in [score for name in catalogue.OF_CAPTIONS for score in catalogue.scores_of(name)]:
+        for score in [score for name in catalogue.of_captions() for score in catalogue.scores_of(name)]:
             measured = every_metric.measurement(score.metric, captioner)
             if score.in_tables and score.key in measured.estimates:
                 p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
@@ -45,13 +45,13 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
                 seen = detectable(measured.estimates, score.key) if score.judged else None
                 expected.append([captioner, score.label, *measured.estimates[score.key][:3], seen, *judged])
     assert sorted(views.scores(every_metric).rows, key=str) == sorted(expected, key=str)
-    assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.OF_CAPTIONS)
+    assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.of_captions())
 
 
 def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
     pairs = [one for comparison in every_metric.comparisons.values() for one in comparison.differences]
     rows = views.differences(every_metric).rows
-    assert {catalogue.SCORES[one.score].metric for one in pairs} == set(catalogue.OF_CAPTIONS)
+    assert {catalogue.SCORES[one.score].metric for one in pairs} == set(catalogue.of_captions())
     for one, row in zip(pairs, rows, strict=True):
         assert row[:3] == ["nic", "sat", catalogue.label(one.score)]
         assert row[3:] == [one.difference, one.ci_low, one.ci_high, one.p, one.p_holm]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 
 A_TO_T, T_TO_A, LIC = "dbac_a_to_t_net", "dbac_t_to_a_net", "lic"
 WORDED = [
-    score for metric in catalogue.OF_CAPTIONS for score in catalogue.scores_of(metric) if score.judged and score.claim
+    score for metric in catalogue.of_captions() for score in catalogue.scores_of(metric) if score.judged and score.claim
 ]
 
 

@@ -137,7 +137,7 @@ def measured_attack(
             f"measured has no attackers of direction {direction!r}: measure lic, or dbac in this direction, with "
             "keep_attackers=1 or more"
         )
-    explained = _explained(plan.classes) if measured.metric == "lic" else _numbers_of(classes, plan.classes)
+    explained = _numbers_of(classes, plan.classes) if plan.name == "t_to_a" else _explained(plan.classes)
     parts = measured.signature.partition("|")
     signature = f"metric:attributions|method:{_method(attacks.attacker)}|of:{measured.metric}|{parts[2]}"
     return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, attacks.attacker, signature), plan.fitted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Expand, plain_number
+from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.frequent_words import frequent_words
 from captionbias.metrics.label_inputs import ImageLabels, Named, read_labels
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import PairCounts, in_parts, random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
@@ -20,7 +22,28 @@ from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    yield Score(
+        "ba_mals",
+        "BA (MALS)",
+        4,
+        SIGNED,
+        "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they weaken "
+        "it (mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=True,
+        against_a_person=True,
+        claim="{tasks} lean to their likelier {value}",
+        task="ba_mals",
+    )
+
+
+@metric(
+    "BA (MALS)",
+    "do captions strengthen each task's lean to its likelier attribute value?",
+    [*_entries()],
+)
 @against_a_person
 def ba_mals(
     captions: Captions | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
+from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, SMALL_DBAC, Score
 from captionbias.metrics.dbac_direction import Direction, DirectionAnswers, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
@@ -33,7 +34,7 @@ from captionbias.metrics.inputs import (
     shown_tasks,
     with_others,
 )
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.protocol import (
@@ -51,12 +52,151 @@ if TYPE_CHECKING:
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 BLIND = "blind"
-DIRECTIONS = ("a_to_t", "t_to_a")
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
-@Metric
+DBAC_2026: dict[str, Any] = {
+    "encoder": "lstm",
+    "trials": 10,
+    "test_share": 0.2,
+    "alignment": "contextual",
+    "vectors": "captions",
+    "delta": 0.4,
+    "quality": "confidence",
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+    "task_lexicon": "coco_objects",
+    "pairing": "held-out",
+    "controls": True,
+}
+PRESETS = {
+    "dbac-2026": DBAC_2026,
+    "dbac-2026-published": DBAC_2026
+    | {
+        "tokenizer": "whitespace",
+        "task_lexicon": "coco_objects_published",
+        "vectors": "glove-wiki-gigaword-50",
+        "pairing": "every-caption",
+        "controls": False,
+    },
+    "fast": DBAC_2026 | {"encoder": "bow"},
+}
+
+
+def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+
+    def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
+        key = f"dbac_{direction}{form}"
+        return Score(
+            key,
+            f"DBAC {name}, {ending}",
+            3,
+            bounds,
+            meaning,
+            direction=direction,
+            sense="amplification",
+            **{"row": f"  {ending}", "task": key} | also,
+        )
+
+    yield score(
+        "_net",
+        "net",
+        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 "
+        "less (mitigates). Closer to 0 than 0.01 it says nothing.",
+        NET,
+        row=None,
+        judged=True,
+        margin=SMALL_DBAC,
+        control=True,
+        headline=True,
+        claim=claim,
+    )
+    yield score(
+        "_matched",
+        "matched",
+        f"Above 0 the captioner's captions give {hidden} away more than people's that name the same, by whatever "
+        "words.",
+        headline=True,
+    )
+    yield score(
+        "_blind",
+        "blind",
+        "The matched score when the words for the attribute and for the tasks are both hidden: what it owes to other "
+        "words.",
+        control=True,
+    )
+    yield score(
+        "",
+        "as published",
+        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
+        "all: judge by the net one.",
+        headline=True,
+    )
+    yield score(
+        "_prior",
+        "its weights alone",
+        "The published score with a perfect attacker.",
+        task=None,
+        in_tables=False,
+        on_cards=False,
+    )
+
+
+def _omega(direction: str, attacked: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    meaning = (
+        f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
+        "association is stronger; it has no neutral value of its own."
+    )
+    for side, who in SIDES.items():
+        key = f"omega_{side}_{direction}"
+        yield Score(
+            key,
+            f"omega {name}, {who}",
+            3,
+            POSITIVE,
+            meaning,
+            direction=direction,
+            alone=side == "m",
+            human=side == "h",
+        )
+        yield Score(
+            f"{key}_matched",
+            f"omega {name}, {who}, matched",
+            3,
+            POSITIVE,
+            meaning,
+            direction=direction,
+            human=side == "h",
+            in_tables=False,
+            on_cards=False,
+        )
+
+
+@metric(
+    "DBAC",
+    "does the attribute shape the tasks named (A to T), do the tasks shape the attribute named (T to A)?",
+    [
+        *_dbac(
+            "a_to_t",
+            "the attribute shapes the named tasks more",
+            "the attribute",
+            "the {tasks} named reveal {attribute}",
+        ),
+        *_dbac(
+            "t_to_a",
+            "the tasks shape the named attribute more",
+            "the tasks",
+            "the {value} named reveals the {tasks}",
+        ),
+        *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
+        *_omega("t_to_a", "the tasks from captions whose task words are masked"),
+    ],
+    presets=PRESETS,
+    trained=True,
+)
 def dbac(
     captions: Captions | None = None,
     /,
@@ -66,7 +206,7 @@ def dbac(
     attributes: Any = None,
     tasks: Any = None,
     preset: str = "dbac-2026",
-    directions: Sequence[str] = DIRECTIONS,
+    directions: Sequence[str] = ("a_to_t", "t_to_a"),
     encoder: str | type[nn.Module] | None = None,
     model: str | None = None,
     precision: str | None = None,

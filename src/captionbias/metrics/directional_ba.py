@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
+from captionbias.metrics.catalogue import DIRECTIONS, SIGNED, Score
 from captionbias.metrics.label_inputs import labels_of_captions, read_labels, values_of_lexicon
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.scores.cooccurrence import mean_of_defined
@@ -18,7 +20,42 @@ from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-@Metric
+def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"directional_ba_{direction}",
+        f"directional BA {name}",
+        4,
+        SIGNED,
+        f"Above 0 captions name the {named} that go with {given} more often for it than the data do "
+        f"(amplifies), below 0 less. It also moves with how often captions name {anything} at all.",
+        direction=direction,
+        sense="amplification",
+        headline=True,
+        against_a_person=True,
+        task=f"directional_ba_{direction}",
+    )
+    yield Score(
+        f"directional_ba_h_{direction}",
+        f"directional BA {name}, human captions",
+        4,
+        SIGNED,
+        f"Against the labels of the images. Above 0 people name the {named} that go with {given} more often for it "
+        "than it is there, below 0 less often. It also moves with how often they name anything at all.",
+        direction=direction,
+        sense="amplification",
+        human=True,
+    )
+
+
+@metric(
+    "Directional BA",
+    "do captions name together what goes together, more often than people do?",
+    [
+        *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
+        *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
+    ],
+)
 @against_a_person
 def directional_ba(
     captions: Captions | None = None,

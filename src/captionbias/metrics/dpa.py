@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
-from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
@@ -27,7 +28,52 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-@Metric
+def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"dpa_{direction}",
+        f"DPA {name}",
+        3,
+        SIGNED,
+        f"Above 0 {more} (amplifies), below 0 harder (mitigates).",
+        direction=direction,
+        sense="amplification",
+        judged=True,
+        headline=True,
+        against_a_person=True,
+        claim=claim,
+        task=f"dpa_{direction}",
+    )
+    for side, who in (("m", "predicted labels"), ("d", "labels of the images")):
+        yield Score(
+            f"predictability_{side}_{direction}",
+            f"predictability {name}, {who}",
+            3,
+            POSITIVE,
+            "How well an attacker guesses one from the other.",
+            direction=direction,
+            in_tables=False,
+            on_cards=False,
+        )
+
+
+@metric(
+    "DPA",
+    "do captions let tasks be guessed from attributes (A to T), or attributes from tasks (T to A)?",
+    [
+        *_dpa(
+            "a_to_t",
+            "the tasks that captions name are easier to guess from the attribute than those shown",
+            "the {tasks} named follow from {attribute}",
+        ),
+        *_dpa(
+            "t_to_a",
+            "the attribute that captions name is easier to guess from the tasks than the true one",
+            "{tasks} predict which {value} is named",
+        ),
+    ],
+    trained=True,
+)
 @against_a_person
 def dpa(
     captions: Captions | None = None,
@@ -95,7 +141,7 @@ def dpa(
     """
     if quality not in QUALITIES:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
-    attacker = find_attacker(encoder, precision)
+    attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(
         captions,
         predictions=predictions,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
+from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
 from captionbias.metrics.inputs import copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.person import against_a_person
@@ -19,7 +21,47 @@ from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    yield Score(
+        "ratio",
+        "captions: second label to first",
+        2,
+        POSITIVE,
+        "Captions that name the second label for each that names the first; the signature says which they are. At 1 "
+        "they are as many.",
+        headline=True,
+        task="gender_ratio",
+    )
+    yield Score(
+        "error",
+        "wrong label, %",
+        1,
+        PERCENT,
+        "0 is best: captions of all that name the other label than the image has. It has no sign.",
+        row="  with the wrong label, %",
+        sense="size",
+        headline=True,
+        against_a_person=True,
+        claim="the wrong {value} is named",
+        task="gender_error",
+    )
+    yield Score(
+        "unnamed",
+        "no label or both, %",
+        1,
+        PERCENT,
+        "Captions that name neither label, or both: they can be neither right nor wrong.",
+        row="  with neither or both, %",
+        against_a_person=True,
+        task="gender_unnamed",
+    )
+
+
+@metric(
+    "Gender ratio and error",
+    "how often do captions name either gender, and the wrong one?",
+    [*_entries()],
+)
 @against_a_person
 def gender_error(
     captions: Captions | None = None,

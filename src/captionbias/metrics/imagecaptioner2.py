@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,9 @@ from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.attack_scores import AttackScores
+from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import copies_of, note_nothing_masked, number_classes
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
@@ -34,7 +35,73 @@ FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by
 KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 
 
-@Metric
+IMAGECAPTIONER2_2023: dict[str, Any] = {
+    "judge": "sat",
+    "epochs": None,
+    "trials": 5,
+    "test_share": 0.2,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
+PRESETS = {
+    "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
+    "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
+}
+
+
+def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    key, main = f"imagecaptioner2{form}", not form
+    yield Score(
+        key,
+        f"ImageCaptioner2{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
+        "(amplifies), below 0 less (mitigates).",
+        sense="amplification",
+        judged=main,
+        headline=main,
+        claim="image and caption together give {attribute} away" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            f"ImageCaptioner2{name} x 100, {who}",
+            1,
+            PERCENT,
+            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "
+            f"the prompt. {chance}",
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
+@metric(
+    "ImageCaptioner2",
+    "can the attribute be told from the image and its caption, once neither shows it?",
+    [
+        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers chance is 100 / k."),
+        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers chance is 100 / k."),
+        *_imagecaptioner2(
+            "_lic",
+            " LIC",
+            "the judge's probability of the true answer where it is right",
+            "With k answers chance is 100 / k², and up to 100 / k for a judge that is sure of itself.",
+        ),
+        *_imagecaptioner2(
+            "_raw",
+            " raw",
+            "the judge's probability of the true answer among all words that it could say",
+            "It has no chance level: a judge that is used as it is may hardly ever say any of the answers.",
+        ),
+    ],
+    presets=PRESETS,
+    trained=True,
+    of_images=True,
+)
 def imagecaptioner2(
     captions: Captions | None = None,
     /,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
+from captionbias.metrics.catalogue import PERCENT, SIGNED_PERCENT, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
@@ -24,7 +26,39 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    yield Score(
+        "label_leakage",
+        "leakage of task labels x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 less "
+        "(mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=True,
+        against_a_person=True,
+        claim="the {tasks} named give {attribute} away",
+        task="label_leakage",
+    )
+    for suffix, who in (("m", "captioner"), ("d", "images")):
+        yield Score(
+            f"label_leakage_{suffix}",
+            f"leakage of task labels x 100, {who}",
+            1,
+            PERCENT,
+            "Percent of test images whose attribute is guessed right from their tasks.",
+            row=f"  {who}",
+            on_cards=False,
+        )
+
+
+@metric(
+    "Label leakage",
+    "is the attribute guessed better from the tasks that captions name?",
+    [*_entries()],
+    trained=True,
+)
 @against_a_person
 def label_leakage(
     captions: Captions | None = None,
@@ -87,7 +121,7 @@ def label_leakage(
     >>> result["label_leakage"] > 10
     True
     """
-    attacker = find_attacker(encoder, precision)
+    attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(
         captions,
         predictions=predictions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
+from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
@@ -26,7 +27,7 @@ from captionbias.metrics.inputs import (
     of_one_length,
     read_vocabulary,
 )
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pictures import beside_pictures
 from captionbias.metrics.protocol import (
@@ -48,7 +49,65 @@ KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 NAMES = {"m": "model", "h": "human"}
 
 
-@Metric
+LIC_2022: dict[str, Any] = {
+    "encoder": "lstm-lic",
+    "trials": 10,
+    "test_share": 0.1,
+    "alignment": "constant",
+    "vectors": "captions",
+    "delta": 0.4,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
+PRESETS = {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}}
+
+
+def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    side = f"Of 100: {what} from captions whose attribute words are masked. With k labels chance is {chance}."
+    main = key == "lic"
+    yield Score(
+        key,
+        f"{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away more than people's (amplifies), below 0 less "
+        "(mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=main,
+        claim="the wording alone gives {attribute} away" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            f"{name} x 100, {who}",
+            1,
+            PERCENT,
+            side,
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
+@metric(
+    "LIC",
+    "can the attribute be read from captions that do not name it?",
+    [
+        *_lic(
+            "lic",
+            "LIC",
+            "how often, and how surely, an attacker reads the attribute",
+            "100 / k², and up to 100 / k for an attacker that is sure of itself",
+        ),
+        *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
+        *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
+    ],
+    presets=PRESETS,
+    trained=True,
+)
 def lic(
     captions: Captions | None = None,
     /,

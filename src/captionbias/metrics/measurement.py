@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 import numpy as np
 
 from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import MetricEntry, Score
 from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
@@ -20,8 +21,6 @@ from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Samp
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from captionbias.report.picture import Picture
 
 P = ParamSpec("P")
 
@@ -77,11 +76,6 @@ class Measurement:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
         return _frame(self.estimates)
 
-    def plot(self) -> Picture:
-        """The main scores with their intervals, a person at 0, and with details what is behind `sway`: an SVG that a
-        notebook shows, see `Picture.save`."""
-        return _picture(self.estimates, self.details)
-
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.notes, self.signature)
 
@@ -90,7 +84,7 @@ class Result(dict[str, Any]):
     """What a metric returns: a flat dict for `evaluate`, JSON and logs, that can show itself.
 
     It is made of its keys alone, so one that was read from a file is as good: `Result(json.load(file))`. What is added
-    to it or merged with it is not of its making: unknown keys are left out of tables and plots.
+    to it or merged with it is not of its making: unknown keys are left out of tables and pictures.
 
     >>> result = Result(lic=4.5, lic_ci_low=1.0, lic_ci_high=8.0, signature="metric:lic")
     >>> result.to_frame()
@@ -113,10 +107,6 @@ class Result(dict[str, Any]):
         """As `Measurement.to_frame`."""
         return _frame(self.estimates)
 
-    def plot(self) -> Picture:
-        """As `Measurement.plot`."""
-        return _picture(self.estimates, self.get("details"))
-
     def _repr_html_(self) -> str:
         return _table(self.estimates, self.get("details", {}).get("warnings", []), self.get("signature", ""))
 
@@ -132,12 +122,6 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     )
     frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
     return frame
-
-
-def _picture(estimates: Mapping[str, Estimate], details: Mapping[str, Any] | None) -> Picture:
-    from captionbias.report.picture import captioner_picture
-
-    return captioner_picture(estimates, sway=details if details and "cells" in details else None)
 
 
 def _table(estimates: Mapping[str, Estimate], notes: Iterable[str], signature: str) -> str:
@@ -166,11 +150,11 @@ class Metric(Generic[P]):
     """A metric as a function: called, it returns the flat `Result`; `measure` takes the same and returns the
     `Measurement`."""
 
-    def __init__(self, scores: Callable[P, Scores]) -> None:
+    def __init__(self, scores: Callable[P, Scores], entry: MetricEntry) -> None:
         functools.update_wrapper(self, scores)
         self._scores = scores
         self._parameters = inspect.signature(scores).parameters
-        self.name = scores.__name__
+        self.name, self.entry = entry.name, entry
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
@@ -207,3 +191,10 @@ class Metric(Generic[P]):
 
     def __reduce__(self) -> str:
         return self.name  # pickled by its name, as functions are
+
+
+def metric(
+    title: str, question: str, scores: Iterable[Score], **entry: Any
+) -> Callable[[Callable[P, Scores]], Metric[P]]:
+    """Make a function a metric, with what the catalogue says of it; `entry`: the rest of its `MetricEntry`."""
+    return lambda function: Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,8 +13,9 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
+from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
-from captionbias.metrics.measurement import Metric, Scores
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import in_parts, random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
@@ -26,7 +28,43 @@ EXCHANGES = 40
 CELLS_AT_ONCE = 2**24
 
 
-@Metric
+def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float, float] = SHARE) -> Iterable[Score]:
+    yield Score(
+        key,
+        f"multi-attribute BA {name}",
+        4,
+        bounds,
+        f"0 is best: how far captions move {meaning}. It has no sign.",
+        direction=key.partition("ba_")[2] or None,
+        sense="size",
+        headline=True,
+        against_a_person=True,
+        task=key,
+    )
+    yield Score(
+        f"{key}_variance",
+        f"multi-attribute BA {name}, variance",
+        5,
+        SHARE,
+        "How unequally they do.",
+        row="  variance",
+        direction=key.partition("ba_")[2] or None,
+        sense="size",
+        on_cards=False,
+    )
+
+
+@metric(
+    "Multi-attribute BA",
+    "directional BA over combinations of tasks, in either sense.",
+    [
+        *_multi_directional_ba("multi_directional_ba_a_to_t", "A to T", "combinations of tasks for an attribute value"),
+        *_multi_directional_ba("multi_directional_ba_t_to_a", "T to A", "attribute values for a combination of tasks"),
+        *_multi_directional_ba(
+            "multi_mals", "undirected", "the share of a combination's likelier attribute value", (0.0, 2.0)
+        ),
+    ],
+)
 @against_a_person
 def multi_directional_ba(
     captions: Captions | None = None,
