@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,16 +12,14 @@ import gradio as gr
 
 from captionbias.app import actions, results, uploads
 from captionbias.app.actions import CUSTOM
+from captionbias.app.data import ATTRIBUTES, MAX_CAPTIONERS, SEVERAL, Data, choices_of
 from captionbias.app.example import TRIALS
-from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
 from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
-from captionbias.app.upload_state import ATTRIBUTES, MAX_CAPTIONERS, SEVERAL, Data, choices_of
 from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
 TASK_WORDS = ["coco_objects", "coco_names"]
-KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
@@ -50,7 +47,7 @@ IMAGES_ABOUT = f"""
 Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
 the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
 captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
-most {MAX_IMAGES:,} images and {MAX_BYTES / 1e6:,.0f} MB. A thousand images take some minutes.
+most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
@@ -117,7 +114,7 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
 
 def _files_section(of: SimpleNamespace) -> None:
     gr.Markdown(FILES)
-    of.files = upload(KINDS, label="Your files", file_count="multiple", elem_id="upload")
+    of.files = gr.File(file_types=[*uploads.TABLES], label="Your files", file_count="multiple", elem_id="upload")
     gr.Markdown(KEPT, elem_classes="small")
     of.read = gr.HTML(elem_id="read")
     with gr.Group(visible=False) as of.roles_group, gr.Row():
@@ -204,11 +201,16 @@ def _images_section(of: SimpleNamespace) -> None:
     """Images, and how judges are trained on them."""
     gr.Markdown(IMAGES_ABOUT)
     with gr.Row():
-        images = upload(
-            [*ARCHIVES, *ENDINGS], label="Images, or zip archives of them", file_count="multiple", elem_id="images"
+        images = gr.File(
+            file_types=[*uploads.ARCHIVES, *uploads.PICTURES],
+            label="Images, or zip archives of them",
+            file_count="multiple",
+            elem_id="images",
         )
         with gr.Column():
-            annotations = upload([".json"], label="COCO annotations of the persons in them", elem_id="annotations")
+            annotations = gr.File(
+                file_types=[".json"], label="COCO annotations of the persons in them", elem_id="annotations"
+            )
             masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="persons-masked")
     of.images = [images, annotations, masked]
     of.images_told = gr.HTML(elem_id="images-read")
@@ -401,22 +403,6 @@ def html_table(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
         "".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
-
-
-def upload(kinds: list[str], **options: Any) -> Any:
-    """A file from the user's machine; an address in its place is never opened."""
-    found: Any = gr.File(file_types=kinds, **options)
-    take = found.async_move_resource_to_block_cache
-
-    async def refuse_addresses(place: str | Path | None) -> str | None:
-        if str(place or "").lower().startswith(("http:", "https:")):
-            raise gr.Error("An address is not a file: upload the file itself.", print_exception=False)
-        taken: str | None = await take(place)
-        return taken
-
-    # Not in a subclass: for those gradio writes a file of types beside this one.
-    found.async_move_resource_to_block_cache = refuse_addresses
-    return found
 
 
 def choice(label: str, multiselect: bool = False) -> Any:
