@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from captionbias.text.markdown import one_line
+
 if TYPE_CHECKING:
     from datasets import DatasetInfo
 
-    from captionbias.datasets.caption_dataset import OriginalFiles
+    from captionbias.datasets.original_files import OriginalFiles
 
 CONTENTS = "<!-- contents -->"
 
 
-def dataset_card(
-    template: str, name: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles, folder: Path
-) -> str:
+def dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles, folder: Path) -> str:
     """The card's text: front matter with configurations and sizes, and a table of what was kept and left out.
 
-    `template` is the card of the script, with a line `CONTENTS`; `folder` has the Parquet files.
+    `template` is the card before, with a line `CONTENTS`; `folder` has the Parquet files.
     """
     from datasets.info import DatasetInfosDict
     from datasets.utils.metadata import MetadataConfigs
@@ -32,24 +32,38 @@ def dataset_card(
     next(iter(files.values()))["default"] = True  # load_dataset(folder) reads the first
     MetadataConfigs(files).to_dataset_card_data(card.data)
     DatasetInfosDict(infos).to_dataset_card_data(card.data)
-    contents = "\n".join([mark(name), "", *_kept(infos, source), *_captioners(infos, source, folder)])
+    contents = "\n".join([*_kept(infos, source), *_captioners(infos, source, folder)])
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
 
 
-def benchmark_of(template: str) -> str:
-    """The text of the eval.yaml of a dataset with this card: its name and its first paragraph."""
+def benchmark(template: str) -> str:
+    r"""The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
+
+    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
+
+    >>> print(benchmark("---\npretty_name: Captions of people\n---\n# Captions\n\nBias amplification."))
+    name: Captions of people
+    description: Bias amplification.
+    evaluation_framework: captionbias
+    tasks:
+    - id: sway_t_to_a
+    - id: sway_t_to_a_lost
+    ...
+    """
+    import yaml
     from huggingface_hub import DatasetCard
 
-    from captionbias.hub.eval_results import benchmark
+    from captionbias.metrics.catalogue import TASKS
 
     card = DatasetCard(template)
-    paragraphs = [part for part in card.text.strip().split("\n\n") if not part.startswith("#")]
-    return benchmark(card.data["pretty_name"], paragraphs[0])
-
-
-def mark(name: str) -> str:
-    """The line of a card by which a folder is known as a build of the dataset."""
-    return f"<!-- built by captionbias: {name} -->"
+    about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))
+    content = {
+        "name": card.data["pretty_name"],
+        "description": one_line(about),
+        "evaluation_framework": "captionbias",
+        "tasks": [{"id": task} for task in TASKS],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
 def reasons(left_out: Mapping[str, int]) -> str:

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, compared_rows, spelled
-from captionbias.datasets.caption_dataset import OriginalFiles, check_column
 from captionbias.datasets.coco_files import PERSON
 from captionbias.datasets.json_records import Fields, check_known, check_record, check_unique, whole
+from captionbias.datasets.original_files import OriginalFiles, check_column
 from captionbias.io.plain_pickle import read_plain_pickle
 
 ORIGIN = "https://github.com/rebnej/lick-caption-bias"
@@ -45,6 +45,8 @@ class LicCaptions(OriginalFiles):
     two labels and a human caption, by ascending image id.
     """
 
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(_HUMAN)
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._human = {key: path for key, name in _HUMAN.items() if (path := _only(folder, name))}
@@ -59,8 +61,6 @@ class LicCaptions(OriginalFiles):
                 check_column(name, path, [*_COLUMNS, *known])
                 known[name] = path
         self.captioners = tuple(sorted({name for named in self._captioners.values() for name in named}))
-        results = (path for named in self._captioners.values() for path in named.values())
-        self.files = (*self._human.values(), *results)
 
     def schema(self, configuration: str) -> pa.Schema:
         return pa.schema({**_COLUMNS, **dict.fromkeys(self._captioners[configuration], _WORD)})
