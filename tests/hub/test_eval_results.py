@@ -16,7 +16,6 @@ from captionbias.hub.eval_results import (
     check_revision,
     checked_date,
     checked_source,
-    dated_as_before,
     entries_of,
     index_result,
     put_result,
@@ -28,9 +27,6 @@ SOURCE = checked_source("https://example.org/run", None, "someone")
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 BODY = "\n# Card\n\n---\nmodel-index:\n---\n"
 ONE, TWO = (index_result({"lic": {"lic": value, "signature": SIGNATURE}}, "a/b", None, {}) for value in (1.5, -2.5))
-
-
-# Entries
 
 
 def test_an_entry_has_everything_that_the_hub_knows():
@@ -51,14 +47,6 @@ def test_an_entry_has_everything_that_the_hub_knows():
     assert "date: '2026-01-31'" in text
 
 
-def test_without_a_source_or_an_interval_there_is_none():
-    result = {"dpa": {"dpa_a_to_t": -0.0, "signature": "s"}}
-    (entry,) = yaml.safe_load(entries_of(result, "a/b", None, "2026-01-31", {}))
-    dataset = {"id": "a/b", "task_id": "dpa_a_to_t"}
-    assert entry == {"dataset": dataset, "value": 0.0, "date": "2026-01-31", "notes": "s"}
-    assert str(entry["value"]) == "0.0"
-
-
 @pytest.mark.parametrize("words", ["x\n- value: 9", "a: b # c", "\x85\u2028\ud800", "é 😀" * 200])
 def test_a_signature_is_only_a_note(words):
     results = {"lic": {"lic": 1.0, "signature": words}}
@@ -69,17 +57,6 @@ def test_a_signature_is_only_a_note(words):
     assert metric["args"] == {"signature": entry.notes}
 
 
-def test_the_date_stays_while_nothing_else_changes():
-    old = entries_of(RESULTS, "a/b", None, "2026-01-31", SOURCE)
-    new = entries_of(RESULTS, "a/b", None, "2026-02-28", SOURCE)
-    assert dated_as_before(new, old) == old
-    other = entries_of(RESULTS, "a/c", None, "2026-02-28", SOURCE)
-    assert dated_as_before(other, old) == other
-
-
-# The model index
-
-
 def results_of(card):
     return [result for model in RepoCard(card).data["model-index"] for result in model["results"]]
 
@@ -88,29 +65,24 @@ def results_of(card):
     "front",
     [
         "z: &x 'é \"'  # why\n\nlicense: mit\nlanguage:\n    - en\ny: *x\n",
-        "# to do\n",
         "about: |+\n  some\n\n\n",
         "model-index: [] # none yet\nlicense: mit\n",
-        "model-index:\n- name: x\n  results:\n",
         "model-index:\n- name: x\n  url: y\n  results:\n  - a: 1\n- name: y\n  results:\n  - {task: {name: b}, b: 1}\n",
-        'model-index: [{"name": "x", "results": [{"a": 1}]}]\nlicense: mit\n',
     ],
 )
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_a_result_is_put_into_front_matter_once_and_all_content_stays(front, newline):
-    card = f"---\n{front}---\n{BODY}".replace("\n", newline)
+def test_a_result_is_put_into_front_matter_once_and_all_content_stays(front):
+    card = f"---\n{front}---\n{BODY}".replace("\n", "\r\n")
     once = put_result(card, ONE, "nic")
     assert put_result(once, ONE, "nic") == once
-    assert once.endswith(BODY.replace("\n", newline))
-    assert set(re.findall(r"\r\n|\r|\n", once)) == {newline}
+    assert once.endswith(BODY.replace("\n", "\r\n"))
+    assert set(re.findall(r"\r\n|\r|\n", once)) == {"\r\n"}
     again = put_result(once, TWO, "nic")
     assert results_of(again).count(TWO) == 1
     assert put_result(again, ONE, "nic") == once
     before, after = (vars(RepoCard(text).data) for text in (card, once))
     others = [result for entry in before.pop("model-index", None) or [] for result in entry["results"] or []]
-    index = after.pop("model-index")
+    assert [result for entry in after.pop("model-index") for result in entry["results"] if result != ONE] == others
     assert after == before
-    assert [result for entry in index for result in entry["results"] if result != ONE] == others
 
 
 @pytest.mark.parametrize("card", ["", "# Card\r\n", "text\n---\na: 1\n---\n"])
@@ -163,29 +135,19 @@ def test_any_front_matter_keeps_the_content_of_others(keys, results, flow):
     assert put_result(done, ONE, "nic") == done
 
 
-# Options
-
-
 @pytest.mark.parametrize(
-    ("check", "wrong", "message"),
+    ("check", "wrong", "named"),
     [
-        *(
-            (check_repo, ("dataset", repo), r"dataset is .*: write OWNER/NAME")
-            for repo in ("", "name", "a/b/c", "a/b.git")
-        ),
+        *((check_repo, ("dataset", repo), "dataset") for repo in ("", "name", "a/b/c", "a/b.git")),
         *((check_revision, (commit,), "dataset_revision") for commit in ("", "main", COMMIT.upper(), COMMIT + "0")),
-        *((checked_date, (date,), "date is") for date in ("", "today", "2026-02-30", "20260131", "2026-01-31Z")),
-        *(
-            (checked_source, (url, None, None), "source_url is '")
-            for url in ("", "javascript:x", "https://", "https://x y")
-        ),
-        (checked_source, (None, "name", None), "source_url is missing"),
-        (checked_source, (None, None, "user"), "source_url is missing"),
-        (checked_source, ("https://example.org", None, "a b"), "source_user is"),
+        *((checked_date, (date,), "date") for date in ("", "today", "2026-02-30", "20260131", "2026-01-31Z")),
+        *((checked_source, (url, None, None), "source_url") for url in ("", "javascript:x", "https://", "https://x y")),
+        (checked_source, (None, "name", None), "source_url"),
+        (checked_source, (None, None, "user"), "source_url"),
     ],
 )
-def test_an_option_that_the_hub_would_not_take_is_refused(check, wrong, message):
-    with pytest.raises(ValueError, match=message):
+def test_an_option_that_the_hub_would_not_take_is_refused(check, wrong, named):
+    with pytest.raises(ValueError, match=named):
         check(*wrong)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +22,6 @@ from captionbias.hub.eval_results import (
 from captionbias.hub.scores import (
     Results,
     check_results,
-    interval_text,
     is_fast,
     read_results,
     scores_in,
@@ -34,7 +32,7 @@ from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.report.picture import Picture, captioner_picture
-from captionbias.report.wording import fixed
+from captionbias.report.wording import interval
 from captionbias.text.markdown import code, escaped
 
 __all__ = ["read_results", "update_dataset_card", "update_model_card"]
@@ -45,8 +43,6 @@ PICTURE = "captionbias.svg"
 NEW_DATASET_CARD = "---\ntask_categories:\n- image-to-text\n---\n"
 NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
-_MARKER = re.compile(r"<!--\s*captionbias:\s*(begin|end)\s*-->")
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
@@ -214,8 +210,8 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         about,
         "",
         *([f"![The main scores, beside a person]({PICTURE})", ""] if judged else []),
-        f"| score | value | 95% interval |{' verdict |' if judged else ''}",
-        f"| :--- | ---: | :--- |{' :--- |' if judged else ''}",
+        f"| score | value [95% interval] |{' verdict |' if judged else ''}",
+        f"| :--- | ---: |{' :--- |' if judged else ''}",
         *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),
         "",
         "What the scores mean:",
@@ -234,10 +230,8 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
 
 def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
     """The cells after the label."""
-    cells = ["undefined", "-"]
-    if score.key in result:
-        cells = [fixed(result[score.key], score.digits), interval_text(result, score) or "-"]
-    return " | ".join([*cells, *([verdict_in(result, score)] if judged else [])])
+    value = interval(Result(result).estimates.get(score.key), score.digits) if score.key in result else "undefined"
+    return f"{value} | {verdict_in(result, score)}" if judged else value
 
 
 def _reservations(results: Results) -> list[str]:
@@ -271,15 +265,14 @@ def put_section(card: str, section: str) -> str:
     """
     newline = line_break(card)
     text = newline.join([BEGIN, *section.split("\n"), END])
-    markers = list(_MARKER.finditer(card))
-    if not markers:
-        breaks_at_the_end = len(_LINE_BREAK.findall(card, len(card.rstrip("\r\n"))))
-        return card + (newline * max(0, 2 - breaks_at_the_end) if card else "") + text + newline
-    if [marker[1] for marker in markers] != ["begin", "end"]:
-        lines = ", ".join(f"{mark[1]} in line {len(_LINE_BREAK.findall(card[: mark.start()])) + 1}" for mark in markers)
-        raise ValueError(f"the markers of captionbias are {lines}: keep one {BEGIN} and one {END} after it, or none")
-    begin, end = markers
-    return card[: begin.start()] + text + card[end.end() :]
+    if BEGIN not in card and END not in card:
+        gap = newline if card.endswith("\n") else newline * 2
+        return card + (gap if card else "") + text + newline
+    before, _, rest = card.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end or BEGIN in rest or END in after:
+        raise ValueError(f"the markers of captionbias must be one {BEGIN} and one {END} after it, or none")
+    return before + text + after
 
 
 def _card_at(path: str | Path) -> Path:

@@ -15,17 +15,17 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
-from captionbias.hub.scores import Results, interval_text, is_fast, tasks_in, verdict_in
+from captionbias.hub.scores import Results, is_fast, tasks_in, verdict_in
 from captionbias.metrics.catalogue import Score
+from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING
+from captionbias.report.wording import interval
 from captionbias.text.markdown import one_line
 
-FRAMEWORK = "captionbias"
 TASK_NAME = "Societal bias of the captions (captionbias)"  # by which our result is found again in a model index
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _DATED = re.compile(r"^ *date: .*$", re.MULTILINE)  # in entries
 _LINK = re.compile(r"https?://[^\s/][!-~]*")
-_USER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def entries_of(results: Results, dataset: str, revision: str | None, date: str, source: Mapping[str, str]) -> str:
@@ -42,7 +42,8 @@ def entries_of(results: Results, dataset: str, revision: str | None, date: str, 
         )
         for task, score in tasks_in(results).items()
     ]
-    return _dumped(eval_result_entries_to_yaml(entries))
+    content = eval_result_entries_to_yaml(entries)
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))  # no line is folded
 
 
 def dated_as_before(text: str, before: str) -> str:
@@ -79,8 +80,9 @@ def _value(results: Results, score: Score) -> float:
 
 def _notes(results: Results, score: Score) -> str:
     result = results[score.metric]
-    interval, found = interval_text(result, score), verdict_in(result, score)
-    said = [f"95% interval {interval}" if interval else "", "" if found == NOTHING else found]
+    _, _, ends = interval(Result(result).estimates[score.key], score.digits).partition(" ")
+    found = verdict_in(result, score)
+    said = [f"95% interval {ends}" if ends else "", "" if found == NOTHING else found]
     said += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
     return "; ".join(filter(None, said))
 
@@ -118,27 +120,20 @@ def put_result(card: str, result: dict[str, Any], model: str) -> str:
     before = parsed.data.get("model-index")
     index = copy.deepcopy(before) or [{"name": one_line(model), "results": []}]
     try:
-        for entry in index:
-            entry["results"] = list(entry.get("results") or [])
-        places = [
-            (entry["results"], place)
-            for entry in index
-            for place, other in enumerate(entry["results"])
-            if (other.get("task") or {}).get("name") == result["task"]["name"]
-        ]
-    except (TypeError, AttributeError) as error:
+        others = [other for other in index[0]["results"] or [] if _task(other) != _task(result)]
+        index[0]["results"] = [*others, result]
+    except (TypeError, AttributeError, LookupError) as error:
         raise ValueError("model-index must be a list of models with results: correct it, or remove it") from error
-    if places:
-        results, place = places[0]
-        results[place] = result
-    else:
-        index[0]["results"].append(result)
     if index == before:
         return card
     parsed.data["model-index"] = index
     # Its own to_yaml leaves out keys without a value, and strips blanks that belong to a value.
     front = yaml_dump(vars(parsed.data), sort_keys=False, line_break=newline)
     return f"---{newline}{front}---{newline}{parsed.text}"
+
+
+def _task(result: Mapping[str, Any]) -> str | None:
+    return (result.get("task") or {}).get("name")
 
 
 def line_break(text: str) -> str:
@@ -149,11 +144,6 @@ def line_break(text: str) -> str:
     """
     found = re.search(r"\r?\n", text)
     return found[0] if found else "\n"
-
-
-def _dumped(content: Any) -> str:
-    """YAML in the order of the content, with no text folded over lines."""
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
 def check_repo(argument: str, repo: str) -> None:
@@ -188,13 +178,11 @@ def checked_source(url: str | None, name: str | None, user: str | None) -> dict[
     >>> checked_source("https://example.org/run", None, None)
     {'source_url': 'https://example.org/run', 'source_name': 'captionbias'}
     """
+    if url is None and (name or user):
+        raise ValueError("source_url is missing: the Hub shows a source's name and user with a link only")
     if url is None:
-        if name is not None or user is not None:
-            raise ValueError("source_url is missing: the Hub shows a source's name and user with a link only")
         return {}
     if not _LINK.fullmatch(url):
         raise ValueError(f"source_url is {url!r}: write a link that begins with https://")
-    if user is not None and not _USER.fullmatch(user):
-        raise ValueError(f"source_user is {user!r}: write the name of a user or an organisation on the Hub")
-    source = {"source_url": url, "source_name": one_line(name or FRAMEWORK)}
-    return source if user is None else {**source, "source_user": user}
+    source = {"source_url": url, "source_name": one_line(name or "captionbias")}
+    return source | ({"source_user": one_line(user)} if user else {})

@@ -10,9 +10,8 @@ from typing import Any
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import TASKS, Score
-from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
-from captionbias.report.wording import fixed
 
 Results = Mapping[str, Mapping[str, Any]]  # by the name of the metric, as the metric returns them with details=True
 
@@ -21,7 +20,6 @@ SCORES = sorted(
     (score for score in catalogue.SCORES.values() if score.on_cards),
     key=lambda score: (list(catalogue.METRICS).index(score.metric), score.direction or ""),
 )
-METRICS = tuple(dict.fromkeys(score.metric for score in SCORES))
 
 
 def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
@@ -61,30 +59,17 @@ def check_results(results: Results) -> None:
 
 
 def _check(name: str, result: Mapping[str, Any], where: str) -> None:
-    if name not in METRICS:
-        raise ValueError(f"{where}: {name!r} is not a metric with a card: choose from {', '.join(METRICS)}")
+    if name not in catalogue.METRICS:
+        raise ValueError(f"{where}: {name!r} is not a metric: choose from {', '.join(catalogue.METRICS)}")
     if "|v:" not in str(result.get("signature")):
         raise ValueError(f"{where}: signature is missing: measure again, so that readers know what was measured")
     if not {"images", "attribute_counts"} <= (result.get("details") or {}).keys():
         raise ValueError(f"{where}: details are missing: measure with details=True, or captionbias measure --output")
-    for score in SCORES:
-        for key in (score.key, *interval_keys(score.key)):
-            if key in result and not (isinstance(result[key], (int, float)) and math.isfinite(result[key])):
-                raise ValueError(
-                    f"{where}: {key} is {result[key]!r}, not a finite number: leave out what is undefined, or measure "
-                    "again"
-                )
-
-
-def interval_keys(key: str) -> tuple[str, str]:
-    """The keys of a score's 95% interval, from low to high."""
-    return f"{key}_ci_low", f"{key}_ci_high"
-
-
-def interval_text(result: Mapping[str, Any], score: Score) -> str | None:
-    """A score's 95% interval, such as "[-1.0, 3.5]"; None if the result has none."""
-    keys = interval_keys(score.key)
-    return f"[{', '.join(fixed(result[key], score.digits) for key in keys)}]" if keys[0] in result else None
+    for key in result.keys() - {"signature", "details"}:
+        if not (isinstance(result[key], (int, float)) and math.isfinite(result[key])):
+            raise ValueError(
+                f"{where}: {key} is {result[key]!r}, not a finite number: leave out what is undefined, or measure again"
+            )
 
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
@@ -93,10 +78,7 @@ def verdict_in(result: Mapping[str, Any], score: Score) -> str:
     >>> verdict_in({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 1.9}, catalogue.SCORES["lic"])
     'amplifies'
     """
-    if not score.judged:
-        return NOTHING
-    keys = [score.key for score in catalogue.scores_of(score.metric) if score.key in result]
-    return verdict({key: Estimate(result[key], *map(result.get, interval_keys(key))) for key in keys}, score.key)
+    return verdict(Result(result).estimates, score.key) if score.judged else NOTHING
 
 
 def is_fast(result: Mapping[str, Any]) -> bool:
