@@ -127,7 +127,7 @@ def test_a_published_dbac_never_comes_without_the_matched_one(both, path):
 
 def test_everything_of_others_stays_and_a_second_run_writes_nothing(both, path):
     path.write_bytes(ODD.encode())
-    files = update_model_card(path, both, dataset=DATASET, date="2026-01-31")
+    files = update_model_card(path, both, dataset=DATASET)
     done = text_of(path)
     assert done.partition(BEGIN)[0].endswith("\r\n---\r\n# Card\r\na line feed\nno end\r\n\r\n")
     assert done.count("\n") == done.count("\r\n") + 1  # the line feed that was there
@@ -139,13 +139,14 @@ def test_everything_of_others_stays_and_a_second_run_writes_nothing(both, path):
     assert [file.stat().st_mtime_ns for file in files] == before
 
 
-def test_new_results_take_the_place_of_the_old_and_of_the_date(both, path):
+def test_new_results_take_the_place_of_the_old(both, path):
     path.write_bytes(ODD.encode())
-    update_model_card(path, both, dataset=DATASET, date="2026-01-31")
+    update_model_card(path, both, dataset=DATASET)
     first = text_of(path)
     update_model_card(path, {"lic": both["lic"]}, dataset="other/captions", date="2026-02-28")
-    assert {entry.date for entry in entries_in(path.parent)} == {"2026-02-28"}
-    assert [entry.task_id for entry in entries_in(path.parent)] == ["lic", "leakage", "confidence"]
+    assert [(one.task_id, one.date) for one in entries_in(path.parent)] == [
+        (task, "2026-02-28") for task in ("lic", "leakage", "confidence")
+    ]
     assert [result.dataset_type for result in ModelCard.load(path).data.eval_results] == ["b", *["other/captions"] * 3]
     update_model_card(path, both, dataset=DATASET)
     assert text_of(path) == first

@@ -297,20 +297,17 @@ def test_processes_share_their_images_and_the_first_one_reports(
     assert not list(tmp_path.rglob("*.arrow"))
 
 
-def test_installing_replaces_an_older_version_and_mends_a_damaged_one(tmp_path: Path) -> None:
+def test_what_is_installed_is_the_newest_version_and_whole(tmp_path: Path) -> None:
     [installed] = modules.install_metrics(["lic"], cache=tmp_path)
-    written = installed.stat().st_mtime_ns
-    older = installed.parents[1] / ("0" * 64) / "lic.py"
-    older.parent.mkdir()
-    older.write_text("an older version")
-    os.utime(older, (2**32, 2**32))  # evaluate would take it for the newest
-    assert modules.install_metrics(["lic"], cache=tmp_path) == [installed]
-    assert not older.exists()
-    assert installed.stat().st_mtime_ns == written
+    other = installed.parents[1] / ("0" * 64) / "lic.py"
+    other.parent.mkdir()
+    other.write_text("another version")
     installed.write_text("half of it")
-    modules.install_metrics(["lic"], cache=tmp_path)
+    os.utime(installed, (1, 1))
+    assert modules.install_metrics(["lic"], cache=tmp_path) == [installed]
     assert installed.read_bytes() == (FOLDER / "lic" / "lic.py").read_bytes()
-    assert {path.name for path in installed.parents[1].iterdir()} == {"__init__.py", installed.parent.name}
+    assert installed.stat().st_mtime_ns >= other.stat().st_mtime_ns
+    assert {path.name for path in installed.parent.iterdir()} == {"__init__.py", "lic.py"}
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ MEASURED: Options = {
     "dataset": flag(str, "The dataset on the Hub that was measured on.", default=Parameter.empty, metavar="OWNER/NAME"),
     "dataset_revision": flag(str | None, "Its commit, 40 hexadecimal digits.", metavar="COMMIT"),
     "model_name": flag(str | None, "The model's name in a new model-index.", show_default="the folder's"),
-    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="today"),
+    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="of the commit"),
     "source_url": flag(str | None, "A link to how it was measured."),
     "source_name": flag(str | None, "The name of that link.", show_default="captionbias"),
     "source_user": flag(str | None, "The user on the Hub."),

@@ -104,7 +104,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
             infos = {configuration: _write(opened, configuration, new / configuration) for configuration in chosen}
         except (AttributeError, LookupError, TypeError, pa.ArrowException) as error:
             raise ValueError(f"the files in {source} are not as published ({error!r}): fetch them again") from error
-        (new / "README.md").write_text(dataset_card(template, infos, opened, new), encoding="utf-8")
+        (new / "README.md").write_text(dataset_card(template, infos, opened), encoding="utf-8")
         if opened.BENCHMARK:
             (new / "eval.yaml").write_text(benchmark(template), encoding="utf-8")
         new.rename(folder)

@@ -65,10 +65,9 @@ class CocoCaptionBias(OriginalFiles):
         for path in sorted((folder / "results").glob("*.json")):
             check_column(path.stem, path, [*_COLUMNS, *self._results])
             self._results[path.stem] = path
-        self.captioners = tuple(self._results)
 
     def schema(self, configuration: str) -> pa.Schema:
-        return pa.schema({**_COLUMNS, **dict.fromkeys(self.captioners, pa.string())})
+        return pa.schema({**_COLUMNS, **dict.fromkeys(self._results, pa.string())})
 
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
         images, empty = self._images

@@ -60,7 +60,6 @@ class LicCaptions(OriginalFiles):
                 known, name = self._captioners[found[1]], _NAMES.get(found[2], found[2])
                 check_column(name, path, [*_COLUMNS, *known])
                 known[name] = path
-        self.captioners = tuple(sorted({name for named in self._captioners.values() for name in named}))
 
     def schema(self, configuration: str) -> pa.Schema:
         return pa.schema({**_COLUMNS, **dict.fromkeys(self._captioners[configuration], _WORD)})

@@ -18,14 +18,12 @@ class OriginalFiles:
         SPLIT: the name of the one split.
         BENCHMARK: whether captioners are measured on it, so that their results on the Hub may name it.
         folder: where the files are.
-        captioners: names of the columns with captioners' captions.
         left_out: for each configuration that was read, why rows were left out, and how many for each reason.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]]
     SPLIT: ClassVar[str] = "validation"
     BENCHMARK: ClassVar[bool] = True
-    captioners: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

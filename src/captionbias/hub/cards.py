@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.hub.eval_results import (
+    check_date,
     check_repo,
     check_revision,
-    checked_date,
     checked_source,
-    dated_as_before,
     entries_of,
     index_result,
     line_break,
@@ -113,7 +112,7 @@ def update_model_card(
         dataset: the benchmark dataset's OWNER/NAME on the Hub.
         dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
         model_name: what a new `model-index` calls the model; the card's folder when None.
-        date: when it was measured, ISO 8601; when None today in UTC, or the date that the same results already have.
+        date: when it was measured, ISO 8601; when None the Hub takes the time of the commit.
         source_url: a link to how it was measured.
         source_name: what the link is called; captionbias when None.
         source_user: the user on the Hub who published it.
@@ -139,8 +138,8 @@ def update_model_card(
     check_results(results)
     check_repo("dataset", dataset)
     check_revision(dataset_revision)
+    check_date(date)
     source = checked_source(source_url, source_name, source_user)
-    today = checked_date(date)
     if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
@@ -159,17 +158,12 @@ def update_model_card(
     except ValueError as error:
         raise ValueError(f"{card}: {error}") from error
 
-    entries = card.parent / EVAL_RESULTS
-    entries_before = _read(entries)
-    entries_after = entries_of(results, dataset, dataset_revision, today, source)
-    if date is None and entries_before is not None:
-        entries_after = dated_as_before(entries_after, entries_before)
-    drawn = card.parent / PICTURE
+    entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     return _write(
         {
             card: (before, after),
             drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
-            entries: (entries_before, entries_after),
+            entries: (_read(entries), entries_of(results, dataset, dataset_revision, date, source)),
         }
     )
 

@@ -141,27 +141,13 @@ class CaptionMetric(evaluate.Metric):
         for name, rows in batch.items():
             self._added.setdefault(name, []).extend(rows)
 
-    def add(
-        self,
-        *,
-        prediction: str | None = None,
-        reference: Sequence[str] | None = None,
-        attributes: str | None = None,
-        tasks: Sequence[str] | None = None,
-        predictions: str | None = None,
-        references: Sequence[str] | None = None,
-    ) -> None:
-        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, its label and its tasks.
+    def add(self, *, prediction: str | None = None, reference: Sequence[str] | None = None, **image: Any) -> None:
+        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, `attributes`, `tasks`.
 
-        `predictions` and `references` are what `evaluate.combine` calls the image's `prediction` and `reference`.
+        `evaluate.combine` calls the first two `predictions` and `references`.
         """
-        image = {
-            "predictions": prediction if predictions is None else predictions,
-            "references": reference if references is None else references,
-            "attributes": attributes,
-            "tasks": tasks,
-        }
-        self.add_batch(**{name: None if value is None else [value] for name, value in image.items()})  # type: ignore[arg-type]
+        image = {"predictions": prediction, "references": reference, **image}
+        self.add_batch(**{name: [value] for name, value in image.items() if value is not None})
 
     def _compute_together(self, captions: dict[str, Any], **options: Any) -> dict[str, Any] | None:
         """Bring the captions of all processes to process 0, through evaluate's files, and score them there."""
@@ -263,25 +249,19 @@ def _metrics() -> Path:
 
 
 def _install(script: Path, root: Path) -> Path:
-    code = script.read_bytes()
     metrics = root / "evaluate_modules" / "metrics"
     versions = metrics / f"evaluate-metric--{script.stem}"
-    version = versions / sha256(code).hexdigest()
-    installed = version / script.name
+    version = versions / sha256(script.read_bytes()).hexdigest()
     versions.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{versions}.lock"):  # the lock that evaluate takes to write here
+    with FileLock(f"{versions}.lock"), TemporaryDirectory(dir=versions) as scratch:  # evaluate takes the same lock
         for package in (root, metrics.parent, metrics, versions):
             (package / "__init__.py").touch()
-        current = installed.is_file() and installed.read_bytes() == code
         # evaluate loads whichever version is newest and fails on a half-written one: whole folders move in and out.
-        with TemporaryDirectory(dir=versions) as scratch:
-            for folder in versions.iterdir():
-                if len(folder.name) == 64 and not (current and folder == version):
-                    folder.rename(Path(scratch, folder.name))
-            if not current:
-                new = Path(scratch, "new")
-                new.mkdir()
-                (new / "__init__.py").touch()
-                (new / script.name).write_bytes(code)
-                new.rename(version)
-    return installed
+        new = Path(scratch, "new")
+        new.mkdir()
+        (new / "__init__.py").touch()
+        (new / script.name).write_bytes(script.read_bytes())
+        if version.exists():
+            version.rename(Path(scratch, "old"))
+        new.rename(version)
+    return version / script.name
