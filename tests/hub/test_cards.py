@@ -27,21 +27,7 @@ from captionbias.text.markdown import escaped
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
 DATASET = "someone/captions"
-ODD = (
-    """---
-z: &x 'é'   # why
-model-index:
-- name: x
-  results:
-  - task: {type: a}
-    dataset: {type: b, name: c}
-    metrics:
-    - {type: lic, value: 3}  # theirs
-y: *x
----
-""".replace("\n", "\r\n")
-    + "# Card\r\na line feed\nno end"
-)
+ODD = "---\r\nz: &x 'é'   # why\r\ny: *x\r\n---\r\n# Card\r\na line feed\nno end"
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +81,13 @@ def test_a_new_dataset_card_has_what_was_measured_of_people(measured, path, requ
     assert ("beside a captioner's captions" in text_of(path)) == (measured == "both")
 
 
-def test_a_model_card_has_every_score_with_its_verdict_in_text_index_and_entries(both, path):
+def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both, path):
     changed = update_model_card(path.parent, both, dataset=DATASET, model_name="nic")
     assert [file.name for file in changed] == ["README.md", "captionbias.svg", "captionbias.yaml"]
     tasks = {task: score for task, score in catalogue.TASKS.items() if score.metric in OF_CAPTIONS}
     values = {task: both[score.metric][score.key] for task, score in tasks.items()}
-    card = ModelCard.load(path)
-    assert card.data.model_name == "nic"
-    assert {result.metric_type: result.metric_value for result in card.data.eval_results} == values
+    assert ModelCard.load(path).data.pipeline_tag == "image-to-text"
+    assert "nic" in changed[1].read_text()
     entries = {entry.task_id: entry for entry in entries_in(path.parent)}
     assert {task: entry.value for task, entry in entries.items()} == values
     rows = rows_of(path)
@@ -129,11 +114,8 @@ def test_everything_of_others_stays_and_a_second_run_writes_nothing(both, path):
     path.write_bytes(ODD.encode())
     files = update_model_card(path, both, dataset=DATASET)
     done = text_of(path)
-    assert done.partition(BEGIN)[0].endswith("\r\n---\r\n# Card\r\na line feed\nno end\r\n\r\n")
+    assert done.partition(BEGIN)[0] == f"{ODD}\r\n\r\n"
     assert done.count("\n") == done.count("\r\n") + 1  # the line feed that was there
-    card = ModelCard.load(path)
-    assert (card.data.eval_results[0].metric_type, card.data.eval_results[0].metric_value) == ("lic", 3)
-    assert (card.data.z, card.data.y, card.data.model_name) == ("é", "é", "x")
     before = [file.stat().st_mtime_ns for file in files]
     assert update_model_card(path, both, dataset=DATASET) == []
     assert [file.stat().st_mtime_ns for file in files] == before
@@ -147,7 +129,6 @@ def test_new_results_take_the_place_of_the_old(both, path):
     assert [(one.task_id, one.date) for one in entries_in(path.parent)] == [
         (task, "2026-02-28") for task in ("lic", "leakage", "confidence")
     ]
-    assert [result.dataset_type for result in ModelCard.load(path).data.eval_results] == ["b", *["other/captions"] * 3]
     update_model_card(path, both, dataset=DATASET)
     assert text_of(path) == first
 
@@ -159,7 +140,6 @@ def test_new_results_take_the_place_of_the_old(both, path):
         ({"dataset_revision": "main"}, "dataset_revision"),
         ({"date": "today"}, "date"),
         ({"source_user": "me"}, "source_url"),
-        ({"model_name": " "}, "model_name"),
     ],
 )
 def test_a_refused_option_changes_nothing(options, named, both, path):
@@ -177,14 +157,13 @@ def test_results_without_what_the_card_shows_are_refused(both, people, path):
 
 
 @pytest.mark.parametrize(
-    "content", [f"{END}\n{BEGIN}", BEGIN, f"{BEGIN}{END}" * 2, "---\na: [\n---\n", "---\nsome text\n---\n", b"B\xe4ume"]
+    "content", [f"{END}\n{BEGIN}".encode(), BEGIN.encode(), f"{BEGIN}{END}".encode() * 2, b"B\xe4ume"]
 )
 def test_a_card_that_cannot_be_changed_is_left_and_named(content, both, path):
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    before = path.read_bytes()
+    path.write_bytes(content)
     with pytest.raises(ValueError, match=r"README\.md"):
         update_model_card(path, both, dataset=DATASET)
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content
     assert list(path.parent.iterdir()) == [path]
 
 

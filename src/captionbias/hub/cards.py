@@ -14,9 +14,6 @@ from captionbias.hub.eval_results import (
     check_revision,
     checked_source,
     entries_of,
-    index_result,
-    line_break,
-    put_result,
 )
 from captionbias.hub.scores import (
     Results,
@@ -80,12 +77,7 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     if not scores_in(results, human=True):
         raise ValueError("results have no score of human captions: measure lic, dbac or directional_ba with references")
     card = _card_at(path)
-    before = _read(card)
-    try:
-        after = put_section(NEW_DATASET_CARD if before is None else before, dataset_section(results))
-    except ValueError as error:
-        raise ValueError(f"{card}: {error}") from error
-    return _write({card: (before, after)})
+    return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
 
 
 def update_model_card(
@@ -100,18 +92,16 @@ def update_model_card(
     source_name: str | None = None,
     source_user: str | None = None,
 ) -> list[Path]:
-    """Put a captioner's bias amplification into its card: text, `model-index`, and `.eval_results/captionbias.yaml`.
+    """Put a captioner's bias amplification into its card, and into `.eval_results/captionbias.yaml` for the Hub.
 
-    The text is as `update_dataset_card` puts it, with a picture beside the card, `captionbias.svg`. One result in the
-    `model-index` is ours, by the name of its task; huggingface_hub writes the front matter, where the content of others
-    stays but not its formatting, see `put_result`. The same results again change nothing. A card holds the results on
-    one dataset.
+    The text is as `update_dataset_card` puts it, with a picture beside the card, `captionbias.svg`. The same results
+    again change nothing. A card holds the results on one dataset.
 
     Args:
         path, results: see `update_dataset_card`; measured with predictions.
         dataset: the benchmark dataset's OWNER/NAME on the Hub.
         dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
-        model_name: what a new `model-index` calls the model; the card's folder when None.
+        model_name: what the picture calls the model; the card's folder when None.
         date: when it was measured, ISO 8601; when None the Hub takes the time of the commit.
         source_url: a link to how it was measured.
         source_name: what the link is called; captionbias when None.
@@ -121,8 +111,8 @@ def update_model_card(
         The files that were changed, in the order written; none if all is there already.
 
     Raises:
-        ValueError: as `update_dataset_card`; also results without a score of a captioner, an option that the Hub would
-            not take, or front matter that cannot take a result.
+        ValueError: as `update_dataset_card`; also results without a score of a captioner, or an option that the Hub
+            would not take.
 
     Example:
         >>> import tempfile
@@ -146,22 +136,11 @@ def update_model_card(
         )
     card = _card_at(path)
     name = card.parent.name if model_name is None else model_name
-    if not name.strip():
-        raise ValueError("model_name is empty: give the model's name")
-
-    before = _read(card)
-    try:
-        after = put_section(
-            NEW_MODEL_CARD if before is None else before, model_section(results, dataset, dataset_revision)
-        )
-        after = put_result(after, index_result(results, dataset, dataset_revision, source), name)
-    except ValueError as error:
-        raise ValueError(f"{card}: {error}") from error
-
+    changed = _changed(card, NEW_MODEL_CARD, model_section(results, dataset, dataset_revision))
     entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     return _write(
         {
-            card: (before, after),
+            card: changed,
             drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
             entries: (_read(entries), entries_of(results, dataset, dataset_revision, date, source)),
         }
@@ -257,7 +236,7 @@ def put_section(card: str, section: str) -> str:
     >>> put_section("# Card", "Bias.")
     '# Card\n\n<!-- captionbias: begin -->\nBias.\n<!-- captionbias: end -->\n'
     """
-    newline = line_break(card)
+    newline = "\r\n" if card.partition("\n")[0].endswith("\r") else "\n"
     text = newline.join([BEGIN, *section.split("\n"), END])
     if BEGIN not in card and END not in card:
         gap = newline if card.endswith("\n") else newline * 2
@@ -267,6 +246,15 @@ def put_section(card: str, section: str) -> str:
     if not end or BEGIN in rest or END in after:
         raise ValueError(f"the markers of captionbias must be one {BEGIN} and one {END} after it, or none")
     return before + text + after
+
+
+def _changed(card: Path, new: str, section: str) -> tuple[str | None, str]:
+    """The text of a card, None if there is none, and its text with the section."""
+    before = _read(card)
+    try:
+        return before, put_section(new if before is None else before, section)
+    except ValueError as error:
+        raise ValueError(f"{card}: {error}") from error
 
 
 def _card_at(path: str | Path) -> Path:

@@ -1,19 +1,16 @@
-"""Scores as the Hub reads them: evaluation results of a model, and the tasks of a benchmark dataset."""
+"""Scores as the Hub reads them: evaluation results of a model."""
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 import yaml
-from huggingface_hub import EvalResult, EvalResultEntry, RepoCard, eval_result_entries_to_yaml
+from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.errors import HFValidationError
-from huggingface_hub.repocard_data import eval_results_to_model_index
-from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from captionbias.hub.scores import Results, is_fast, tasks_in, verdict_in
 from captionbias.metrics.catalogue import Score
@@ -21,8 +18,6 @@ from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING
 from captionbias.report.wording import interval
 from captionbias.text.markdown import one_line
-
-TASK_NAME = "Societal bias of the captions (captionbias)"  # by which our result is found again in a model index
 
 
 def entries_of(
@@ -45,29 +40,6 @@ def entries_of(
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))  # no line is folded
 
 
-def index_result(results: Results, dataset: str, revision: str | None, source: Mapping[str, str]) -> dict[str, Any]:
-    """The same scores as one result of a card's `model-index`."""
-    found = [
-        EvalResult(
-            task_type="image-to-text",
-            task_name=TASK_NAME,
-            dataset_type=dataset,
-            dataset_name=dataset,
-            dataset_revision=revision,
-            metric_type=task,
-            metric_name=score.label,
-            metric_value=_value(results, score),
-            metric_args={"signature": one_line(results[score.metric]["signature"])},
-            source_url=source.get("source_url"),
-            source_name=source.get("source_name"),
-        )
-        for task, score in tasks_in(results).items()
-    ]
-    (model,) = eval_results_to_model_index("", found)
-    (result,) = model["results"]
-    return dict(result)
-
-
 def _value(results: Results, score: Score) -> float:
     return float(results[score.metric][score.key]) + 0.0  # adding 0 turns -0 into 0
 
@@ -79,65 +51,6 @@ def _notes(results: Results, score: Score) -> str:
     said = [f"95% interval {ends}" if ends else "", "" if found == NOTHING else found]
     said += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
     return "; ".join(filter(None, said))
-
-
-def put_result(card: str, result: dict[str, Any], model: str) -> str:
-    r"""A card with this result in the `model-index` of its front matter, in place of the one of the same task name.
-
-    huggingface_hub reads and writes the front matter. What others wrote there keeps its content, but not its
-    formatting: comments, quotes and anchors go. The text after the front matter stays as it is, byte for byte. A card
-    that has the result already is not changed at all. `model`: what a new model index calls the model.
-
-    Raises:
-        ValueError: front matter that is not a YAML mapping, or a model index that is not a list of models with results.
-
-    >>> print(put_result("# Card", {"task": {"type": "image-to-text", "name": "Bias"}, "metrics": []}, "nic"))
-    ---
-    model-index:
-    - name: nic
-      results:
-      - task:
-          type: image-to-text
-          name: Bias
-        metrics: []
-    ---
-    # Card
-    """
-    newline = line_break(card)
-    try:
-        # RepoCard logs a warning for a card without front matter.
-        parsed = RepoCard(card if card.lstrip().startswith("---") else newline.join(["---", "{}", "---", card]))
-    except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise ValueError(
-            f"the front matter is not a YAML mapping ({one_line(str(error))}): correct it first"
-        ) from error
-    before = parsed.data.get("model-index")
-    index = copy.deepcopy(before) or [{"name": one_line(model), "results": []}]
-    try:
-        others = [other for other in index[0]["results"] or [] if _task(other) != _task(result)]
-        index[0]["results"] = [*others, result]
-    except (TypeError, AttributeError, LookupError) as error:
-        raise ValueError("model-index must be a list of models with results: correct it, or remove it") from error
-    if index == before:
-        return card
-    parsed.data["model-index"] = index
-    # Its own to_yaml leaves out keys without a value, and strips blanks that belong to a value.
-    front = yaml_dump(vars(parsed.data), sort_keys=False, line_break=newline)
-    return f"---{newline}{front}---{newline}{parsed.text}"
-
-
-def _task(result: Mapping[str, Any]) -> str | None:
-    return (result.get("task") or {}).get("name")
-
-
-def line_break(text: str) -> str:
-    r"""The line break that a text uses first: a carriage return with a line feed, or a line feed.
-
-    >>> line_break("one\r\ntwo\n")
-    '\r\n'
-    """
-    found = re.search(r"\r?\n", text)
-    return found[0] if found else "\n"
 
 
 def check_repo(argument: str, repo: str) -> None:
