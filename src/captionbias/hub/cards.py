@@ -8,16 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from captionbias.hub.eval_results import (
+from captionbias.hub.results import (
+    Results,
     check_date,
     check_repo,
+    check_results,
     check_revision,
     checked_source,
     entries_of,
-)
-from captionbias.hub.scores import (
-    Results,
-    check_results,
     is_fast,
     read_results,
     scores_in,

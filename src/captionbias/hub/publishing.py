@@ -18,7 +18,7 @@ from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 from yaml import YAMLError
 
 from captionbias import __version__
-from captionbias.hub.eval_results import check_repo
+from captionbias.hub.results import check_repo
 from captionbias.text.markdown import one_line
 
 SECRET_FILES = ("token", "token.txt", "hf_token*", "stored_tokens", "*.token", "*.pem", "*.key")
