@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from itertools import islice
@@ -107,6 +108,8 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
         (new / "README.md").write_text(dataset_card(template, infos, opened), encoding="utf-8")
         if opened.BENCHMARK:
             (new / "eval.yaml").write_text(benchmark(template), encoding="utf-8")
+        with suppress(FileNotFoundError):
+            folder.rmdir()
         new.rename(folder)
     rows = {configuration: info.splits[opened.SPLIT].num_examples for configuration, info in infos.items()}
     return Built(folder, rows, opened.left_out)
