@@ -41,12 +41,6 @@ def test_the_card_of_a_dataset_is_shown(name: str) -> None:
     assert set(shown.splitlines()) <= set(card.read_text(encoding="utf-8").splitlines())
 
 
-def test_an_unknown_card_is_one_line_and_status_2() -> None:
-    result = CliRunner().invoke(app, ["data", "show", "imagenet"], env={"COLUMNS": "200"})
-    assert result.exit_code == 2
-    assert result.stderr.startswith("error: there is no dataset 'imagenet': choose from artemis_emotions")
-
-
 def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:
     source, to = write(tmp_path / "coco", coco()), tmp_path / "to"
     printed, _ = invoke("coco_caption_bias", "--from", source, "--to", to)

@@ -18,7 +18,7 @@ from captionbias.cli.card import card as command
 from captionbias.hub.cards import BEGIN, END, model_section, put_section, update_dataset_card, update_model_card
 from captionbias.io.formats import write_json
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import OF_CAPTIONS, SCORES
+from captionbias.metrics.catalogue import SCORES, of_captions
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import interval
 from captionbias.synthetic import plant
@@ -35,7 +35,7 @@ def both():
     """Every metric, of a captioner and people."""
     captions = vars(plant(images=80, captions=2, a_to_t=0.5))
     options = {"preset": "fast", "trials": 2, "bootstrap": 20, "details": True}
-    found = ((name, metrics.find_metric(name)) for name in OF_CAPTIONS)
+    found = ((name, metrics.find_metric(name)) for name in of_captions())
     return {
         name: metric(**captions, **{option: options[option] for option in options.keys() & metric.options()})
         for name, metric in found
@@ -84,7 +84,7 @@ def test_a_new_dataset_card_has_what_was_measured_of_people(measured, path, requ
 def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both, path):
     changed = update_model_card(path.parent, both, dataset=DATASET, model_name="nic")
     assert [file.name for file in changed] == ["README.md", "captionbias.svg", "captionbias.yaml"]
-    tasks = {task: score for task, score in catalogue.TASKS.items() if score.metric in OF_CAPTIONS}
+    tasks = {task: score for task, score in catalogue.TASKS.items() if score.metric in of_captions()}
     values = {task: both[score.metric][score.key] for task, score in tasks.items()}
     assert ModelCard.load(path).data.pipeline_tag == "image-to-text"
     assert "nic" in changed[1].read_text()

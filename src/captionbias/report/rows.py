@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from captionbias.io.files import replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate, Result
+from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.wording import interval
+from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code, escaped
 
 WRITTEN_BY = "captionbias measure --output, compare --output or report --json"

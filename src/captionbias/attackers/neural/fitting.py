@@ -175,7 +175,7 @@ class FittedNetwork(Reader):
     def embedded(self, rows: Integers) -> Tensor:
         return self.network.embed(self._tokens(rows))
 
-    def start(self, rows: Integers) -> Tensor:
+    def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone."""
         return self.network.embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
 

@@ -190,8 +190,8 @@ class FittedHead(Reader):
     network: OnTable
     whole: WholeEncoder
 
-    paths_at_once: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
-    roughness: ClassVar[int] = 2  # with MiniLM, 16 steps are enough for nine captions in ten, 8 for less than half
+    internal_batch_size: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
+    n_steps: ClassVar[int] = 16  # with MiniLM enough for nine captions in ten, 8 for less than half
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
@@ -207,7 +207,7 @@ class FittedHead(Reader):
     def embedded(self, rows: Integers) -> Tensor:
         return self.whole.embed(self._chosen(self.whole.pieces.ids, rows))
 
-    def start(self, rows: Integers) -> Tensor:
+    def baselines(self, rows: Integers) -> Tensor:
         """The captions with the mask token for each word piece, or what the encoder has in its place."""
         ids = self._chosen(self.whole.pieces.ids, rows)
         return self.whole.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.whole.pieces.blank))
