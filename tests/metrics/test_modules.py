@@ -138,7 +138,7 @@ def test_the_info_is_that_of_the_function_and_its_card(tmp_path: Path) -> None:
     for name in METRICS:
         info, about = load(name, tmp_path).info, getattr(metrics, name).__doc__
         assert about.strip().startswith(info.description.split("\n")[0])
-        assert "    predictions: " in info.inputs_description
+        assert "    predictions" in info.inputs_description
         assert "\n    captions: " not in info.inputs_description
         assert info.citation.startswith("@")
         assert info.reference_urls
