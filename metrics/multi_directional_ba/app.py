@@ -1,11 +1,6 @@
 """The Space of Multi-directional BA."""
 
-from functools import partial
-
-from captionbias.app.page import look, page
-from captionbias.app.server import serve
-
-demo = partial(page, seconds=30 * 60, metrics=("multi_directional_ba",))
+from captionbias.app.space import serve_space
 
 if __name__ == "__main__":
-    serve(demo, **look())
+    serve_space("multi_directional_ba")

@@ -1,11 +1,6 @@
 """The Space of captionbias."""
 
-from functools import partial
-
-from captionbias.app.page import look, page
-from captionbias.app.server import serve
-
-demo = partial(page, seconds=30 * 60)  # others wait while a run goes on
+from captionbias.app.space import serve_space
 
 if __name__ == "__main__":
-    serve(demo, **look())
+    serve_space()

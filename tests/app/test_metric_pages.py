@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -12,13 +10,12 @@ import pytest
 from captionbias import metrics
 from captionbias.app import actions, results
 from captionbias.app.data import as_said
+from captionbias.app.page import page
 from captionbias.app.roles import CAPTIONER
 from captionbias.app.sessions import Session, Sessions
 from captionbias.captions.tables import table_from_memory
 from captionbias.metrics import catalogue
 from captionbias.synthetic import plant
-
-FOLDER = Path(__file__).parents[2] / "metrics"
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.of_captions()))
@@ -45,13 +42,13 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
 @pytest.mark.parametrize("name", ["lic", "dpa"])
 @pytest.mark.filterwarnings("ignore")  # a page listens to warnings
 def test_it_offers_its_metric_alone_and_the_example_only_where_it_has_it(name: str) -> None:
-    page = runpy.run_path(str(FOLDER / name / "app.py"))["demo"](Sessions())
-    blocks = list(page.blocks.values())
+    served = page(Sessions(), metrics=(name,))
+    blocks = list(served.blocks.values())
     assert [tab.label for tab in blocks if isinstance(tab, gr.Tab)][-3:] == ["1. Files", "2. Check", "3. Result"]
     assert any(isinstance(tab, gr.Tab) and tab.id == "example" for tab in blocks) == (name == "lic")
     (offered,) = (one for one in blocks if isinstance(one, gr.CheckboxGroup))
     assert (offered.value, offered.visible) == ([name], False)
-    public = {event.api_name for event in page.fns.values() if event.api_visibility == "public"}
+    public = {event.api_name for event in served.fns.values() if event.api_visibility == "public"}
     assert {"read", "measure", "cancel", "results"} <= public
     assert "measure_images" not in public
     titles = [block.value for block in blocks if isinstance(block, gr.Markdown)]

@@ -11,9 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from captionbias.datasets import build
-
-SCRIPTS = Path(__file__).parents[2] / "datasets_scripts"
+CARDS = Path(__file__).parents[2] / "datasets_scripts"
 HEIGHT, WIDTH = 20, 30
 
 _IMAGES = (9, 5, 42, 7, 11, 13)  # in no order, as in COCO's files; 7 has no captions, 11 no annotations, 13 no label
@@ -179,11 +177,6 @@ def state(folder):
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         for path in folder.rglob("*")
     }
-
-
-def builder_class(name):
-    """The builder class of a script."""
-    return build._builder(name)
 
 
 def records_of(cls, folder, configuration):

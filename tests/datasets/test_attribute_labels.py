@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -25,19 +26,18 @@ def test_labels_are_read_by_id_with_other_columns_passed_over(file):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "named"),
     [
-        ("id,bb_gender\n1,Male\n", r"has no column 'bb_skin'"),
-        ("id,bb_gender,bb_skin\n1,Male,Light\n2,man,\n", r"images\.csv: bb_gender\[1\] must be Female, .*, not 'man'"),
-        ("id,bb_gender,bb_skin\n1,Male,Light\n2,,Male\n", r"images\.csv: bb_skin\[1\] must be Light, .*, not 'Male'"),
-        ("id,bb_gender,bb_skin\n1,Male,Light\n1.5,Male,Light\n", r"images\.csv: id\[1\] must be .*, not '1\.5'"),
-        ("id,bb_gender,bb_skin\n7,Male,Light\n8,,\n007,,\n", r'images\.csv\[2\]: "id" 7 is also at \[0\]'),
-        ("id,bb_gender,bb_skin\n7,Male,Light\n6,,\n", r'images\.csv\[1\]: "id" 6 is not in the COCO file'),
+        ("id,bb_gender\n1,Male\n", "bb_skin"),
+        ("id,bb_gender,bb_skin\n1,Male,Light\n2,man,\n", "bb_gender[1]"),
+        ("id,bb_gender,bb_skin\n1,Male,Light\n1.5,Male,Light\n", "id[1]"),
+        ("id,bb_gender,bb_skin\n7,Male,Light\n8,,\n007,,\n", '[2]: "id" 7'),
+        ("id,bb_gender,bb_skin\n7,Male,Light\n6,,\n", '[1]: "id" 6'),
     ],
 )
-def test_the_first_bad_row_is_named(content, message, file):
+def test_the_first_bad_row_is_named(content, named, file):
     file.write_text(content)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=re.escape(named)):
         read_labels(file, FIELDS, {1, 2, 7, 8})
 
 

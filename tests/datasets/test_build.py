@@ -18,7 +18,7 @@ import pytest
 from captionbias import metrics
 from captionbias.datasets import build, build_dataset, dataset_names
 from captionbias.synthetic import plant
-from tests.datasets.conftest import ALL, SCRIPTS, artemis, coco, state, verbs, write
+from tests.datasets.conftest import ALL, CARDS, artemis, coco, state, verbs, write
 
 ROOT = Path(__file__).parents[2]
 ROWS = {
@@ -90,28 +90,17 @@ def test_other_builds_have_the_same_bytes_whatever_the_hash_seed(originals, buil
         assert state(tmp_path / name) == state(built[name])
 
 
-def test_a_build_is_replaced_and_never_stale(folder, tmp_path):
-    to = tmp_path / "to"
-    build_dataset("coco_caption_bias", write(folder, coco()), to)
-    before = state(to)
-    files = coco()
-    files["captions_val2014.json"]["annotations"][0]["caption"] = "A man folds an umbrella."
-    built = build_dataset("coco_caption_bias", write(folder, files), to, ["race", "gender", "race"])
-    assert built.folder == to
+def test_chosen_configurations_are_written_the_first_is_the_default(folder, tmp_path):
+    built = build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to", ["race", "gender", "race"])
     assert built.rows == {"race": 3, "gender": 3}
     assert list(built.left_out) == ["race", "gender"]
-    assert beside(to) == ["README.md", "eval.yaml", "gender", "race"]
-    rows = datasets.load_dataset(str(to))["validation"]  # the first named is the default
-    assert rows.info.config_name == "race"
-    assert rows[1]["references"][0] == "A man folds an umbrella."
-    build_dataset("coco_caption_bias", write(folder, coco()), to)
-    assert state(to) == before
-    assert beside(tmp_path) == ["original", "to"]
+    assert beside(built.folder) == ["README.md", "eval.yaml", "gender", "race"]
+    assert datasets.load_dataset(str(built.folder))["validation"].info.config_name == "race"
 
 
 def test_a_configuration_without_rows_is_refused_with_the_reasons(folder, tmp_path):
     write(folder, {**coco(), "images_val2014.csv": "id,bb_gender,bb_skin\n9,Both,Light\n5,Both,\n"})
-    with pytest.raises(ValueError, match=r"'gender' of coco_caption_bias has no rows: .*2 labelled both.* left out"):
+    with pytest.raises(ValueError, match=r"'gender'.*2 labelled both"):
         build_dataset("coco_caption_bias", folder, tmp_path / "to")
     assert build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race"]).rows == {"race": 1}
 
@@ -142,24 +131,6 @@ def planted_coco(planted):
     }
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
-def test_from_a_folder_to_a_score_as_the_guide_says(folder, tmp_path, monkeypatch):
-    planted = plant(images=60, captions=2, a_to_t=0.6)
-    build_dataset("coco_caption_bias", write(folder, planted_coco(planted)), tmp_path / "coco-caption-bias", ["gender"])
-    [lines] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "datasets.md").read_text(), re.DOTALL)
-    assert "load_dataset" in lines
-    monkeypatch.setattr("evaluate.load", lambda name: SimpleNamespace(compute=getattr(metrics, name)))
-    names: dict[str, object] = {}
-    monkeypatch.chdir(tmp_path)
-    exec(lines, names)
-    images = names["images"]
-    assert images["nic"][:] == planted.predictions
-    assert images["tasks"][:] == planted.tasks
-    assert images["references"][:] == planted.references
-    assert images["attribute"][:] == planted.attributes
-    assert names["result"]["dbac_a_to_t"] > 0
-
-
 def planted_lic(planted):
     """The files of the LIC study, of these captions."""
     people, said = [], []
@@ -182,26 +153,31 @@ def planted_artemis(planted):
     return {"artemis.csv": "\n".join(["art_style,painting,emotion,utterance,repetition", *rows, ""])}
 
 
-CARDS = {
+PLANTED = {
     "coco_caption_bias": planted_coco,
     "lic_captions": planted_lic,
     "artemis_emotions": planted_artemis,
     "controlled_verbs": lambda _: verbs(),
 }
+GUIDE = ("coco_caption_bias", ROOT / "docs" / "datasets.md")
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
-@pytest.mark.parametrize("name", CARDS)
-def test_the_example_of_a_card_runs_on_what_is_built(name, folder, tmp_path, monkeypatch):
-    [lines] = re.findall(r"```python\n(.*?)```", (SCRIPTS / name / "README.md").read_text(), re.DOTALL)
-    [configuration] = re.findall(r'load_dataset\("FOLDER", "(\w+)"', lines)
-    files = CARDS[name](plant(images=60, captions=2))
-    build_dataset(name, write(folder, files), tmp_path / "FOLDER", [configuration])
+@pytest.mark.parametrize(("name", "page"), [*((name, CARDS / name / "README.md") for name in PLANTED), GUIDE])
+def test_the_example_of_a_card_and_of_the_guide_runs_on_what_is_built(name, page, folder, tmp_path, monkeypatch):
+    [lines] = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    [(place, configuration)] = re.findall(r'load_dataset\("([\w-]+)", "(\w+)"', lines)
+    planted = plant(images=60, captions=2)
+    build_dataset(name, write(folder, PLANTED[name](planted)), tmp_path / place, [configuration])
     monkeypatch.setattr("evaluate.load", lambda name: SimpleNamespace(compute=getattr(metrics, name)))
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(lines, names)
-    assert "load_dataset" in names
+    if name == "coco_caption_bias":
+        assert names["images"]["nic"][:] == planted.predictions
+        assert names["images"]["tasks"][:] == planted.tasks
+        assert names["images"]["references"][:] == planted.references
+        assert names["images"]["attribute"][:] == planted.attributes
 
 
 def put(place, content):
@@ -220,131 +196,62 @@ def cut(place):
 LIC_HUMAN = "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl"
 UNLIKE = [{"img_id": image, "caption_list": [3]} for image in (5, 7, 9)]
 MALFORMED = [
-    ("coco_caption_bias", cut("instances_val2014.json"), r"instances_val2014\.json is not whole JSON"),
-    ("lic_captions", cut(LIC_HUMAN), "not a whole pickle"),
-    ("lic_captions", put(LIC_HUMAN, b"cos\nsystem\n(Vtrue\ntR."), r"it names os\.system"),
-    ("lic_captions", put(LIC_HUMAN, UNLIKE), r"files in .* are not as published .*fetch"),
-    ("artemis_emotions", put("b.csv", "art_style,painting,emotion,utterance\na,b,joy,x\n"), r"emotion\[0\] must be"),
-    ("controlled_verbs", lambda files: files.update(verbs(40)), "and 45 are needed"),
+    ("coco_caption_bias", cut("instances_val2014.json"), "instances_val2014"),
+    ("lic_captions", cut(LIC_HUMAN), "whole pickle"),
+    ("lic_captions", put(LIC_HUMAN, b"cos\nsystem\n(Vtrue\ntR."), "system"),
+    ("lic_captions", put(LIC_HUMAN, UNLIKE), "original"),
+    ("artemis_emotions", put("b.csv", "art_style,painting,emotion,utterance\na,b,joy,x\n"), r"emotion\[0\]"),
+    ("controlled_verbs", lambda files: files.update(verbs(40)), "45"),
 ]
 
 
 @pytest.mark.parametrize(("name", "change", "message"), MALFORMED, ids=[message for _, _, message in MALFORMED])
-def test_a_malformed_file_leaves_all_as_it_was(name, change, message, folder, tmp_path, built):
+def test_a_malformed_file_leaves_nothing(name, change, message, folder, tmp_path):
     files = ALL[name]()
     change(files)
-    write(folder, files)
     with pytest.raises(ValueError, match=message):
-        build_dataset(name, folder, tmp_path / "new")
-    assert beside(tmp_path) == ["original"]
-    before = state(built[name].parent)
-    with pytest.raises(ValueError, match=message):
-        build_dataset(name, folder, built[name])
-    assert state(built[name].parent) == before
-
-
-@pytest.mark.parametrize("kind", ["link to nothing", "folder"])
-def test_a_file_that_cannot_be_read_is_named(kind, folder, tmp_path):
-    path = write(folder, coco()) / "results/dangling.json"
-    if kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to(tmp_path / "nothing")
-    with pytest.raises(ValueError, match=rf"{path} cannot be read \(.*\): put the file there"):
-        build_dataset("coco_caption_bias", folder, tmp_path / "to")
+        build_dataset(name, write(folder, files), tmp_path / "to")
     assert beside(tmp_path) == ["original"]
 
 
-def test_a_place_that_cannot_be_written_to_is_named(folder, tmp_path):
-    write(folder, artemis())
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    with pytest.raises(ValueError, match="is a file: name a folder"):
-        build_dataset("artemis_emotions", folder, tmp_path / "file")
-    for to in (tmp_path / "file/to", tmp_path / "circle/to", "/proc/to", "~nobody-has-this-name/to"):
-        with pytest.raises(ValueError, match=r"cannot be written \(.*\): name a folder that can"):
-            build_dataset("artemis_emotions", folder, to)
-    assert beside(tmp_path) == ["circle", "file", "original"]
-
-
-def test_the_source_is_never_written_over(folder, tmp_path):
+def test_what_is_there_is_never_written_over(folder, tmp_path):
     write(folder, coco())
-    (tmp_path / "link").symlink_to(folder)
     before = state(folder)
-    for to in (folder, folder.parent, tmp_path / "link"):
-        with pytest.raises(ValueError, match=r"which no earlier build of .* wrote: name another folder"):
+    for to in (folder, folder.parent):
+        with pytest.raises(ValueError, match="is not empty"):
             build_dataset("coco_caption_bias", folder, to)
     assert state(folder) == before
-
-
-def test_other_files_are_never_removed(folder, tmp_path, built):
-    write(folder, coco())
-    to = build_dataset("coco_caption_bias", folder, tmp_path / "to", ["gender"]).folder
-    for other in (".git/config", "gender/my.parquet", "mine/deep/validation-00000-of-00001.parquet"):
-        write(to, {other: "mine"})
-        before = state(to)
-        with pytest.raises(ValueError, match=rf"has {other}, which no earlier build of coco_caption_bias wrote"):
-            build_dataset("coco_caption_bias", folder, to)
-        assert state(to) == before
-        (to / other).unlink()
-    before = state(built["lic_captions"])
-    with pytest.raises(ValueError, match=r"has README\.md, which no earlier build of coco_caption_bias wrote"):
-        build_dataset("coco_caption_bias", folder, built["lic_captions"])
-    assert state(built["lic_captions"]) == before
+    assert beside(tmp_path) == ["original"]
 
 
 def test_an_empty_folder_is_filled_and_a_link_is_followed(folder, tmp_path):
-    write(folder, artemis())
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "empty")
-    for _ in range(2):
-        assert build_dataset("artemis_emotions", folder, tmp_path / "link").folder == tmp_path / "empty"
-        assert (tmp_path / "empty" / "README.md").is_file()
+    built = build_dataset("artemis_emotions", write(folder, artemis()), tmp_path / "link")
+    assert built.folder == tmp_path / "empty"
+    assert (tmp_path / "empty" / "README.md").is_file()
 
 
-@pytest.mark.parametrize("at", ["old", "folder"])
-def test_ctrl_c_at_the_moves_leaves_the_earlier_build_or_the_new_one(at, folder, tmp_path, monkeypatch):
-    """The old folder has moved away, and the new one has not yet come, or just has."""
-    write(folder, artemis())
-    to = build_dataset("artemis_emotions", folder, tmp_path / "to").folder
-    before, rename = state(to), Path.rename
-    write(folder, {"b.csv": "art_style,painting,emotion,utterance\na,b,awe,x\n"})
+def test_ctrl_c_in_the_middle_leaves_nothing(folder, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
 
-    def interrupted(self, target):
-        moved = rename(self, target)
-        if Path(target).name == "old" if at == "old" else Path(target) == to and self.name == "new":
-            raise KeyboardInterrupt
-        return moved
-
-    monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr("captionbias.datasets.coco_caption_bias.read_things", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        build_dataset("artemis_emotions", folder, to)
-    assert (state(to) == before) == (at == "old")
-    assert len(state(to)) == len(before)
-    assert beside(tmp_path) == ["original", "to"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [(KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left on device"), ValueError)],
-)
-def test_a_fault_in_the_middle_leaves_nothing(fault, expected, folder, tmp_path, monkeypatch):
-    def failing(*_):
-        raise fault
-
-    monkeypatch.setattr("captionbias.datasets.coco_caption_bias.read_things", failing)
-    with pytest.raises(expected, match=r"to cannot be written \(No space left on device\)|^$"):
         build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
     assert beside(tmp_path) == ["original"]
 
 
-def test_wrong_arguments_are_named(folder, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "source", "configurations", "named"),
+    [
+        ("imagenet", "original", None, "imagenet"),
+        ("coco_caption_bias", "original", ["race", "C1"], "C1"),
+        ("coco_caption_bias", "nowhere", None, "nowhere"),
+    ],
+)
+def test_a_wrong_argument_is_named(name, source, configurations, named, folder, tmp_path):
     write(folder, coco())
-    for name in ("../coco_caption_bias", ""):
-        with pytest.raises(ValueError, match=rf"there is no dataset '{name}': choose from artemis_emotions, coco_cap"):
-            build_dataset(name, folder, tmp_path / "to")
-    with pytest.raises(ValueError, match=r"configurations\[1\] must be one of gender, race, age .*, not 'C1'"):
-        build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race", "C1"])
-    with pytest.raises(ValueError, match=rf"{tmp_path}/none is not a folder: name the one with the original files"):
-        build_dataset("coco_caption_bias", tmp_path / "none", tmp_path / "to")
+    with pytest.raises(ValueError, match=named):
+        build_dataset(name, tmp_path / source, tmp_path / "to", configurations)
     assert beside(tmp_path) == ["original"]

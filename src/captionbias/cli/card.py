@@ -30,8 +30,8 @@ INPUT: Options = {
 MEASURED: Options = {
     "dataset": flag(str, "The dataset on the Hub that was measured on.", default=Parameter.empty, metavar="OWNER/NAME"),
     "dataset_revision": flag(str | None, "Its commit, 40 hexadecimal digits.", metavar="COMMIT"),
-    "model_name": flag(str | None, "The model's name in a new model-index.", show_default="the folder's"),
-    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="today"),
+    "model_name": flag(str | None, "The model's name in the picture.", show_default="the folder's"),
+    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="of the commit"),
     "source_url": flag(str | None, "A link to how it was measured."),
     "source_name": flag(str | None, "The name of that link.", show_default="captionbias"),
     "source_user": flag(str | None, "The user on the Hub."),
@@ -61,7 +61,7 @@ command(
     "model",
     INPUT | MEASURED,
     partial(_run, "update_model_card"),
-    """The captioner's amplification: a section of a model card, its model-index, and .eval_results/captionbias.yaml.
+    """The captioner's amplification: a section of a model card, and .eval_results/captionbias.yaml.
 
     Example: captionbias card model README.md --results all.json --dataset someone/captions
     """,

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from captionbias.attackers.recipes import RECIPES
 from captionbias.cli.options import (
     CAPTIONERS,
     FILES,
@@ -24,7 +25,7 @@ from captionbias.cli.terminal import console, named, note, read_captioners, say,
 if TYPE_CHECKING:
     from captionbias.analysis.consistency import Cell
 
-SCRATCH = ["lstm-dbac", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
+SCRATCH = [name for name in RECIPES if name not in ("dense", "lstm-lic")]  # those of the DBAC paper
 ENCODERS: Options = {
     "encoder": option(
         list[str] | None,

@@ -9,7 +9,7 @@ import typer
 
 from captionbias.cli.terminal import complaints, needs, plain_errors, say
 
-NAMES = "coco_caption_bias, lic_captions, artemis_emotions or controlled_verbs."
+NAME = "One of those that captionbias data show lists."
 
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
@@ -21,12 +21,9 @@ def main() -> None:
 
 @data.command()
 def build(
-    name: Annotated[
-        str,
-        typer.Argument(help=NAMES),
-    ],
+    name: Annotated[str, typer.Argument(help=NAME)],
     source: Annotated[Path, typer.Option("--from", help="The folder with the original files.")],
-    to: Annotated[Path, typer.Option("--to", help="The folder to write; an earlier build there is replaced.")],
+    to: Annotated[Path, typer.Option("--to", help="The folder to write, new or empty.")],
     configurations: Annotated[
         list[str] | None,
         typer.Option("--config", help="A configuration to write; repeat it for several. Default: all."),
@@ -57,12 +54,12 @@ def build(
 
 
 @data.command()
-def show(name: Annotated[str, typer.Argument(help=NAMES)]) -> None:
+def show(name: Annotated[str | None, typer.Argument(help="A dataset.", show_default="all names")] = None) -> None:
     """Print the card of a dataset: its original files, where they come from, its fields and its terms.
 
     Example: captionbias data show controlled_verbs
     """
     with plain_errors():
-        from captionbias.datasets import original_card
+        from captionbias.datasets import dataset_names, original_card
 
-        say(original_card(name))
+        say(original_card(name) if name else "\n".join(dataset_names()))

@@ -12,14 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
+from captionbias.attackers.pretrained.models import KNOWN
+from captionbias.attackers.registry import BERTS, ENCODERS
 from captionbias.cli import settings
 from captionbias.cli.terminal import check_outputs, console, plain_errors
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 OF_PRESET = "the preset's"
-PRETRAINED = (
-    "all-MiniLM-L6-v2, all-mpnet-base-v2, all-distilroberta-v1, distilbert-base-uncased, any other owner/name on the "
-    "Hub, or a folder (frozen, under an MLP)"
+OF_LABELS = ("linear", "dense")
+ENCODER = (
+    f"The attacker: {', '.join(name for name in (*ENCODERS, *BERTS) if name not in OF_LABELS)}; "
+    f"{', '.join(KNOWN)}, any other owner/name on the Hub, or a folder (frozen, under an MLP); on labels "
+    f"{' or '.join(OF_LABELS)}; or your own torch module as module:Class."
 )
 
 
@@ -121,13 +125,7 @@ METRIC: Options = {
     "directions": option(
         list[DirectionName] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"
     ),
-    "encoder": option(
-        str | None,
-        "The attacker: lstm-lic, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h, bow; "
-        f"{PRETRAINED}; bert-frozen, bert-finetuned; on labels linear or dense; or your own torch module as "
-        "module:Class.",
-        show_default=OF_PRESET,
-    ),
+    "encoder": option(str | None, ENCODER, show_default=OF_PRESET),
     "model": option(
         str | None,
         "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",

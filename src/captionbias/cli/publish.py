@@ -26,15 +26,8 @@ SENT: Options = {
         "--create-pr",
         default=False,
     ),
-    "private": flag(bool, "Create the repository private; refuse if it is public.", "--private", default=False),
+    "private": flag(bool, "Create the repository private; refuse one that is public.", "--private", default=False),
     "message": flag(str | None, "The commit message.", show_default="the version of captionbias"),
-}
-WHEEL: Options = {
-    "wheel": flag(
-        Path | None,
-        "The wheel of captionbias that goes with an app which requires it.",
-        show_default="built from the clone",
-    ),
 }
 FOLDER: Options = {
     "folder": (Annotated[Path, typer.Argument(help="The folder to publish.")], Parameter.empty),
@@ -46,37 +39,35 @@ METRICS: Options = {
 }
 
 
-def _run(function: str, *, dry_run: bool, private: bool, **options: Any) -> None:
-    """Publish, and print what was done; progress bars are for a terminal only."""
-    from rich.filesize import decimal
-
+def _run(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, **options: Any) -> None:
+    """Publish a folder, and print what was done; progress bars are for a terminal only."""
     with needs("hub"):
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        from captionbias.hub import publishing
+        from captionbias.hub.publishing import publish as send
 
-        if not complaints.is_terminal:
-            disable_progress_bars()
-        done = getattr(publishing, function)(dry_run=dry_run, private=private or None, **options)
-    for found in done if isinstance(done, list) else [done]:
-        if dry_run:
-            say(found.repo)
-            for path, size in found.files.items():
-                say(f"  {decimal(size):>10}  {path}")
-            say(f"nothing was sent; this would be {found.url}")
-        elif not found.changed:
-            say(f"already up to date: {found.url}")
-        else:
-            for path in found.deleted:
-                say(f"deleted: {path}")
-            say(f"pull request: {found.pull_request}" if found.pull_request else f"published: {found.url}")
+    if not complaints.is_terminal:
+        disable_progress_bars()
+    done = send(folder, repo, kind, dry_run=dry_run, private=private or None, **options)  # type: ignore[arg-type]
+    for path in done.files if dry_run else ():
+        say(f"would be sent: {path}")
+    for path in done.deleted:
+        say(f"deleted: {path}")
+    say(f"nothing was sent; this would be {done.url}" if dry_run else f"published: {done.url}")
+
+
+def _metrics(names: list[str] | None, owner: str, **options: Any) -> None:
+    with needs("hub"):
+        from captionbias.hub.modules import metric_folders
+    for folder in metric_folders(names):
+        _run("space", folder, f"{owner}/{folder.name}", **options)
 
 
 command(
     publish,
     "metric",
-    METRICS | WHEEL | SENT,
-    partial(_run, "publish_metric"),
+    METRICS | SENT,
+    _metrics,
     """Make metrics Spaces, so that evaluate.load("<owner>/lic") works anywhere.
 
     Example: captionbias publish metric lic dbac --to someone --dry-run
@@ -85,8 +76,8 @@ command(
 command(
     publish,
     "space",
-    FOLDER | WHEEL | SENT,
-    partial(_run, "publish_space"),
+    FOLDER | SENT,
+    partial(_run, "space"),
     """Make a folder with a Gradio app a Space.
 
     Example: captionbias publish space spaces/captionbias --to someone/captionbias --dry-run
@@ -96,7 +87,7 @@ command(
     publish,
     "dataset",
     FOLDER | SENT,
-    partial(_run, "publish_dataset"),
+    partial(_run, "dataset"),
     """Make a folder of Parquet files with a card a dataset; Parquet files of earlier builds go in the same commit.
 
     Rows that may not be redistributed (the card has extra_gated_prompt) go to a private repository only, behind a gate.

@@ -7,9 +7,9 @@ from typing import Any
 
 from captionbias.cli.options import (
     CAPTIONERS,
+    ENCODER,
     FILES,
     OF_PRESET,
-    PRETRAINED,
     RESULT,
     Options,
     metric_options,
@@ -39,12 +39,7 @@ CHOICES: Options = {
         OF_PRESET,
     ),
     "quality": _choice(str, "The attacker's quality: confidence, accuracy or inverse_cross_entropy.", "all"),
-    "encoder": _choice(
-        str,
-        "The attacker: bow, lstm, bilstm, rnn, birnn, transformer-1h, transformer-5h; "
-        f"{PRETRAINED}; or your own torch module as module:Class.",
-        OF_PRESET,
-    ),
+    "encoder": _choice(str, ENCODER, OF_PRESET),
     "seed": _choice(
         int,
         "Seed of the first trial: which human captions are drawn and how images are split.",

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from captionbias.captions.tables import table_from_file
-from captionbias.datasets.caption_dataset import OriginalFiles
 from captionbias.datasets.json_records import short
+from captionbias.datasets.original_files import OriginalFiles
 
 ORIGIN = "https://www.artemisdataset.org and https://www.artemisdataset-v2.org"
 EMOTIONS = ("amusement", "awe", "contentment", "excitement", "anger", "disgust", "fear", "sadness", "something else")
@@ -27,13 +27,14 @@ class ArtemisEmotions(OriginalFiles):
     art style and painting, utterances of one painting in the order of the files.
     """
 
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("paintings", "utterances")
     SPLIT: ClassVar[str] = "train"
     BENCHMARK: ClassVar[bool] = False
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.files = tuple(sorted(folder.glob("*.csv")))
-        if not self.files:
+        self._files = tuple(sorted(folder.glob("*.csv")))
+        if not self._files:
             raise ValueError(f"{folder} has no CSV file: put those of one version there; they come from {ORIGIN}")
 
     def schema(self, configuration: str) -> pa.Schema:
@@ -62,7 +63,7 @@ class ArtemisEmotions(OriginalFiles):
     def _paintings(self) -> dict[tuple[str, str], list[tuple[str, str | None]]]:
         """Emotion and utterance of each row, by art style and painting."""
         found = defaultdict(list)
-        for path in self.files:
+        for path in self._files:
             table = table_from_file(path)
             for row, (style, painting, emotion, utterance) in enumerate(zip(*map(table.column, _COLUMNS), strict=True)):
                 if emotion not in EMOTIONS:

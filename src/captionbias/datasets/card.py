@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.text.markdown import one_line
@@ -11,17 +10,15 @@ from captionbias.text.markdown import one_line
 if TYPE_CHECKING:
     from datasets import DatasetInfo
 
-    from captionbias.datasets.caption_dataset import OriginalFiles
+    from captionbias.datasets.original_files import OriginalFiles
 
 CONTENTS = "<!-- contents -->"
 
 
-def dataset_card(
-    template: str, name: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles, folder: Path
-) -> str:
+def dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles) -> str:
     """The card's text: front matter with configurations and sizes, and a table of what was kept and left out.
 
-    `template` is the card of the script, with a line `CONTENTS`; `folder` has the Parquet files.
+    `template` is the card before, with a line `CONTENTS`.
     """
     from datasets.info import DatasetInfosDict
     from datasets.utils.metadata import MetadataConfigs
@@ -34,7 +31,11 @@ def dataset_card(
     next(iter(files.values()))["default"] = True  # load_dataset(folder) reads the first
     MetadataConfigs(files).to_dataset_card_data(card.data)
     DatasetInfosDict(infos).to_dataset_card_data(card.data)
-    contents = "\n".join([mark(name), "", *_kept(infos, source), *_captioners(infos, source, folder)])
+    rows = (
+        f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"
+        for key, info in infos.items()
+    )
+    contents = "\n".join(["| configuration | rows | left out |", "| --- | --- | --- |", *rows])
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
 
 
@@ -68,11 +69,6 @@ def benchmark(template: str) -> str:
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
-def mark(name: str) -> str:
-    """The line of a card by which a folder is known as a build of the dataset."""
-    return f"<!-- built by captionbias: {name} -->"
-
-
 def reasons(left_out: Mapping[str, int]) -> str:
     """Why rows were left out, the most frequent reason first.
 
@@ -81,28 +77,3 @@ def reasons(left_out: Mapping[str, int]) -> str:
     """
     counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
     return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"
-
-
-def _kept(infos: Mapping[str, DatasetInfo], source: OriginalFiles) -> list[str]:
-    rows = [
-        f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"
-        for key, info in infos.items()
-    ]
-    return ["| configuration | rows | left out |", "| --- | --- | --- |", *rows]
-
-
-def _captioners(infos: Mapping[str, DatasetInfo], source: OriginalFiles, folder: Path) -> list[str]:
-    """How many rows each captioner has a caption for."""
-    import pyarrow.dataset as pads
-
-    if not source.captioners:
-        return []
-    lines = ["", f"| captioner | {' | '.join(f'`{key}`' for key in infos)} |", "| --- |" + " --- |" * len(infos)]
-    tables = [pads.dataset(folder / key) for key in infos]
-    for name in source.captioners:
-        counts = (
-            table.count_rows(filter=pads.field(name).is_valid()) if name in table.schema.names else 0
-            for table in tables
-        )
-        lines.append(f"| `{name}` | {' | '.join(f'{count:,}' for count in counts)} |")
-    return lines

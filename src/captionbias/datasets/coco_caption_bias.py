@@ -6,13 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from captionbias.captions.tables import table_from_file
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, age, compared_rows, read_labels
-from captionbias.datasets.caption_dataset import OriginalFiles, check_column, find_file, need_file
 from captionbias.datasets.coco_files import (
     PERSON,
     Thing,
@@ -22,6 +21,7 @@ from captionbias.datasets.coco_files import (
     read_results,
     read_things,
 )
+from captionbias.datasets.original_files import OriginalFiles, check_column, find_file, need_file
 
 COCO = "http://images.cocodataset.org/annotations/annotations_trainval2014.zip"
 ZHAO = "https://princetonvisualai.github.io/imagecaptioning-bias"
@@ -53,6 +53,8 @@ class CocoCaptionBias(OriginalFiles):
     A configuration has the images with one of its two labels and a human caption, by ascending image id.
     """
 
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._captions = need_file(folder, "captions_val2014.json", COCO)
@@ -63,12 +65,9 @@ class CocoCaptionBias(OriginalFiles):
         for path in sorted((folder / "results").glob("*.json")):
             check_column(path.stem, path, [*_COLUMNS, *self._results])
             self._results[path.stem] = path
-        people = [self._people] if self._people else []
-        self.files = (self._captions, self._instances, self._labels, *people, *self._results.values())
-        self.captioners = tuple(self._results)
 
     def schema(self, configuration: str) -> pa.Schema:
-        return pa.schema({**_COLUMNS, **dict.fromkeys(self.captioners, pa.string())})
+        return pa.schema({**_COLUMNS, **dict.fromkeys(self._results, pa.string())})
 
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
         images, empty = self._images

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from captionbias.arrays import Flags
-from captionbias.datasets.caption_dataset import OriginalFiles, find_file
 from captionbias.datasets.coco_caption_bias import COCO
 from captionbias.datasets.coco_files import Caption, read_captions, read_images
+from captionbias.datasets.original_files import OriginalFiles, find_file
 from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
 
 # Table 2: each subset's task, and the verb that its captions of men have more often, and the one of women.
@@ -42,13 +42,14 @@ class ControlledVerbs(OriginalFiles):
     verbs. Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
     """
 
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
     SPLIT: ClassVar[str] = "train"
     BENCHMARK: ClassVar[bool] = False
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.files = tuple(path for name in _FILES if (path := find_file(folder, name)))
-        if not self.files:
+        self._files = tuple(path for name in _FILES if (path := find_file(folder, name)))
+        if not self._files:
             raise ValueError(f"{folder} has neither {' nor '.join(_FILES)}: put one there; they come from {COCO}")
 
     def schema(self, configuration: str) -> pa.Schema:
@@ -65,7 +66,7 @@ class ControlledVerbs(OriginalFiles):
                 for verb, count in zip(verbs, counts, strict=True):
                     found = candidates[task, gender, verb]
                     if len(found) < count:
-                        files = " and ".join(path.name for path in self.files)
+                        files = " and ".join(path.name for path in self._files)
                         raise ValueError(
                             f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a "
                             f"{gender} person, and {count} are needed: use both {' and '.join(_FILES)}"
@@ -82,7 +83,7 @@ class ControlledVerbs(OriginalFiles):
 
         Of each image only the first may be drawn.
         """
-        captions = [caption for path in self.files for caption in read_captions(path, read_images(path))]
+        captions = [caption for path in self._files for caption in read_captions(path, read_images(path))]
         found: dict[Cell, list[Caption]] = defaultdict(list)
         images = set()
         by_order = sorted(_qualified(captions), key=lambda row: hashlib.sha256(str(row[1].id).encode()).digest())

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, compared_rows, spelled
-from captionbias.datasets.caption_dataset import OriginalFiles, check_column
 from captionbias.datasets.coco_files import PERSON
 from captionbias.datasets.json_records import Fields, check_known, check_record, check_unique, whole
+from captionbias.datasets.original_files import OriginalFiles, check_column
 from captionbias.io.plain_pickle import read_plain_pickle
 
 ORIGIN = "https://github.com/rebnej/lick-caption-bias"
@@ -47,6 +47,8 @@ class LicCaptions(OriginalFiles):
     two labels and a human caption, by ascending image id.
     """
 
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(_HUMAN)
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._human = {key: path for key, name in _HUMAN.items() if (path := _only(folder, name))}
@@ -60,9 +62,6 @@ class LicCaptions(OriginalFiles):
                 known, name = self._captioners[found[1]], _NAMES.get(found[2], found[2])
                 check_column(name, path, [*_COLUMNS, *known])
                 known[name] = path
-        self.captioners = tuple(sorted({name for named in self._captioners.values() for name in named}))
-        results = (path for named in self._captioners.values() for path in named.values())
-        self.files = (*self._human.values(), *results)
         self._people = cache(self._read_people)
 
     def schema(self, configuration: str) -> pa.Schema:

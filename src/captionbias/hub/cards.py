@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from captionbias.hub.eval_results import (
-    check_repo,
-    check_revision,
-    checked_date,
-    checked_source,
-    dated_as_before,
-    entries_of,
-    index_result,
-    line_break,
-    put_result,
-)
-from captionbias.hub.scores import (
+from captionbias.hub.results import (
     Results,
+    check_date,
+    check_repo,
     check_results,
-    interval_text,
+    check_revision,
+    checked_source,
+    entries_of,
     is_fast,
     read_results,
     scores_in,
@@ -34,7 +26,7 @@ from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.report.picture import Picture, captioner_picture
-from captionbias.report.wording import fixed
+from captionbias.report.wording import interval
 from captionbias.text.markdown import code, escaped
 
 __all__ = ["read_results", "update_dataset_card", "update_model_card"]
@@ -45,8 +37,6 @@ PICTURE = "captionbias.svg"
 NEW_DATASET_CARD = "---\ntask_categories:\n- image-to-text\n---\n"
 NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
-_MARKER = re.compile(r"<!--\s*captionbias:\s*(begin|end)\s*-->")
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
@@ -85,12 +75,7 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     if not scores_in(results, human=True):
         raise ValueError("results have no score of human captions: measure lic, dbac or directional_ba with references")
     card = _card_at(path)
-    before = _read(card)
-    try:
-        after = put_section(NEW_DATASET_CARD if before is None else before, dataset_section(results))
-    except ValueError as error:
-        raise ValueError(f"{card}: {error}") from error
-    return _write({card: (before, after)})
+    return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
 
 
 def update_model_card(
@@ -105,19 +90,17 @@ def update_model_card(
     source_name: str | None = None,
     source_user: str | None = None,
 ) -> list[Path]:
-    """Put a captioner's bias amplification into its card: text, `model-index`, and `.eval_results/captionbias.yaml`.
+    """Put a captioner's bias amplification into its card, and into `.eval_results/captionbias.yaml` for the Hub.
 
-    The text is as `update_dataset_card` puts it, with a picture beside the card, `captionbias.svg`. One result in the
-    `model-index` is ours, by the name of its task; huggingface_hub writes the front matter, where the content of others
-    stays but not its formatting, see `put_result`. The same results again change nothing. A card holds the results on
-    one dataset.
+    The text is as `update_dataset_card` puts it, with a picture beside the card, `captionbias.svg`. The same results
+    again change nothing. A card holds the results on one dataset.
 
     Args:
         path, results: see `update_dataset_card`; measured with predictions.
         dataset: the benchmark dataset's OWNER/NAME on the Hub.
         dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
-        model_name: what a new `model-index` calls the model; the card's folder when None.
-        date: when it was measured, ISO 8601; when None today in UTC, or the date that the same results already have.
+        model_name: what the picture calls the model; the card's folder when None.
+        date: when it was measured, ISO 8601; when None the Hub takes the time of the commit.
         source_url: a link to how it was measured.
         source_name: what the link is called; captionbias when None.
         source_user: the user on the Hub who published it.
@@ -126,8 +109,8 @@ def update_model_card(
         The files that were changed, in the order written; none if all is there already.
 
     Raises:
-        ValueError: as `update_dataset_card`; also results without a score of a captioner, an option that the Hub would
-            not take, or front matter that cannot take a result.
+        ValueError: as `update_dataset_card`; also results without a score of a captioner, or an option that the Hub
+            would not take.
 
     Example:
         >>> import tempfile
@@ -143,37 +126,21 @@ def update_model_card(
     check_results(results)
     check_repo("dataset", dataset)
     check_revision(dataset_revision)
+    check_date(date)
     source = checked_source(source_url, source_name, source_user)
-    today = checked_date(date)
     if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
         )
     card = _card_at(path)
     name = card.parent.name if model_name is None else model_name
-    if not name.strip():
-        raise ValueError("model_name is empty: give the model's name")
-
-    before = _read(card)
-    try:
-        after = put_section(
-            NEW_MODEL_CARD if before is None else before, model_section(results, dataset, dataset_revision)
-        )
-        after = put_result(after, index_result(results, dataset, dataset_revision, source), name)
-    except ValueError as error:
-        raise ValueError(f"{card}: {error}") from error
-
-    entries = card.parent / EVAL_RESULTS
-    entries_before = _read(entries)
-    entries_after = entries_of(results, dataset, dataset_revision, today, source)
-    if date is None and entries_before is not None:
-        entries_after = dated_as_before(entries_after, entries_before)
-    drawn = card.parent / PICTURE
+    changed = _changed(card, NEW_MODEL_CARD, model_section(results, dataset, dataset_revision))
+    entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     return _write(
         {
-            card: (before, after),
+            card: changed,
             drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
-            entries: (entries_before, entries_after),
+            entries: (_read(entries), entries_of(results, dataset, dataset_revision, date, source)),
         }
     )
 
@@ -214,8 +181,8 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         about,
         "",
         *([f"![The main scores, beside a person]({PICTURE})", ""] if judged else []),
-        f"| score | value | 95% interval |{' verdict |' if judged else ''}",
-        f"| :--- | ---: | :--- |{' :--- |' if judged else ''}",
+        f"| score | value [95% interval] |{' verdict |' if judged else ''}",
+        f"| :--- | ---: |{' :--- |' if judged else ''}",
         *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),
         "",
         "What the scores mean:",
@@ -234,10 +201,8 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
 
 def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
     """The cells after the label."""
-    cells = ["undefined", "-"]
-    if score.key in result:
-        cells = [fixed(result[score.key], score.digits), interval_text(result, score) or "-"]
-    return " | ".join([*cells, *([verdict_in(result, score)] if judged else [])])
+    value = interval(Result(result).estimates.get(score.key), score.digits) if score.key in result else "undefined"
+    return f"{value} | {verdict_in(result, score)}" if judged else value
 
 
 def _reservations(results: Results) -> list[str]:
@@ -269,17 +234,25 @@ def put_section(card: str, section: str) -> str:
     >>> put_section("# Card", "Bias.")
     '# Card\n\n<!-- captionbias: begin -->\nBias.\n<!-- captionbias: end -->\n'
     """
-    newline = line_break(card)
+    newline = "\r\n" if card.partition("\n")[0].endswith("\r") else "\n"
     text = newline.join([BEGIN, *section.split("\n"), END])
-    markers = list(_MARKER.finditer(card))
-    if not markers:
-        breaks_at_the_end = len(_LINE_BREAK.findall(card, len(card.rstrip("\r\n"))))
-        return card + (newline * max(0, 2 - breaks_at_the_end) if card else "") + text + newline
-    if [marker[1] for marker in markers] != ["begin", "end"]:
-        lines = ", ".join(f"{mark[1]} in line {len(_LINE_BREAK.findall(card[: mark.start()])) + 1}" for mark in markers)
-        raise ValueError(f"the markers of captionbias are {lines}: keep one {BEGIN} and one {END} after it, or none")
-    begin, end = markers
-    return card[: begin.start()] + text + card[end.end() :]
+    if BEGIN not in card and END not in card:
+        gap = newline if card.endswith("\n") else newline * 2
+        return card + (gap if card else "") + text + newline
+    before, _, rest = card.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end or BEGIN in rest or END in after:
+        raise ValueError(f"the markers of captionbias must be one {BEGIN} and one {END} after it, or none")
+    return before + text + after
+
+
+def _changed(card: Path, new: str, section: str) -> tuple[str | None, str]:
+    """The text of a card, None if there is none, and its text with the section."""
+    before = _read(card)
+    try:
+        return before, put_section(new if before is None else before, section)
+    except ValueError as error:
+        raise ValueError(f"{card}: {error}") from error
 
 
 def _card_at(path: str | Path) -> Path:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import metadata
 from pathlib import Path
@@ -17,7 +19,9 @@ from filelock import FileLock
 
 import captionbias
 from captionbias.captions.values import as_list, is_column
+from captionbias.metrics import Metric
 
+# `combine` passes whatever is listed here, so tasks, which are optional, are not.
 FEATURES = datasets.Features(
     {
         "predictions": datasets.Value("string"),
@@ -25,33 +29,19 @@ FEATURES = datasets.Features(
         "attributes": datasets.Value("string"),
     }
 )
-# As evaluate's files have it between processes. `combine` passes whatever FEATURES lists, so tasks, which are optional,
-# are not there.
-WITH_TASKS = datasets.Features({**FEATURES, "tasks": datasets.List(datasets.Value("string"))})
+SHARED = datasets.Features({"columns": datasets.Value("string")})  # between processes: JSON, a row each
 # What the metrics that take labels have instead of captions, beside attributes and tasks.
 LABELS = ("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks")
-ARGUMENTS = """\
-Args:
-    predictions (list of str): one model caption for each image.
-    references (list of list of str): one or more human captions for each image.
-    attributes (list of str): the label of the protected attribute for each image, of two or more values.
-    tasks (list of list of str, optional): the objects or activities in each image. When they are
-        left out, metrics that use tasks take those that human captions of the image name.
-    details (bool): whether to add nested tables under "details".
-    Further options as in `captionbias.metrics.{metric}`.
-"""
+_CAPTIONS = re.compile(r"^    captions: .*\n(?:     .*\n)*", re.MULTILINE)  # an argument of the function alone
 
 
 class CaptionMetric(evaluate.Metric):
     """Base of the metric modules: one schema, either side optional, the library's errors, no captions left on disk.
 
-    A subclass has the library's function as `_score`, the `_citation` of the paper and its `_url`. Its docstring says
-    what it measures, and under "Args:" and the titles after it what is not in `ARGUMENTS`.
+    A subclass has the library's function as `metric`, whose docstring describes it. The citation is that of the card.
     """
 
-    _score: Callable[..., dict[str, Any]]
-    _citation: str
-    _url: str
+    metric: Metric[Any]
 
     # What evaluate.Metric has and does not declare.
     writer: Any
@@ -66,19 +56,18 @@ class CaptionMetric(evaluate.Metric):
         return len(self._added.get("attributes", []))
 
     def _info(self) -> evaluate.MetricInfo:
-        project = metadata("captionbias")
-        pairs = (entry.split(", ", 1) for entry in project.get_all("Project-URL") or ())
-        urls = {label.lower(): url for label, url in pairs}
-        description, _, usage = inspect.cleandoc(self.__doc__ or "").partition("\n\nArgs:\n")
+        project, card = metadata("captionbias"), _metrics() / self.metric.name / "README.md"
+        urls = dict(entry.split(", ", 1) for entry in project.get_all("Project-URL") or ())
+        description, _, arguments = (inspect.getdoc(self.metric) or "").partition("\n\nArgs:\n")
+        text = card.read_text(encoding="utf-8") if card.is_file() else ""
         return evaluate.MetricInfo(
             description=description,
-            citation=self._citation,
-            inputs_description=ARGUMENTS.format(metric=self._score.__name__) + usage,
+            citation="".join(re.findall(r"```bibtex\n(.*?)```", text, re.DOTALL)),
+            inputs_description="Args:\n" + _CAPTIONS.sub("", arguments),
             features=FEATURES,
-            homepage=urls.get("homepage") or urls.get("repository", ""),
-            license=project.json.get("license_expression", ""),
-            codebase_urls=[urls["repository"]] if "repository" in urls else [],
-            reference_urls=[self._url],
+            homepage=urls.get("Repository", ""),
+            license=project["License-Expression"],
+            reference_urls=re.findall(r"\]\((http[^)]+)\)", text.partition("## Further References")[2]),
         )
 
     def compute(
@@ -118,7 +107,7 @@ class CaptionMetric(evaluate.Metric):
                 captions = {**self._added}
             if several:
                 return self._compute_together(captions, all_tasks=tasks, **options)
-            return self._score(**{"tasks": tasks, **captions}, **options)
+            return self.metric(**{"tasks": tasks, **captions}, **options)
         finally:
             self._added.clear()
 
@@ -152,52 +141,36 @@ class CaptionMetric(evaluate.Metric):
         for name, rows in batch.items():
             self._added.setdefault(name, []).extend(rows)
 
-    def add(
-        self,
-        *,
-        prediction: str | None = None,
-        reference: Sequence[str] | None = None,
-        attributes: str | None = None,
-        tasks: Sequence[str] | None = None,
-        predictions: str | None = None,
-        references: Sequence[str] | None = None,
-    ) -> None:
-        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, its label and its tasks.
+    def add(self, *, prediction: str | None = None, reference: Sequence[str] | None = None, **image: Any) -> None:
+        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, `attributes`, `tasks`.
 
-        `predictions` and `references` are what `evaluate.combine` calls the image's `prediction` and `reference`.
+        `evaluate.combine` calls the first two `predictions` and `references`.
         """
-        image = {
-            "predictions": prediction if predictions is None else predictions,
-            "references": reference if references is None else references,
-            "attributes": attributes,
-            "tasks": tasks,
-        }
-        self.add_batch(**{name: None if value is None else [value] for name, value in image.items()})  # type: ignore[arg-type]
+        image = {"predictions": prediction, "references": reference, **image}
+        self.add_batch(**{name: [value] for name, value in image.items() if value is not None})
 
     def _compute_together(self, captions: dict[str, Any], **options: Any) -> dict[str, Any] | None:
         """Bring the captions of all processes to process 0, through evaluate's files, and score them there."""
-        if not captions:
-            raise ValueError("there are no captions to score: every process gives some, to add_batch or compute")
         self.file_paths = self.filelocks = None  # those of an earlier compute belong to whoever took them since
-        self.info.features = WITH_TASKS
+        self.info.features = SHARED
         try:
-            # evaluate stores every column of the schema: placeholders stand for the side left out, until `_compute`.
-            n = len(captions["attributes"])
-            super().add_batch(**{"predictions": [""] * n, "references": [[]] * n, "tasks": [None] * n, **captions})
-            return super().compute(columns=[*captions], **options)  # type: ignore[no-any-return]
+            super().add_batch(columns=[json.dumps(captions)])
+            return super().compute(**options)  # type: ignore[no-any-return]
         except BaseException:
             self._remove_files()
             raise
         finally:
             self.info.features = FEATURES
 
-    def _compute(self, *, columns: list[str], all_tasks: Any, tasks: Any, **options: Any) -> dict[str, Any]:
-        if "distributed" in inspect.signature(self._score).parameters:
+    def _compute(self, *, columns: list[str], all_tasks: Any, **options: Any) -> dict[str, Any]:
+        parts = [part for part in map(json.loads, columns) if part]
+        names = {name: None for part in parts for name in part}
+        if any(part.keys() != names.keys() for part in parts):
+            raise ValueError(f"processes have added different columns, of {', '.join(names)}: add the same in each")
+        captions = {name: [row for part in parts for row in part[name]] for name in names}
+        if "distributed" in self.metric.options():
             options.setdefault("distributed", False)  # evaluate has brought all captions here: this process measures
-        if "tasks" not in columns and any(row is not None for row in tasks):
-            raise ValueError("tasks: another process added some and process 0 none; add them in every process")
-        captions = {name: value for name, value in options.items() if name in columns or name not in FEATURES}
-        return self._score(**captions, tasks=tasks if "tasks" in columns else all_tasks)
+        return self.metric(**{"tasks": all_tasks, **captions}, **options)
 
     def _remove_files(self) -> None:
         """Close and delete what evaluate leaves open or on disk when `compute` fails."""
@@ -260,9 +233,7 @@ def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
     >>> [folder.name for folder in metric_folders(["lic"])]
     ['lic']
     """
-    package = Path(captionbias.__file__).parent
-    in_wheel = package / "_metrics"
-    source = in_wheel if in_wheel.is_dir() else package.parents[1] / "metrics"
+    source = _metrics()
     available = sorted(folder.name for folder in source.iterdir() if (folder / f"{folder.name}.py").is_file())
     wanted = available if names is None else names
     for row, name in enumerate(wanted):
@@ -271,26 +242,26 @@ def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
     return [source / name for name in wanted]
 
 
+def _metrics() -> Path:
+    """Where the folders of all metrics are: in the wheel, or in the clone."""
+    package = Path(captionbias.__file__).parent
+    return package / "_metrics" if (package / "_metrics").is_dir() else package.parents[1] / "metrics"
+
+
 def _install(script: Path, root: Path) -> Path:
-    code = script.read_bytes()
     metrics = root / "evaluate_modules" / "metrics"
     versions = metrics / f"evaluate-metric--{script.stem}"
-    version = versions / sha256(code).hexdigest()
-    installed = version / script.name
+    version = versions / sha256(script.read_bytes()).hexdigest()
     versions.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{versions}.lock"):  # the lock that evaluate takes to write here
+    with FileLock(f"{versions}.lock"), TemporaryDirectory(dir=versions) as scratch:  # evaluate takes the same lock
         for package in (root, metrics.parent, metrics, versions):
             (package / "__init__.py").touch()
-        current = installed.is_file() and installed.read_bytes() == code
         # evaluate loads whichever version is newest and fails on a half-written one: whole folders move in and out.
-        with TemporaryDirectory(dir=versions) as scratch:
-            for folder in versions.iterdir():
-                if len(folder.name) == 64 and not (current and folder == version):
-                    folder.rename(Path(scratch, folder.name))
-            if not current:
-                new = Path(scratch, "new")
-                new.mkdir()
-                (new / "__init__.py").touch()
-                (new / script.name).write_bytes(code)
-                new.rename(version)
-    return installed
+        new = Path(scratch, "new")
+        new.mkdir()
+        (new / "__init__.py").touch()
+        (new / script.name).write_bytes(script.read_bytes())
+        if version.exists():
+            version.rename(Path(scratch, "old"))
+        new.rename(version)
+    return version / script.name

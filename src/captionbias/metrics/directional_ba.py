@@ -99,8 +99,10 @@ def directional_ba(
         training_attributes: the labels of other images, that say which value and task go together; those of these
             images when None.
         training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise.
+        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
+            values to words, see `captionbias.text.load_lexicon`.
+        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
+            likewise.
         tokenizer: `words` or `whitespace`.
         controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
             image.

@@ -161,8 +161,10 @@ def sway(
         attributes: `n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes.
         tasks: `n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other human
             captions name when None. People do not name all that is there: without them A to T is a range.
-        attribute_lexicon: the words that name attribute values, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks, likewise. `person` is no task.
+        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
+            values to words, see `captionbias.text.load_lexicon`.
+        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
+            likewise. `person` is no task.
         tokenizer: `words` or `whitespace`.
         lean: which tasks go with which values: `shipped`, as counted on COCO's images, for `gender` and `coco_objects`,
             or `own`, as counted on these images; `shipped` where there is such a table, when None.

@@ -1,0 +1,63 @@
+"""The tables of the metric cards: `python docs/cards.py` writes them from the docstrings and the catalogue."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from textwrap import fill
+
+from captionbias.metrics import find_metric
+from captionbias.metrics.catalogue import METRICS, scores_of
+
+FOLDER = Path(__file__).parents[1] / "metrics"
+MADE = re.compile(r"(?<=<!-- from the code -->\n\n).*?(?=\n\n<!-- until here -->)", re.DOTALL)
+ENTRY = re.compile(r"^    (\w[\w, ]*): (.*(?:\n     .*)*)", re.MULTILINE)
+ALIKE = re.compile(r"as `(\w+)` takes (?:it|them)\.")
+
+
+def section(metric: str, title: str) -> str:
+    """The text under a title of the metric's docstring."""
+    text = inspect.getdoc(find_metric(metric)) or ""
+    return text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+
+
+def arguments(metric: str) -> dict[str, str]:
+    """What each argument of `compute` is."""
+    found = {}
+    for names, lines in ENTRY.findall(section(metric, "Args")):
+        text = " ".join(lines.split())
+        other = ALIKE.fullmatch(text)
+        found |= {name: arguments(other[1])[name] if other else text for name in names.split(", ")}
+    return {name: text for name, text in found.items() if name != "captions"}
+
+
+def inputs(metric: str) -> str:
+    usual = inspect.signature(find_metric(metric)).parameters
+    rows = ((f"`{name}`", f"`{usual[name].default!r}`", text) for name, text in arguments(metric).items())
+    return table(("argument", "default", "meaning"), *rows)
+
+
+def outputs(metric: str) -> str:
+    rows = ((f"`{score.key}`", interval(*score.bounds), score.meaning) for score in scores_of(metric))
+    about = fill(" ".join(section(metric, "Returns").split()), 120, break_on_hyphens=False)
+    return f"{about}\n\n{table(('key', 'range', 'meaning'), *rows)}"
+
+
+def interval(low: float, high: float) -> str:
+    return f"{'(' if low == -float('inf') else '['}{low:g}, {high:g}{')' if high == float('inf') else ']'}"
+
+
+def table(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
+
+
+def filled(metric: str) -> str:
+    """The metric's card, with both tables as the code has them."""
+    made = iter((inputs(metric), outputs(metric)))
+    return MADE.sub(lambda _: next(made), (FOLDER / metric / "README.md").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    for name in METRICS:
+        (FOLDER / name / "README.md").write_text(filled(name), encoding="utf-8")

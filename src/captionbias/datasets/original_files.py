@@ -1,0 +1,58 @@
+"""The original files of a dataset: found in a folder, and read as rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+
+class OriginalFiles:
+    """The original files of one dataset. A subclass finds them in a folder and reads their rows.
+
+    Attributes:
+        CONFIGURATIONS: their names.
+        SPLIT: the name of the one split.
+        BENCHMARK: whether captioners are measured on it, so that their results on the Hub may name it.
+        folder: where the files are.
+        left_out: for each configuration that was read, why rows were left out, and how many for each reason.
+    """
+
+    CONFIGURATIONS: ClassVar[tuple[str, ...]]
+    SPLIT: ClassVar[str] = "validation"
+    BENCHMARK: ClassVar[bool] = True
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.left_out: dict[str, Counter[str]] = {}
+
+    def schema(self, configuration: str) -> pa.Schema:
+        """The columns of a configuration."""
+        raise NotImplementedError
+
+    def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
+        """The rows of a configuration, in an order that depends on nothing but the files."""
+        raise NotImplementedError
+
+
+def find_file(folder: Path, *names: str) -> Path | None:
+    """The first of these files that is there, in the folder itself or in a folder `annotations` in it."""
+    places = (place / name for name in names for place in (folder, folder / "annotations"))
+    return next((path for path in places if path.is_file()), None)
+
+
+def need_file(folder: Path, name: str, origin: str) -> Path:
+    """As `find_file`; raises ValueError, with where the file comes from, when it is not there."""
+    path = find_file(folder, name)
+    if path is None:
+        raise ValueError(f"{folder} has no {name}: put it there; it comes from {origin}")
+    return path
+
+
+def check_column(name: str, file: Path, taken: Collection[str]) -> None:
+    """Raise ValueError if a captioner's column would have a name that is `taken`, in whatever case."""
+    if name.lower() in map(str.lower, taken):
+        raise ValueError(f"{file.name} names a column {name!r}, and there is another one: rename the file")
