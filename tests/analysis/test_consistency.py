@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from captionbias.analysis.consistency import consistency
-from captionbias.metrics import Measurement, dbac, lic
+from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
@@ -55,20 +55,6 @@ def test_everything_goes_into_a_file(study):
     assert written["scores"]["lic"]["biased"]["bow"] == study.scores["lic"][1, 0]
     assert len(written["results"]) == len(DIALS) * len(ENCODERS) * 2
     assert all("signature" in cell["scores"] for cell in written["results"])
-
-
-def test_both_metrics_attack_with_the_same_network(captioners, monkeypatch):
-    encoders = []
-
-    def measure(captions, *, encoder, **options):
-        encoders.append(encoder)
-        return Measurement("", {}, {}, "")
-
-    for metric in (lic, dbac):
-        monkeypatch.setattr(metric, "measure", measure)
-        monkeypatch.setattr(metric, "options", lambda: {"encoder"})
-    consistency({"faithful": captioners["faithful"]}, ["lstm", "bow"], metrics=["lic", "dbac"])
-    assert encoders == ["lstm-dbac", "lstm-dbac", "bow", "bow"]
 
 
 def test_a_captioner_without_a_score_from_every_encoder_is_left_out_of_the_summary(study):

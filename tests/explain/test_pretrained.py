@@ -59,7 +59,7 @@ def made() -> Trial:
 
 
 def fitted(trial: Trial, minilm: str) -> frozen.FittedHead:
-    (attacker,) = find_attacker(minilm, "fp32", cache=False).fit([trial])
+    attacker = find_attacker(minilm, "fp32", cache=False).fit(trial)
     return attacker
 
 

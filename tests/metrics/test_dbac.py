@@ -347,7 +347,7 @@ def test_one_direction_alone_is_the_same_as_among_both(direction, planted, resul
 
 
 def test_the_prior_knows_nothing_of_the_attacker(planted, result, small_lstm):
-    other = dbac(**planted, **FAST, encoder="lstm", controls=False, quality="accuracy")
+    other = dbac(**planted, **FAST, encoder="lstm-dbac", controls=False, quality="accuracy")
     for direction in DIRECTIONS:
         assert other[f"dbac_{direction}_prior"] == result[f"dbac_{direction}_prior"]
         assert other[f"dbac_{direction}"] != result[f"dbac_{direction}"]
@@ -616,7 +616,7 @@ def state_of_the_global_generators():
     return np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
 
 
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", "lstm-dbac"])
 def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(encoder, planted, small_lstm):
     options = {**FAST, "encoder": encoder, "details": True}
     results = []
@@ -627,7 +627,7 @@ def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(enc
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", "lstm-dbac"])
 def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
     options = {**FAST, "encoder": encoder, "bootstrap": 0, "details": True}
     five = dbac(**planted, **options | {"trials": 5})

@@ -77,7 +77,7 @@ def test_a_model_says_what_a_plain_loop_says(kind, folder, answers):
     """Of captions of many lengths in one batch, and answers of one token and of several, that begin alike or not."""
     asked = question(answers=answers)
     one = trial(captions=("a dog with cake .", "cake", "the man in red with a dog on the street"))
-    [fitted] = find_judge(folder, asked, as_is=True).fit([one])
+    fitted = find_judge(folder, asked, as_is=True).fit(one)
     found = fitted.answer(np.arange(5))
     for row in range(5):
         text = f"{one.examples.tokens.texts()[row].rstrip(' .')}. {PROMPT}"
@@ -97,7 +97,7 @@ def test_fine_tuning_teaches_what_the_caption_says(kind, folder, monkeypatch):
     monkeypatch.setattr(judges, "AT_ONCE", 8)
     one = trial(40, captions=("dog on the street", "pizza on the street"), train=32)
     asked = Question(read_images([np.full((16, 16), 99, np.uint8)] * 40), PROMPT, ("woman", "man with dog"))
-    [fitted] = find_judge(folder, asked, epochs=16).fit([one])
+    fitted = find_judge(folder, asked, epochs=16).fit(one)
     assert fitted.test_scores.correct.all()
     assert np.exp(fitted.test_scores.raw).mean() > 0.5
 
@@ -153,7 +153,8 @@ def test_a_model_as_it_is_answers_the_same_caption_once(tiny_blip, monkeypatch):
         judges.Scorer, "answers", lambda self, images, texts: asked.extend(texts) or answers(self, images, texts)
     )
     judge = find_judge(str(tiny_blip), question(), as_is=True)
-    judge.fit([trial(seed=0), trial(seed=1)])
+    judge.fit(trial(seed=0))
+    judge.fit(trial(seed=1))
     assert len(asked) == 12
 
 
@@ -189,4 +190,4 @@ def test_bad_judges(tiny_blip, tmp_path):
     with pytest.raises(ValueError, match=r"judge .* lacks config\.json"):
         find_judge(str(tmp_path), question())
     with pytest.raises(ValueError, match="answers: 'female' and 'male' are the same to judge"):
-        find_judge(str(tiny_blip), question(answers=("female", "male")), as_is=True).fit([trial()])
+        find_judge(str(tiny_blip), question(answers=("female", "male")), as_is=True).fit(trial())

@@ -41,7 +41,7 @@ CHOICES: Options = {
     "quality": _choice(str, "The attacker's quality: confidence, accuracy or inverse_cross_entropy.", "all"),
     "encoder": _choice(
         str,
-        "The attacker: bow, lstm, bilstm, rnn, birnn, transformer-1h, transformer-5h; "
+        "The attacker: bow, lstm-dbac, bilstm, rnn, birnn, transformer-1h, transformer-5h; "
         f"{PRETRAINED}; or your own torch module as module:Class.",
         OF_PRESET,
     ),

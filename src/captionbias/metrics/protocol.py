@@ -24,7 +24,7 @@ LIC_2022: dict[str, Any] = {
     "attribute_lexicon": "gender",
 }
 DBAC_2026: dict[str, Any] = {
-    "encoder": "lstm",
+    "encoder": "lstm-dbac",
     "trials": 10,
     "test_share": 0.2,
     "alignment": "contextual",

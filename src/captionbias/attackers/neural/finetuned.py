@@ -6,6 +6,8 @@ precision of one that the script makes later.
 
 from __future__ import annotations
 
+import io
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,9 +23,8 @@ from torch.utils.checkpoint import checkpoint as computed_twice
 from captionbias.arrays import Floats, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Fitted, Trial, TrialScores
-from captionbias.attackers.neural.checkpoints import Checkpoint
 from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
-from captionbias.attackers.neural.layers import NormalizedMLP
+from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
     as_texts,
@@ -36,24 +37,25 @@ from captionbias.attackers.pretrained.encoding import (
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned
 from captionbias.attackers.stored_trials import trial_key
-from captionbias.io.store import Store
+from captionbias.io.store import Arrays, Store
 
 # With padding. A step of 64 captions is one part as long as none of them is longer than 64 tokens.
 TOKENS_AT_ONCE = 4096
+SECONDS_BETWEEN = 120.0  # checkpoints: a kill costs this much at most; BERT's 1.3 GB take some seconds to write
 
 Result = TypeVar("Result")
 
 
 def fit(
-    trials: Sequence[Trial],
+    trial: Trial,
     recipe: FineTuned,
     model: Model,
     precision: str,
     device: torch.device,
     store: Store | None,
     identity: str,
-) -> list[FittedEncoder]:
-    """Train an encoder and its head for each trial, and score it on the trial's test captions.
+) -> FittedEncoder:
+    """Train an encoder and its head on a trial, and score it on the trial's test captions.
 
     With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
     `identity`: the attacker's, by which its trials and checkpoints are known in the store.
@@ -66,20 +68,17 @@ def fit(
         ValueError: the model cannot be loaded, or its weights are not all there.
         RuntimeError: there is too little memory for one caption.
     """
-    texts, numbered_trials = as_texts(trials, *special_tokens(model))
-    fitted = []
+    texts, examples = as_texts(trial.examples, *special_tokens(model))
+    captions, numbered = _tokenized(texts, model), replace(trial, examples=examples)
+    checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
     with all_cores():
-        captions = _tokenized(texts, model)
-        for trial, numbered in zip(trials, numbered_trials, strict=True):
-            checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
-            with own_random_numbers(trial.seed, device):
-                classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
-                _fit(classifier, numbered, captions, recipe, checkpoint)
-            scores = scores_from(numbered, _predict(classifier, numbered, captions))
-            checkpoint.remove()
-            classifier.zero_grad()
-            fitted.append(FittedEncoder(trial, scores, numbered, classifier, captions))
-    return fitted
+        with own_random_numbers(trial.seed, device):
+            # As published, two classes have two outputs here.
+            classifier = Classifier(_encoder(model), recipe, trial.examples.outputs, precision).to(device)
+            _fit(classifier, numbered, captions, recipe, checkpoint)
+        scores = scores_from(trial, _predict(classifier, numbered, captions, trial.test), trial.test)
+    checkpoint.remove()
+    return FittedEncoder(trial, scores, numbered, classifier, captions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,19 +90,18 @@ class FittedEncoder(Fitted):
     captions: TokenizedTexts
 
     def scores(self, rows: Integers) -> TrialScores:
-        return scores_from(*self._answer(rows))
+        return scores_from(self.trial, self._answer(rows), rows)
 
     def logits(self, rows: Integers) -> Floats:
-        trial, logits = self._answer(rows)
-        if trial.examples.multilabel:
+        logits = self._answer(rows)
+        if self.trial.examples.multilabel:
             return logits.numpy()
-        two = trial.examples.outputs == 2
+        two = self.trial.examples.outputs == 2
         return (logits[:, 1:] - logits[:, :1] if two else logits - logits.mean(1, keepdim=True)).numpy()
 
-    def _answer(self, rows: Integers) -> tuple[Trial, Tensor]:
-        trial = replace(self.numbered, test=rows)
+    def _answer(self, rows: Integers) -> Tensor:
         with all_cores():
-            return trial, _predict(self.classifier, trial, self.captions)
+            return _predict(self.classifier, self.numbered, self.captions, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +155,10 @@ def _encoder(model: Model) -> nn.Module:
 class Classifier(nn.Module):
     """The encoder's last state of a caption's first token, and the head on it."""
 
-    def __init__(self, encoder: Any, recipe: FineTuned, trial: Trial, precision: str) -> None:
+    def __init__(self, encoder: Any, recipe: FineTuned, outputs: int, precision: str) -> None:
         super().__init__()
         self.encoder, self.precision = encoder, precision
-        # As published, two classes have two outputs here.
-        widths = (encoder.config.hidden_size, *recipe.head, trial.examples.outputs)
-        self.head = NormalizedMLP([torch.Generator().manual_seed(trial.seed)], widths)
+        self.head = normalized_mlp((encoder.config.hidden_size, *recipe.head, outputs))
 
     def features(self, tokens: Tensor, real: Tensor) -> Tensor:
         with torch.autocast(tokens.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
@@ -170,14 +166,50 @@ class Classifier(nn.Module):
         return states[:, 0].float()  # type: ignore[no-any-return]
 
     def forward(self, parts: Sequence[Part]) -> Tensor:
-        """Logits `(1, captions, outputs)`. Of several parts, only one at a time has its inner states in memory."""
+        """Logits `(captions, outputs)`. Of several parts, only one at a time has its inner states in memory."""
         if len(parts) == 1 or not torch.is_grad_enabled():
             features = torch.cat([self.features(*part) for part in parts])
         else:
             features = torch.cat([computed_twice(self.features, *part, use_reentrant=False) for part in parts])
-        real = torch.ones(1, len(features), dtype=torch.bool, device=features.device)
-        logits: Tensor = self.head(features[None], real)
+        logits: Tensor = self.head(features)
         return logits
+
+
+@dataclass
+class Checkpoint:
+    """The steps of one training that are done, and what they made of its model and optimizer; no `store` keeps none."""
+
+    store: Store | None
+    key: str
+    last: float = 0.0
+
+    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+        """How many steps are done; the model and the optimizer are then as they were after these."""
+        self.last = time.monotonic()
+        kept = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
+        if kept is None:
+            return 0
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        return int(kept["done"])
+
+    def keep_if_due(self, done: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Keep the training after `done` steps, unless that was done a short while ago."""
+        if self.store is None or time.monotonic() - self.last < SECONDS_BETWEEN:
+            return
+        packed = io.BytesIO()
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "done": done}, packed)
+        self.store.save("checkpoint", self.key, {"packed": np.frombuffer(packed.getbuffer(), np.uint8)})
+        self.last = time.monotonic()
+
+    def remove(self) -> None:
+        if self.store:
+            self.store.remove("checkpoint", self.key)
+
+
+def _unpacked(arrays: Arrays) -> dict[str, Any]:
+    found: dict[str, Any] = torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)
+    return found
 
 
 def _fit(
@@ -193,6 +225,7 @@ def _fit(
         memory.run(partial(_backward, classifier, trial, captions, rows, int(seed[0]), statistics))
         optimizer.step()
         checkpoint.keep_if_due(number + 1, classifier, optimizer)
+    classifier.zero_grad()
 
 
 def _backward(
@@ -210,15 +243,14 @@ def _backward(
     for buffer, before in zip(classifier.head.buffers(), statistics, strict=True):
         buffer.copy_(before)
     logits = classifier(captions.in_parts(_numbers(trial, rows), most, statistics[0].device))
-    loss_of([trial], logits, rows[None]).backward()  # type: ignore[no-untyped-call]
+    loss_of(trial, logits, rows).backward()  # type: ignore[no-untyped-call]
 
 
 def _steps(trial: Trial, captions: TokenizedTexts, recipe: FineTuned) -> Iterator[Integers]:
     """The rows of every step, the longest caption first."""
     for number in range(recipe.schedule.epochs):
-        for rows in batches.epoch(trial, recipe.schedule, number, np.random.default_rng([trial.seed, 2, number])):
-            real = rows[rows != batches.NOTHING]
-            yield real[np.argsort(-captions.lengths[_numbers(trial, real)], kind="stable")]
+        for rows in batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number])):
+            yield rows[np.argsort(-captions.lengths[_numbers(trial, rows)], kind="stable")]
 
 
 def _numbers(trial: Trial, rows: Integers) -> Integers:
@@ -238,15 +270,15 @@ def _optimizer(classifier: Classifier, recipe: FineTuned) -> torch.optim.Optimiz
 
 
 @torch.no_grad()
-def _predict(classifier: Classifier, trial: Trial, captions: TokenizedTexts) -> Tensor:
-    """Logits of the test captions `(captions, outputs)`, in 64 bits; those of equal captions are equal."""
-    numbers, places = np.unique(_numbers(trial, trial.test), return_inverse=True)
+def _predict(classifier: Classifier, trial: Trial, captions: TokenizedTexts, rows: Integers) -> Tensor:
+    """Logits of the captions `rows` `(captions, outputs)`, in 64 bits; those of equal captions are equal."""
+    numbers, places = np.unique(_numbers(trial, rows), return_inverse=True)
     order = np.argsort(-captions.lengths[numbers], kind="stable")
     device = next(classifier.parameters()).device
     classifier.eval()
     found = Memory(TOKENS_AT_ONCE).run(lambda most: classifier(captions.in_parts(numbers[order], most, device)))
-    logits = torch.empty(found.shape[1:], dtype=torch.float64)
-    logits[order] = found[0].cpu().double()
+    logits = torch.empty(found.shape, dtype=torch.float64)
+    logits[order] = found.cpu().double()
     return logits[places]
 
 
