@@ -18,8 +18,6 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import open_store
-from captionbias.metrics import dbac
-from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.usefixtures("two_workers")
 
@@ -242,19 +240,3 @@ def test_a_file_in_the_cache_s_place_is_warned_of_once(small_networks, seeded, t
     without = run_trials(seeded, attacker, cache=False, placement=where)
     assert bits(found) == bits(without)
     assert (tmp_path / where).read_text() == "mine"
-
-
-# --- the metrics above it ---
-
-QUICK = {"controls": False, "trials": 2, "bootstrap": 0, "alignment": "constant"}
-
-
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-def test_the_model_s_trials_are_found_again_when_the_human_side_is_added(counted):
-    captions = vars(plant(80, captions=2, a_to_t=0.4, seed=3))
-    alone = dbac(**{**captions, "references": None}, **QUICK, encoder=counted.module)
-    assert len(counted.seeds()) == 4  # in each direction two
-    both = dbac(**captions, **QUICK, encoder=counted.module)
-    assert len(counted.seeds()) == 4
-    assert both["omega_m_a_to_t"] == alone["omega_m_a_to_t"]
-    assert dbac(**captions, **QUICK, encoder=counted.module, cache=False) == both
