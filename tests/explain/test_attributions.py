@@ -95,7 +95,7 @@ def test_the_attacker_is_trained_as_dbac_trains_the_captioner_s(monkeypatch, of_
 # --- what is found ---
 
 
-@pytest.mark.parametrize("encoder", ["bow", "linear", "lstm-dbac"])
+@pytest.mark.parametrize("encoder", ["bow", "linear", "lstm-lic"])
 def test_the_word_that_gives_the_attribute_away_is_on_top(encoder):
     found = attribute_captions(*people(), encoder=encoder)
     by_word, by_class = found.by_word(least=3), found.by_class()
