@@ -23,7 +23,7 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.vision import needs_images
-from captionbias.vision.judging import Judged, judged, train
+from captionbias.vision.judging import Judged, Memory, judged, train
 
 if TYPE_CHECKING:
     import torch
@@ -272,8 +272,6 @@ class Judge:
         return found
 
     def _in_memory(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
-        from captionbias.attackers.neural.finetuned import Memory
-
         def answered(most: int) -> Floats:
             parts = [rows[start : start + most] for start in range(0, len(rows), most)]
             return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
@@ -282,7 +280,6 @@ class Judge:
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
         """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
-        from captionbias.attackers.neural.finetuned import Memory
 
         def parts(most: int) -> None:
             scorer.network.zero_grad()

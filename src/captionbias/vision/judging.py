@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +87,23 @@ def train(
     network.load_state_dict(best)
     network.zero_grad()
     network.requires_grad_(False).eval()
+
+
+@dataclass
+class Memory:
+    """How many rows are computed at once: half as many each time that memory is short."""
+
+    most: int
+
+    def run(self, task: Callable[[int], Result]) -> Result:
+        """Do a task that takes the number of rows, again with fewer if it does not fit."""
+        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+
+        while True:
+            try:
+                return task(self.most)
+            except RuntimeError as error:
+                if self.most == 1 or not should_reduce_batch_size(error):
+                    raise
+            self.most //= 2
+            clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit

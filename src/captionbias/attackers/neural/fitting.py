@@ -23,7 +23,7 @@ from captionbias.attackers.neural.networks import Network
 from captionbias.attackers.reader import Reader
 from captionbias.attackers.recipes import Recipe, Schedule
 
-TEST_BATCH = 512
+TEST_BATCH = 256
 CHECKED = 64
 CLOSE = 1e-3  # of a logit
 
@@ -97,24 +97,35 @@ def train(trial: Trial, words: Ids, network: nn.Module, schedule: Schedule, prec
     network.train()
     for _ in range(schedule.epochs):
         for rows in batches.epoch(trial, schedule, order):
-            optimizer.zero_grad()
-            loss = loss_of(trial, _logits_of_rows(trial, words, network, precision, rows), rows)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
+            learn(trial, words, network, precision, rows, optimizer)
     network.zero_grad()  # gradients would travel and be kept with the network
     network.requires_grad_(False).eval()
 
 
-@torch.no_grad()
+def learn(
+    trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers, optimizer: torch.optim.Optimizer
+) -> None:
+    """One step, on the captions `rows`."""
+    optimizer.zero_grad()
+    loss_of(trial, _answers(trial, words, network, precision, rows), rows).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
 def score(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> TrialScores:
     """The scores that a trained network gives these captions."""
+    return scores_from(trial, logits_of_rows(trial, words, network, precision, rows), rows)
+
+
+@torch.no_grad()
+def logits_of_rows(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
+    """What a trained network answers to these captions, `(captions, outputs)` in 64 bits."""
     found = torch.empty(len(rows), outputs(trial), dtype=torch.float64)
     for places in batches.steps(batches.by_length(trial, rows), TEST_BATCH):
-        found[places] = _logits_of_rows(trial, words, network, precision, rows[places]).cpu().double()
-    return scores_from(trial, found, rows)
+        found[places] = _answers(trial, words, network, precision, rows[places]).cpu().double()
+    return found
 
 
-def _logits_of_rows(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
+def _answers(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
     device = next(network.parameters()).device
     tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(trial, words, rows))
     return logits_of(network, outputs(trial), tokens, lengths, precision)
@@ -145,10 +156,10 @@ def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor,
 def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
     """The mean over a step's captions, of multi-label ones the sum over their tasks."""
     wanted = torch.as_tensor(trial.examples.targets[rows], device=logits.device)
-    if logits.shape[1] == trial.examples.outputs and not trial.examples.multilabel:
+    if logits.shape[1] > 1 and not trial.examples.multilabel:
         return functional.cross_entropy(logits, wanted)
-    each = functional.binary_cross_entropy_with_logits(logits, wanted.float().view_as(logits), reduction="none")
-    return each.sum(1).mean()
+    each = functional.binary_cross_entropy_with_logits(logits, wanted.float().view_as(logits), reduction="sum")
+    return each / len(rows)
 
 
 def scores_from(trial: Trial, logits: Tensor, rows: Integers) -> TrialScores:
