@@ -49,4 +49,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	  echo "'$(PYTHON)' has no venv module: install it (Debian, Ubuntu: apt install python3-venv), or name another Python with PYTHON=" >&2; exit 1; }
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[dev]' --constraint constraints.txt
+	@$(BIN)/python -c 'import torchvision' 2>/dev/null || { \
+	  echo "torchvision is for another build of torch, without which transformers loads nothing: removed" >&2; \
+	  $(BIN)/python -m pip uninstall --disable-pip-version-check --quiet --yes torchvision; }
 	@touch $@

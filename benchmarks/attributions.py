@@ -17,7 +17,7 @@ from rich.table import Table
 
 from captionbias.attackers.base import Fitted
 from captionbias.attackers.convex import FittedConvex
-from captionbias.explain import contributions as computing
+from captionbias.attackers.reader import Reader
 from captionbias.explain import explain
 from captionbias.explain.contributions import contributions
 from captionbias.metrics import Measurement, lic
@@ -62,9 +62,9 @@ def show_speed(attacker: Fitted) -> None:
     console.print(table)
     if not isinstance(attacker, FittedConvex):
         tests = attacker.trial.test
-        quick, computing.STEPS = computing.STEPS, FINE_STEPS
+        quick, Reader.n_steps = Reader.n_steps, FINE_STEPS
         fine = contributions(attacker, tests).values
-        computing.STEPS = quick
+        Reader.n_steps = quick
         gaps = np.abs(contributions(attacker, tests).values - fine)
         console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
 
@@ -98,7 +98,7 @@ def main(
     """Train attackers, explain them, print three tables."""
     started, measured = time.perf_counter(), measure(shared, captioner, encoder, trials, seed)
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
-    show_speed(measured.plans["lic"].fitted[0])
+    show_speed(measured.artefacts.plans["lic"].fitted[0])
     show_words(measured, captioner if encoder == "lstm-lic" else "", words)
 
 

@@ -23,7 +23,7 @@ from speed import show
 
 from captionbias import compare
 from captionbias.metrics import sway
-from captionbias.metrics.measurement import Estimate
+from captionbias.statistics.samples import Estimate
 
 # T to A, least, lost and A to T from captions; T to A and A to T with objects.
 EXPECTED = {

@@ -15,7 +15,7 @@ from typing import Any
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.measurement import Estimate
+from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import draw, plant
 
 FOLDER = Path(__file__).parent / "pictures"

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-
-import pytest
-import yaml
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 ROOT = Path(__file__).parents[1]
-URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-
-
-def test_the_address_of_the_repository_is_in_pyproject_alone() -> None:
-    """The info of evaluate's modules and the site read it there; no other text gives one."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if listed.returncode:
-        pytest.skip("not a clone: there is no list of files")
-    other_ways = r"git\+\w+://|^repository-code:|^repo_url:"
-    address = re.compile("|".join([other_ways, *map(re.escape, filter(None, [URLS.get("Repository")]))]), re.MULTILINE)
-    found = set()
-    for name in listed.stdout.split("\0"):
-        path = ROOT / name
-        if name and path.is_file() and name not in ("pyproject.toml", "tests/test_project.py"):
-            found |= {name} if address.search(path.read_bytes().decode(errors="ignore")) else set()
-    assert not found
 
 
 def test_every_claim_of_the_table_of_expectations_names_tests_that_exist() -> None:
@@ -47,25 +24,3 @@ def test_every_claim_of_the_table_of_expectations_names_tests_that_exist() -> No
         shown = re.findall(r"`([^`]+)`", row[-1])
         assert shown, row
         assert [path for path in shown if not (ROOT / path).exists()] == [], row
-
-
-def test_make_lists_its_targets() -> None:
-    command = ["make", "--no-print-directory", "help"]  # which these tests may have been run by
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert {line.split()[0] for line in listed.splitlines()} == TARGETS
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_is_one_and_runs_what_there_is(workflow: Path) -> None:
-    content: dict[Any, Any] = yaml.safe_load(workflow.read_text(encoding="utf-8"))
-    assert set(content) >= {"name", True, "permissions", "jobs"}  # `on` is True in YAML
-    assert content["name"] == workflow.stem
-    for job in content["jobs"].values():
-        assert {"runs-on", "timeout-minutes", "steps"} <= set(job)
-        assert set(job.get("needs", "").split()) <= set(content["jobs"])
-        for step in job["steps"]:
-            assert ("uses" in step) != ("run" in step), step
-            assert re.fullmatch(r"[\w-]+/[\w-]+@[\w./]+", step.get("uses", "owner/action@v1"))
-            assert set(re.findall(r"\bmake (\w+)", step.get("run", ""))) <= TARGETS
-            for path in re.findall(r"\b(?:tests|src)/[\w./]+", step.get("run", "")):
-                assert (ROOT / path).exists(), path

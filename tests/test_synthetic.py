@@ -7,7 +7,6 @@ import pytest
 
 from captionbias.metrics import sway
 from captionbias.synthetic import (
-    AGES,
     ATTRIBUTES,
     LEAN,
     NAMES_PERSON,
@@ -21,7 +20,6 @@ from captionbias.synthetic import (
     plant_verbs,
     swayed,
 )
-from captionbias.text import find_mentions, load_lexicon, named_values, tokenize
 
 DIALS = [{"a_to_t": 0.5}, {"a_to_t": -0.5}, {"t_to_a": 0.5}, {"t_to_a": -0.5}, {"naming": 0.4}]
 LEANS = {task: np.sign(lean - 0.5) for task, lean in zip(TASKS, LEAN, strict=True)}  # 1 to women, -1 to men
@@ -44,16 +42,6 @@ def named(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]
 
 def attributes(planted: Planted) -> np.ndarray:
     return np.array([ATTRIBUTES.index(value) for value in planted.attributes])
-
-
-def test_the_shape_is_that_of_a_metric_s_arguments():
-    planted = plant(images=50, captions=3)
-    assert set(vars(planted)) == {"predictions", "references", "attributes", "tasks"}
-    assert all(len(column) == 50 for column in vars(planted).values())
-    assert {len(row) for row in planted.references} == {3}
-    assert planted.attributes.count("female") == planted.attributes.count("male") == 25
-    assert {len(row) for row in planted.tasks} == {1}
-    assert {task for row in planted.tasks for task in row} <= set(TASKS)
 
 
 @pytest.mark.parametrize("dials", DIALS)
@@ -98,20 +86,6 @@ def test_without_a_dial_the_captions_name_what_the_image_shows():
         assert all(task in (None, true) for task, true in zip(tasks, truth, strict=True))
 
 
-def test_tasks_lean_as_published():
-    planted = plant(20_000, seed=0, captions=1)
-    women = attributes(planted) == 0
-    shown = np.array([task for (task,) in planted.tasks])
-    for task, lean in zip(TASKS, LEAN, strict=True):
-        assert women[shown == task].mean() == pytest.approx(lean, abs=0.04), task
-
-
-@pytest.mark.parametrize("naming", [0.0, 0.5, 0.8, 1.0])
-def test_naming_is_the_share_of_the_human_rate(naming):
-    _, tasks, _ = named(plant(4000, naming=naming, captions=1).predictions)
-    assert np.mean([task is not None for task in tasks]) == pytest.approx(NAMES_TASK * naming, abs=0.025)
-
-
 def leaning(planted: Planted) -> float:
     """How much more often a named task leans to the attribute shown than against it."""
     _, tasks, _ = named(planted.predictions)
@@ -138,12 +112,6 @@ def test_a_dial_moves_its_association_by_as_much_as_it_says(dial, measure):
     assert at[0.5] == pytest.approx((at[0] + 1) / 2, abs=0.04)
 
 
-def test_one_direction_leaves_the_other_s_association():
-    still = plant(4000, captions=1, seed=2)
-    assert leaning(plant(4000, captions=1, seed=2, t_to_a=1)) == leaning(still)
-    assert agreement(plant(4000, captions=1, seed=2, a_to_t=1)) == agreement(still)
-
-
 @pytest.mark.parametrize(
     ("dial", "bad", "low"),
     [("a_to_t", 1.01, -1), ("t_to_a", float("nan"), -1), ("naming", -0.1, 0), ("silence", 1.5, 0)],
@@ -151,37 +119,6 @@ def test_one_direction_leaves_the_other_s_association():
 def test_a_dial_beyond_its_range_is_refused(dial, bad, low):
     with pytest.raises(ValueError, match=f"{dial} must be between {low} and 1, not {bad}"):
         plant(10, **{dial: bad})
-
-
-def test_silence_falls_where_the_task_leans_against_the_person():
-    still, silent = plant(1000, seed=3), plant(1000, seed=3, silence=0.5)
-    (people, tasks, rests), (silent_people, silent_tasks, silent_rests) = map(
-        named, (still.predictions, silent.predictions)
-    )
-    assert (silent_tasks, silent_rests) == (tasks, rests)
-    against = np.array([LEANS[task] for (task,) in silent.tasks]) * np.where(attributes(silent) == 0, 1, -1) < 0
-    assert np.array_equal(silent_people[~against], people[~against])
-    assert np.isin(silent_people[against], [*people[against], NOBODY]).all()
-    assert np.mean(silent_people[against] == NOBODY) == pytest.approx(1 - NAMES_PERSON / 2, abs=0.05)
-
-
-def test_two_tasks_lean_to_each_of_four_ages():
-    planted = plant(20_000, values=4, captions=1)
-    words = tokenize([row[0] for row in planted.references])
-    lexicon = load_lexicon(AGES)
-    age = named_values(words, find_mentions(words, lexicon), lexicon)
-    truth = np.array(planted.attributes)[:, None] == list(AGES)
-    assert not (age & ~truth).any()
-    assert age.any(axis=1).mean() == pytest.approx(NAMES_PERSON, abs=0.01)
-    shown = np.array([task for (task,) in planted.tasks])
-    for place, task in enumerate(TASKS):
-        shares = truth[shown == task].mean(axis=0)
-        assert shares == pytest.approx(np.where(np.arange(4) == place // 2, 0.55, 0.15), abs=0.03), task
-
-
-def test_only_two_or_four_values_can_be_planted():
-    with pytest.raises(ValueError, match="values must be 2 or 4, not 3"):
-        plant(values=3)
 
 
 def test_tasks_that_lean_to_nobody_go_with_nobody_in_the_shipped_table():
@@ -211,19 +148,6 @@ def test_what_is_counted_is_what_the_dials_mean(dials, t_to_a, lost, a_to_t):
     assert counted == pytest.approx({"t_to_a": t_to_a, "t_to_a_lost": lost, "a_to_t": a_to_t}, abs=1)
 
 
-def test_what_is_counted_is_exact():
-    """Of 4 women who are named beside boards or ties 1 is a man, of 2 beside handbags none; of 2 men beside ties 1."""
-    women = [("a man", "tie"), ("a lady", "tie"), ("a girl", "surfboard"), ("a woman", "tie"), ("someone", "tie")]
-    men = [("a man", "tie"), ("a woman", "tie")]
-    rows = [*women, ("a lady", "handbag"), ("a girl", "handbag"), *men, ("a girl", "dog")]
-    labels = ["female"] * 7 + ["male"] * 2 + ["female"]
-    captions = [f"{who} waits with a {what} outside." for who, what in rows]
-    counted = swayed(Planted(captions, [], labels, [[what] for _, what in rows]))
-    assert counted["t_to_a"] == pytest.approx(100 * 1 / 8)
-    assert counted["t_to_a_lost"] == pytest.approx(100 * 2 / 9)
-    assert counted["a_to_t"] == pytest.approx(0)
-
-
 def verb_shares(captions: list[str], planted: Planted) -> dict[tuple[str, str], float]:
     """How many of the captions of a task and an attribute use the verb that leans to men."""
     found: dict[tuple[str, str], list[bool]] = {}
@@ -246,25 +170,6 @@ def test_verbs_lean_by_exactly_their_share_and_tasks_not_at_all(share):
     assert {pairs.count(pair) for pair in pairs} == {50}
 
 
-def test_the_captions_of_people_stay_when_the_captioner_s_lean_changes():
-    assert plant_verbs(model=0.5, seed=2).references == plant_verbs(model=0.9, seed=2).references
-    assert plant_verbs(model=0.5, seed=2).references != plant_verbs(model=0.5, seed=3).references
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"images": 7}, "multiple of 6"),
-        ({"captions": 0}, "captions"),
-        ({"human": 1.1}, "human"),
-        ({"model": -0.1}, "model"),
-    ],
-)
-def test_verbs_refuse_what_cannot_be_planted(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        plant_verbs(**arguments)
-
-
 @pytest.mark.parametrize("size", [32, 48])
 def test_drawings_show_the_person_in_the_region_and_the_task_outside_it(size):
     planted = plant(images=400)
@@ -281,12 +186,6 @@ def test_drawings_show_the_person_in_the_region_and_the_task_outside_it(size):
     assert all(np.ptp(counts) == 0 for counts in by_task.values()) == (size == 32)
 
 
-def test_drawings_go_by_their_seed():
-    planted = plant(images=4)
-    assert (draw(planted)[0] == draw(planted)[0]).all()
-    assert (draw(planted)[0] != draw(planted, seed=1)[0]).any()
-
-
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="no drawing of 'bed'"):
         draw(plant_verbs(images=6))
@@ -294,8 +193,3 @@ def test_what_cannot_be_drawn_is_refused():
         draw(plant(values=4))
     with pytest.raises(ValueError, match="size must be 32 or more"):
         draw(plant(images=2), size=16)
-
-
-def test_what_leans_to_nobody_known_is_not_counted():
-    with pytest.raises(ValueError, match="not known what 'bed' leans to"):
-        swayed(plant_verbs(images=6))

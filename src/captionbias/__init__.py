@@ -40,6 +40,7 @@ _HOMES = {
     "captionbias.analysis.resampling": ("predicted_effect", "resampling_weights", "write_weights"),
     "captionbias.explain": ("attribute_captions",),
     "captionbias.report.html": ("write_report",),
+    "captionbias.report.picture": ("picture",),
     "captionbias.synthetic": ("plant",),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
     from captionbias.metrics.sway import sway as sway
     from captionbias.report.html import write_report
+    from captionbias.report.picture import picture
     from captionbias.synthetic import plant
     from captionbias.text import Lexicon, load_lexicon
 
@@ -103,6 +105,7 @@ __all__ = [
     "lic",
     "load_lexicon",
     "multi_directional_ba",
+    "picture",
     "plant",
     "power",
     "predicted_effect",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from captionbias.alignment import align as alignment
 from captionbias.alignment.align import DELTAS, align, elbow
 from captionbias.text import UNKNOWN, Tokens, tokenize
 
@@ -85,27 +83,6 @@ def test_masks_and_unknown_are_never_replaced_and_replace_nothing():
     assert [pair.word for pair in report.pairs] == ["man"]
 
 
-def test_a_model_word_without_a_vector_is_no_neighbour():
-    # Its zero row has distance 1 to everything, which a large delta would accept.
-    human = tokenize(["dog zebu"])
-    assert align(human, flags(human, "zebu"), NOTHING, VECTORS, 1.5)[0].texts() == ["<unk> zebu"]
-
-
-def test_small_products_give_what_one_product_gives(monkeypatch):
-    random = np.random.default_rng(1)
-    words = [f"w{number}" for number in range(300)]
-    vectors = make(**{word: list(row) for word, row in zip(words, random.normal(size=(300, 8)), strict=True)})
-    human = tokenize([" ".join(words)])
-    model = random.random(300) < 0.4
-    whole = align(human, model, NOTHING, vectors)
-    monkeypatch.setattr(alignment, "_CELLS_AT_ONCE", 500)
-    parts = align(human, model, NOTHING, vectors)
-    np.testing.assert_array_equal(whole[0].ids, parts[0].ids)
-    # Added up in another order, a distance may round to the next of its six digits.
-    wanted = tuple(pair._replace(distance=pytest.approx(pair.distance, abs=1.1e-6)) for pair in whole[1].pairs)
-    assert parts[1] == replace(whole[1], pairs=wanted)
-
-
 def test_report_for_json():
     human = tokenize(["seat rock rock zebu chair"])
     _, report = align(human, flags(human, "chair"), NOTHING, VECTORS)
@@ -126,35 +103,6 @@ def test_report_for_json():
     assert len(report.as_dict()["pairs"]) == 3
 
 
-def test_the_share_at_a_delta_is_what_alignment_with_it_replaces_by_words():
-    human = tokenize(["seat rock rock zebu chair sofa sofa dog"])
-    model = flags(human, "chair")
-    _, report = align(human, model, NOTHING, VECTORS)
-    deltas = np.append(DELTAS, [1.5, 2.0])
-    alone = [align(human, model, NOTHING, VECTORS, float(delta))[1].share_contextual for delta in deltas]
-    assert report.shares(deltas).tolist() == alone
-    assert len(set(alone)) == 4  # seat at 0.2, sofa at 0.4, dog at 1; rock, opposite, and zebu, unknown, never
-
-
-def test_words_nearly_as_close_do_not_tie():
-    """A hundred thousandth nearer is nearer, whichever comes first."""
-    vectors = make(seat=[1, 0], chair=[1, 0.0050], bench=[1, 0.0020], dog=[0, 1])
-    human = tokenize(["chair bench dog seat"])
-    aligned, _ = align(human, flags(human, "chair", "bench"), NOTHING, vectors)
-    assert aligned.texts() == ["chair bench <unk> bench"]
-
-
-def test_without_vectors_or_words_to_replace_no_delta_replaces_anything():
-    human = tokenize(["a seat"])
-    aligned, constant = align(human, flags(human, "a"), NOTHING, None)
-    assert aligned.texts() == ["a <unk>"]
-    assert constant.pairs == (("seat", UNKNOWN, None, 1),)
-    _, nothing = align(human, flags(human, "a", "seat"), NOTHING, VECTORS)
-    for report in (constant, nothing):
-        assert report.shares(DELTAS).tolist() == [0.0] * len(DELTAS)
-        assert report.as_dict()["by_delta"]["elbow"] is None
-
-
 @settings(deadline=None, max_examples=40)
 @given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
 def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
@@ -166,14 +114,6 @@ def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
     else:
         place = int(np.flatnonzero(deltas == found)[0])
         assert above[place] == pytest.approx(above.max(), abs=1e-12)
-
-
-def test_nothing_to_replace_and_nothing_to_replace_with():
-    human = tokenize(["a dog", ""])
-    aligned, report = align(human, np.ones(2, bool), NOTHING, VECTORS)
-    assert aligned.texts() == ["a dog", ""]
-    assert report.share_contextual is None
-    assert align(human, np.zeros(2, bool), NOTHING, VECTORS)[0].texts() == ["<unk> <unk>", ""]
 
 
 @pytest.mark.parametrize("delta", [0, 2.1, math.nan, "0.4"])
@@ -214,15 +154,3 @@ def test_every_word_is_the_captioners_and_twice_is_once(captions, in_model, spec
     twice, second = align(aligned, flags(aligned, *in_model), specials, vectors, delta)
     np.testing.assert_array_equal(twice.ids, aligned.ids)
     assert second.pairs == ()
-
-
-@settings(deadline=None, max_examples=40)
-@given(captions=captions, in_model=st.sets(st.sampled_from(NAMES)), seed=st.integers(0, 5))
-def test_the_smallest_delta_is_constant_substitution(captions, in_model, seed):
-    random = np.random.default_rng(seed)
-    vectors = make(**{word: list(random.normal(size=3)) for word in NAMES})
-    human = tokenize(captions)
-    model = flags(human, *in_model)
-    contextual, _ = align(human, model, NOTHING, vectors, 1e-9)
-    constant, _ = align(human, model, NOTHING, None)
-    np.testing.assert_array_equal(contextual.ids, constant.ids)

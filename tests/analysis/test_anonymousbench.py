@@ -10,7 +10,7 @@ import pytest
 
 from captionbias.analysis.anonymousbench import anonymousbench
 from captionbias.captions import CaptionBiasWarning
-from tests.cli.conftest import ran, refused
+from tests.cli.conftest import ran
 
 # ImageCaptioner2, Table 5: LIC, ImageCaptioner2, GT.
 PRINTED = {
@@ -146,7 +146,3 @@ def test_the_command_prints_and_writes_what_the_library_says(kind, tmp_path):
     written = json.loads(output.read_text())
     assert written["correlations"]["lic"]["value"] == pytest.approx(0.547, abs=0.001)
     assert written["human"]["OSCAR"]["gt"] == pytest.approx(27.0)
-
-
-def test_a_file_that_is_missing_is_named(tmp_path):
-    assert "gone.csv does not exist" in refused("anonymousbench", "--answers", tmp_path / "gone.csv")

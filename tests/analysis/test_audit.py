@@ -9,7 +9,6 @@ import pytest
 
 from captionbias.alignment.vectors import train_vectors
 from captionbias.analysis.audit import audit
-from captionbias.analysis.caption_quality import caption_quality
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic, sway
 from captionbias.report import views
@@ -65,13 +64,6 @@ def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_th
         audit(said, single["references"], single["attributes"], metrics=["sway"], cache=False, **CHOSEN)
 
 
-def test_the_planted_bias_is_found_between_captioners(found):
-    matched = {name: found.measurement("dbac", name).flat()["dbac_a_to_t_matched"] for name in found.captioners}
-    assert matched["biased"] > 0.05 > abs(matched["faithful"])
-    (one,) = (one for one in found.comparisons["dbac"].differences if one.score == "dbac_a_to_t_net")
-    assert one.ci_high < 0
-
-
 def test_the_words_that_give_the_planted_attribute_away_come_first(found):
     words = found.words["biased"]["by_word"]
     assert {row["word"] for row in words["female"][:3]} & {"handbag", "teddy", "bear", "cake"}
@@ -81,13 +73,6 @@ def test_the_words_that_give_the_planted_attribute_away_come_first(found):
     assert all(len(caption["words"]) == len(caption["values"]["female"]) for caption in captions)
     said = [tuple(caption["words"]) for caption in captions]
     assert len(set(said)) == len(said)
-
-
-def test_quality_is_of_the_images_drawn(captioners, people):
-    one = {"faithful": captioners["faithful"]}
-    found = audit(one, **people, metrics=["lic"], quality_images=50, cache=False, **CHOSEN)
-    expected = caption_quality(predictions=captioners["faithful"], references=people["references"], images=50, seed=0)
-    assert found.quality == {"faithful": expected}
 
 
 @pytest.fixture(scope="module")
@@ -162,28 +147,12 @@ def test_the_mask_is_in_captions_and_not_among_the_words_that_give_the_attribute
     assert "<gender>" not in {row["word"] for rows in found["by_word"].values() for row in rows}
 
 
-def test_the_settings_are_those_requested(captioners, people):
-    one = {"captioners": {"biased": captioners["biased"]}, "attributes": people["attributes"], "metrics": ["dbac"]}
-    numbers = {"trials": np.int64(2), "bootstrap": np.int64(60), "seed": np.int32(0)}
-    settings = audit(**one, cache=False, **numbers).settings
-    assert (
-        json.loads(json_text(settings))
-        == settings
-        == {
-            "metrics": ["dbac"],
-            "preset": "fast",
-            "trials": 2,
-            "seed": 0,
-            "bootstrap": 60,
-            "attribute_lexicon": "gender",
-            "task_lexicon": None,
-            "vectors": None,
-            "quality_images": 1000,
-            "sensitivity": False,
-        }
-    )
-    for vectors, name in ((train_vectors(tokenize(captioners["biased"])), "KeyedVectors"), ("captions", "captions")):
-        assert audit(**one, cache=False, vectors=vectors, **CHOSEN).settings["vectors"] == name
+def test_the_settings_are_those_requested_and_go_into_a_file(captioners, people):
+    given = {"attributes": people["attributes"], "metrics": ["dbac"], "trials": np.int64(2), "bootstrap": np.int64(20)}
+    vectors = train_vectors(tokenize(captioners["biased"]))
+    settings = audit({"biased": captioners["biased"]}, **given, vectors=vectors, cache=False).settings
+    assert json.loads(json_text(settings)) == settings
+    assert (settings["trials"], settings["vectors"], settings["preset"]) == (2, "KeyedVectors", "fast")
 
 
 def test_what_the_watch_raises_ends_the_audit(captioners, people):
@@ -213,6 +182,10 @@ def test_what_the_watch_raises_ends_the_audit(captioners, people):
         ({"bootstrap": 1.5}, "bootstrap must be a whole number of 0 or more, not 1.5"),
         ({"quality_images": 0}, "quality_images must be a whole number of 1 or more, not 0"),
         ({"attributes": ["female"] * IMAGES}, "attributes has only one value"),
+        (
+            {"attributes": ["a, b", "c, d"] * 200, "attribute_lexicon": [{"a": ["a"]}, {"b": ["b"]}]},
+            "two lexicons are called",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(wrong, message, captioners, people):

@@ -42,17 +42,6 @@ def test_worse_captions_score_lower_in_every_metric_and_others_nothing():
     assert all(value == pytest.approx(0, abs=1e-6) for value in scores(nothing).values())
 
 
-def test_the_order_of_images_and_of_references_changes_nothing():
-    captions = plant(80)
-    order = np.random.default_rng(0).permutation(80)
-    shuffled = caption_quality(
-        predictions=[captions.predictions[row] for row in order],
-        references=[captions.references[row][::-1] for row in order],
-    )
-    expected = caption_quality(predictions=captions.predictions, references=captions.references)
-    assert scores(shuffled) == pytest.approx(scores(expected))
-
-
 def test_punctuation_and_case_do_not_count():
     references = [["A man rides a horse."], ["two dogs, running"]]
     plain = caption_quality(predictions=["a man on a horse", "two dogs running"], references=references)
@@ -77,26 +66,12 @@ def test_drawn_images_are_measured_as_though_they_were_all(monkeypatch):
     assert "|images:20|seed:3|" in found["signature"]
 
 
-def test_the_draw_goes_by_its_seed_and_all_images_are_measured_when_no_more_are_wanted():
-    captions = {name: column for name, column in vars(plant(40)).items() if name in ("predictions", "references")}
-    first, again, other = (scores(caption_quality(**captions, images=20, seed=seed)) for seed in (0, 0, 1))
-    assert first == again
-    assert first != other
-    assert caption_quality(**captions, images=40, seed=1) == caption_quality(**captions)
-
-
 def test_meteor_by_hand():
     """Six of six words match in one chunk of the hypothesis; then in reverse, in six chunks (alpha 0.9, gamma 0.5)."""
     reference = ["the", "cat", "sat", "on", "that", "mat"]
     forwards, backwards = meteor([reference, reference[::-1]], [[reference], [reference]])
     assert forwards == pytest.approx(1 - 0.5 * (1 / 6) ** 3)
     assert backwards == pytest.approx(1 - 0.5)
-
-
-def test_meteor_takes_the_best_reference_and_stems():
-    one, best = meteor([["dogs", "running"]] * 2, [[["a", "cat"]], [["a", "cat"], ["dog", "runs"]]])
-    assert one == 0
-    assert best > 0.9
 
 
 @settings(deadline=None, max_examples=30)
@@ -136,19 +111,6 @@ def test_with_wordnet_synonyms_match(monkeypatch):
         result = caption_quality(predictions=["dog"], references=[["hound"]])
     assert without == 0
     assert result["meteor"] > 0
-
-
-def test_each_word_is_looked_up_in_wordnet_once(monkeypatch):
-    asked = []
-
-    class Asked(OneSynonym):
-        def synsets(self, word):
-            asked.append(word)
-            return super().synsets(word)
-
-    monkeypatch.setattr(quality, "_wordnet", Asked)
-    assert len(set(meteor([["dog"], ["dog"], ["cat"]], [[["hound"], ["cow"]]] * 3))) == 2
-    assert sorted(asked) == ["cat", "dog"]
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from captionbias.analysis.compare import compare
-from captionbias.attackers import engine
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.formats import json_text
 from captionbias.metrics import Metric, find_metric
-from captionbias.metrics.catalogue import METRICS, OF_CAPTIONS
+from captionbias.metrics.catalogue import METRICS, of_captions
 from captionbias.report.terminal import comparison_tables
 from captionbias.statistics.intervals import bootstrap_interval
 from captionbias.statistics.significance import holm, p_value, variance_parts
@@ -91,21 +91,6 @@ def test_p_values_against_0_agree_with_the_metric_s_intervals(comparison):
             assert (p < 0.05) == (estimate.low > 0 or estimate.high < 0)
 
 
-def test_all_captioners_have_the_same_splits_and_seeds(captioners, people, monkeypatch):
-    queues = []
-    attackers = engine._finished
-
-    def watched(jobs, *rest):
-        queues.append([(job.trial.seed, job.trial.train.tolist(), job.trial.test.tolist()) for job in jobs])
-        return attackers(jobs, *rest)
-
-    monkeypatch.setattr(engine, "_finished", watched)
-    compare(captioners, **people, metric="lic", preset="fast", trials=2, bootstrap=0, cache=False)
-    assert len(queues) == len(captioners)
-    assert queues[0] == queues[1] == queues[2]
-    assert len({seed for seed, _, _ in queues[0]}) == 2
-
-
 def test_a_captioner_does_not_differ_from_itself(captioners, people, folder):
     found = compare(
         {"one": captioners["biased"], "again": captioners["biased"]}, **people, metric="dbac", **CHOSEN, cache=folder
@@ -113,25 +98,6 @@ def test_a_captioner_does_not_differ_from_itself(captioners, people, folder):
     for one in found.differences:
         assert (one.difference, one.ci_low, one.ci_high) == (0, 0, 0)
         assert one.p == one.p_holm == 1
-
-
-def test_what_both_captioners_share_drops_out_of_their_difference(captioners, people, folder):
-    """A captioner and nearly the same: paired, the interval is far narrower than either's own."""
-    nearly = [*captioners["biased"][:-3], *captioners["faithful"][-3:]]
-    found = compare({"one": captioners["biased"], "nearly": nearly}, **people, metric="lic", **CHOSEN, cache=folder)
-    (one,) = found.differences
-    alone = found.measurements["one"].estimates["lic"]
-    assert one.ci_high - one.ci_low < 0.5 * (alone.high - alone.low)
-
-
-def test_the_planted_difference_is_found_and_survives_the_correction(captioners, people, folder):
-    found = compare(captioners, **people, metric="lic", **CHOSEN, cache=folder)
-    by_pair = {(one.first, one.second): one for one in found.differences}
-    biased = by_pair["faithful", "biased"]
-    assert biased.ci_high < 0
-    assert biased.p_holm < 0.05
-    assert by_pair["biased", "blind"].ci_low > 0
-    assert "Holm's procedure for all 3 differences." in " ".join(shown(found).split())
 
 
 def test_one_captioner_more_trains_its_own_only(captioners, people, tmp_path):
@@ -155,13 +121,6 @@ def test_without_human_captions_the_captioners_captions_are_compared(captioners,
         "omega_m_a_to_t",
         "omega_m_t_to_a",
     ]
-
-
-def test_other_scores_can_be_compared(captioners, people, folder):
-    found = compare(captioners, **people, metric="lic", scores=["leakage", "lic_m"], **CHOSEN, cache=folder)
-    assert found.scores == ["leakage", "lic_m"]
-    assert set(found.p_values["biased"]) == {"leakage"}
-    assert len(found.differences) == 6
 
 
 def test_without_a_bootstrap_there_are_differences_and_no_p_values(captioners, people, folder):
@@ -188,6 +147,15 @@ def test_ten_captioners_can_differ_after_correction(captioners, people, folder):
     assert "bootstrap:3600" in found.signature
     clear = [one for one in found.differences if one.p_holm < 0.05]
     assert [(one.first, one.second) for one in clear] == [(name, "biased") for name in plain]
+
+
+@pytest.mark.parametrize(("metric", "sides"), [("directional_ba", ("references", "tasks")), ("gender_error", ())])
+def test_replicates_by_default_are_enough_for_scores_without_a_verdict(metric, sides, captioners, people):
+    many = {f"plain-{number}": captioners["faithful"] for number in range(6)}
+    given = {side: people[side] for side in ("attributes", *sides)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "bootstrap=")
+        assert len(compare(many, **given, metric=metric).differences) >= 30
 
 
 @pytest.mark.parametrize(
@@ -218,40 +186,10 @@ def shown(comparison):
     return captured.get()
 
 
-def test_the_tables_show_every_score_and_every_difference(comparison):
-    text = shown(comparison)
-    for name in DIALS:
-        assert name in text
-    for one in comparison.differences:
-        digits = 1 if comparison.metric == "lic" else 3
-        assert f"{one.difference:.{digits}f} [" in text.replace("-0.000", "0.000") or abs(one.difference) < 0.0005
-        assert f"{one.first} - {one.second}" in text
-
-
-def test_a_score_that_a_captioner_has_in_no_trial_is_null_in_the_file_and_a_dash_in_the_tables():
-    """The captioners name nothing and people name a dog in every caption: nothing can be matched."""
-    labels = ["female", "male"] * 60
-    silent = {"one": ["a woman standing"] * 120, "two": ["a woman sitting"] * 120}
-    chosen = {"preset": "fast", "trials": 2, "bootstrap": 50, "cache": False}
-    found = compare(
-        silent,
-        references=[["a woman with a dog", "a lady and a dog"]] * 120,
-        attributes=labels,
-        metric="dbac",
-        **chosen,
-    )
-    assert found.parts["one"]["dbac_a_to_t_matched"].trials == 0
-    written = json.loads(json_text(found.as_dict()))
-    parts = written["variance"]["one"]["dbac_a_to_t_matched"]
-    assert (parts["standard_error"], parts["share_of_trials"]) == (None, None)
-    (line,) = [line for line in shown(found).splitlines() if "DBAC A to T, matched" in line and "one" not in line][:1]
-    assert line.split()[-2:] == ["-", "-"]
-
-
 # Every metric
 
 
-@pytest.mark.parametrize("metric", OF_CAPTIONS)
+@pytest.mark.parametrize("metric", of_captions())
 def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, captioners, people, folder):
     options = {"bootstrap": 100, "seed": 3} | ({"trials": 2, "cache": folder} if METRICS[metric].trained else {})
     options |= {"preset": "fast"} if METRICS[metric].presets else {}
@@ -270,13 +208,6 @@ def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, ca
     assert (written["metric"], written["signature"]) == (metric, found.signature)
     assert [one["p_holm"] for one in written["differences"]] == [one.p_holm for one in found.differences]
     assert all(one.first in shown(found) for one in found.differences)
-
-
-def test_an_unknown_score_is_refused_before_any_training(monkeypatch):
-    monkeypatch.setattr(Metric, "measure", lambda *_, **__: pytest.fail("it measured"))
-    captions = {name: ["a man", "a girl"] for name in ("a", "b")}
-    with pytest.raises(ValueError, match=r"scores names 'nope', which lic does not have; choose from lic, "):
-        compare(captions, attributes=["male", "female"], metric="lic", scores=["nope"])
 
 
 def test_joined_references_that_leave_different_images_are_refused_before_any_training(people, captioners, monkeypatch):

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import csv
 import os
-from collections import defaultdict
 
 import numpy as np
 import pytest
 
-from captionbias.analysis.resampling import (
-    in_words,
-    predicted_effect,
-    resampling_weights,
-    write_weights,
-)
+from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
 from captionbias.synthetic import LEAN, TASKS, plant
@@ -52,12 +46,6 @@ def test_words_say_which_score_a_part_is_of():
     assert in_words(ROW | parts | {"amplification_matched": None}).endswith("; adds -0.016 as published")
 
 
-def test_words_of_a_row_that_does_not_say_how_often_it_is_named():
-    bare = {name: ROW[name] for name in ("direction", "attribute", "task")}
-    assert in_words(bare) == in_words(bare | {"named_m": None, "named_h": None}) == "woman -> knife (A to T)"
-    assert in_words(bare | {"amplification": 0.1}) == "woman -> knife (A to T): adds +0.100 as published"
-
-
 # Weights.
 
 ADDS = {"attribute": "f", "task": "a", "amplification": 0.1, "amplification_ci_low": 0.05}
@@ -78,20 +66,6 @@ def test_a_planted_association_vanishes_from_a_weighted_resample(strong):
     changed = {row["task"] for row in rows if row["amplification_net"] > 0 and row["attribute"] and row["task"]}
     for row in predicted_effect(planted.attributes, planted.tasks, weights):
         assert row["task"] not in changed or row["after"] == pytest.approx(1, abs=1e-5)
-
-
-def test_the_planted_tasks_are_chosen_where_the_captioner_seldom_names_tasks():
-    """No pair that names a task adds to the published score then, but the planted ones add to the net one."""
-    planted = plant(1500, naming=0.5, a_to_t=0.5)
-    rows = dbac(**vars(planted), **FAST, bootstrap=0, directions=["a_to_t"])["details"]["sources"]["a_to_t"]
-    assert max(row["amplification"] for row in rows if row["task"]) < 0.001
-    after = defaultdict(list)  # the tasks that the weights make independent of the attribute
-    weights = resampling_weights(planted.attributes, planted.tasks, rows, top=5, unclear=True)
-    for row in predicted_effect(planted.attributes, planted.tasks, weights):
-        after[row["task"]].append(row["after"])
-    chosen = {task for task, ratios in after.items() if ratios == pytest.approx([1, 1], abs=1e-5)}
-    assert len(chosen) == 5
-    assert chosen < {task for task, share in zip(TASKS, LEAN, strict=True) if share != 0.5}
 
 
 def test_tasks_that_occur_together_become_independent_and_stay_as_frequent():
@@ -220,13 +194,3 @@ def test_bad_files_are_refused(tmp_path, name, ids, weights, message):
     with pytest.raises(ValueError, match=message):
         write_weights(tmp_path / name, ids, weights)
     assert not os.listdir(tmp_path)
-
-
-def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path):
-    path = tmp_path / "w.csv"
-    write_weights(path, ["a"], [1.0])
-    before = path.read_bytes()
-    with pytest.raises(UnicodeEncodeError):
-        write_weights(path, ["a", "\ud800"], [1.0, 2.0])  # half a character: the second row cannot be written
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["w.csv"]

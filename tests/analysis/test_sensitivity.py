@@ -12,7 +12,7 @@ from captionbias.attackers import engine
 from captionbias.captions import check_captions
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac
-from captionbias.metrics.measurement import Estimate
+from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
@@ -103,14 +103,6 @@ def test_the_planted_bias_has_its_verdict_and_only_judged_scores_have_one(found)
     assert base.estimates[NET].low > 0
 
 
-def test_qualities_train_nothing(captions, trained, own_cache):
-    chosen = FIXED | {"quality": ["confidence", "accuracy", "inverse_cross_entropy"]}
-    found = sensitivity({"biased": captions}, **chosen, **QUICK, cache=False)
-    assert trained == [TRIALS]
-    assert len({one.estimates[NET].value for one in found.specifications}) == 3
-    assert not own_cache.exists()  # trials were kept elsewhere, and are gone
-
-
 def test_a_delta_trains_the_attackers_of_human_captions_alone(captions, trained):
     sensitivity({"biased": captions}, **FIXED | {"delta": [0.4, 1.5]}, **QUICK, cache=False)
     assert trained == [TRIALS, TRIALS // 2]
@@ -122,24 +114,6 @@ def test_word_vectors_are_trained_once_for_each_tokenizer(captions, monkeypatch,
     monkeypatch.setattr(vectors, "train_vectors", lambda *given: calls.append(given) or train(*given))
     sensitivity({"biased": captions}, **QUICK, cache=folder)
     assert len(calls) == 2
-
-
-def test_a_list_is_tried_and_a_single_value_stays(captions, folder):
-    chosen = FIXED | {"tokenizer": ["whitespace", "words"], "seed": (3, 0)}
-    found = sensitivity({"biased": captions}, **chosen, **QUICK, cache=folder)
-    assert found.varied == {"tokenizer": ["whitespace", "words"], "seed": ["3", "0"]}
-    assert [found.label(one) for one in found.specifications] == ["base", "tokenizer words", "seed 0"]
-
-
-def test_word_vectors_of_a_file_are_tried_where_they_are_named(captions, tmp_path, folder):
-    path = tmp_path / "two.txt"
-    path.write_text("slowly 1 0.1\nwalks 1 0\ngladly 0 1\n")
-    chosen = FIXED | {"vectors": ["captions", path], "alignment": ["contextual", "constant"]}
-    found = sensitivity({"biased": captions}, **chosen, **QUICK, directions=["a_to_t"], cache=folder)
-    assert found.choices["vectors"] == ["captions", "two.txt"]
-    assert "align:contextual,two.txt,0.4|" in found.specifications[-1].signature
-    alone = dbac.measure(captions, preset="fast", **FIXED | {"vectors": path}, **QUICK, cache=folder)
-    assert found.specifications[-1].estimates[MATCHED] == alone.estimates[MATCHED]
 
 
 def test_a_grid_has_every_combination_once_and_constant_alignment_no_delta(captions, folder):
@@ -155,16 +129,6 @@ def test_a_grid_has_every_combination_once_and_constant_alignment_no_delta(capti
     assert parts == [[name, *rest] for name in ("words", "whitespace") for rest in of_words]
     assert found.specifications[0].choices == found.base
     assert {one.verdict_changes for one in found.moves} == {None}  # without intervals there are no verdicts
-
-
-def test_the_published_preset_has_no_net_and_its_own_base(captions, folder):
-    chosen = {name: value for name, value in FIXED.items() if name not in ("tokenizer", "task_lexicon")}
-    chosen |= {"preset": "dbac-2026-published", "encoder": "bow", "vectors": "captions"}
-    found = sensitivity({"biased": captions}, **chosen, **QUICK, cache=folder)
-    assert found.scores == [MATCHED, "dbac_t_to_a_matched"]
-    assert found.choices["tokenizer"] == ["whitespace", "words"]
-    assert found.choices["task_lexicon"] == ["coco_objects_published", "coco_objects", "coco_names"]
-    assert {one.verdict_changes for one in found.moves} == {None}
 
 
 def specified(value, verdict="amplifies", **choices):
@@ -208,16 +172,6 @@ def test_everything_goes_into_a_file_and_a_frame(found):
     assert [row["change"] for row in written["moves"]] == [one.change for one in found.moves]
 
 
-def test_captioners_are_measured_one_after_the_other_and_told_of(captions, folder):
-    seen = []
-    faithful = captions.with_predictions(plant(IMAGES, captions=2).predictions)
-    chosen = FIXED | {"quality": ["accuracy", "confidence"]}
-    found = sensitivity({"nic": faithful, "sat": captions}, **chosen, **QUICK, cache=folder, watch=seen.append)
-    assert [left[0] for left in seen] == [(n, q) for n in ("nic", "sat") for q in ("base", "quality confidence")]
-    assert [len(left) for left in seen] == [4, 3, 2, 1]
-    assert [one.captioner for one in found.moves] == ["nic"] * 4 + ["sat"] * 4
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -241,12 +195,6 @@ def test_what_cannot_be_tried_is_refused_before_anything_is_measured(given, mess
 
     with pytest.raises(ValueError, match=message):
         sensitivity({"biased": captions}, **given, watch=watch)
-
-
-def test_a_missing_file_of_word_vectors_is_refused_before_anything_is_trained(captions, trained):
-    with pytest.raises(ValueError, match=r"biased, base: vectors: there is no file no\.txt"):
-        sensitivity({"biased": captions}, vectors=["captions", "no.txt"], **QUICK, cache=False)
-    assert trained == []
 
 
 def test_an_error_names_the_captioner_and_the_choice(captions, folder):

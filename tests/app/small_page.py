@@ -1,4 +1,4 @@
-"""A page of a few buttons on the real server below the page, with limits small enough to reach; run by test_server."""
+"""A page of a few buttons on the real server below the page, with a limit small enough to reach; run by test_server."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import line, server, sessions
-from captionbias.app.page import plain_errors, running
-from captionbias.app.runs import Runs
+from captionbias.app import server
+from captionbias.app.data import Data
+from captionbias.app.page import MEASURING
 from captionbias.app.sessions import Sessions
-from captionbias.app.upload_state import Data
 from captionbias.captions.tables import Table
 
 
 def build(found: Sessions) -> Any:
-    runs = Runs(here=found.here)
     worked: list[str] = []
 
     def keep(name: str, request: gr.Request) -> str:
@@ -34,8 +32,10 @@ def build(found: Sessions) -> Any:
         run: Any = SimpleNamespace(report=report, size=0)
         return found.finish(found.of(request), run)
 
-    def work(name: str, seconds: float, request: gr.Request, progress: gr.Progress = gr.Progress()) -> str:  # noqa: B008
-        with plain_errors(), running(runs, found.of(request), progress) as watch:
+    def work(name: str, seconds: float, request: gr.Request) -> str:
+        session = found.of(request)
+        session.ask(request.session_hash)
+        with found.running(session, lambda done, step: None) as watch:
             worked.append(name)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
@@ -47,27 +47,21 @@ def build(found: Sessions) -> Any:
     def told() -> str:
         return ", ".join(worked)
 
-    def fail(text: str) -> None:
-        with plain_errors():
-            raise ValueError(text)
-
-    def fail_as_gradio(text: str) -> None:
-        raise gr.Error(text)
+    def left(request: gr.Request) -> None:
+        found.leave(request)
 
     with gr.Blocks(analytics_enabled=False) as page:
         text, number, answer = gr.Textbox(label="Text"), gr.Number(), gr.Textbox(label="Answer")
         gr.File(label="File")
-        for action in (keep, adopt, finish, fail, fail_as_gradio):
-            button = gr.Button(action.__name__, elem_id=action.__name__)
-            button.click(action, text, answer, api_name=action.__name__)
-        gr.Button("work").click(work, [text, number], answer, api_name="work", concurrency_limit=None)
+        for action in (keep, adopt, finish):
+            gr.Button(action.__name__).click(action, text, answer, api_name=action.__name__)
+        gr.Button("work").click(work, [text, number], answer, api_name="work", **MEASURING)
         gr.Button("told").click(told, None, answer, api_name="told")
+        page.unload(left)
     page.queue()
-    server.escape_errors(page)
     return page
 
 
 if __name__ == "__main__":
-    server.UPLOADED, server.BODY, server.STALLED, sessions.GRACE = 3_000_000, 100_000, 2, 2
-    line.OF_ADDRESS = 4
+    server.UPLOAD, server.BODY = 1_000_000, 100_000
     server.serve(build, port=int(sys.argv[1]))

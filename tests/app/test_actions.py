@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 
 import gradio as gr
 import pytest
 
 from captionbias.app import actions
-from captionbias.app.actions import CUSTOM, columns, fitted, look, measure, roles, told
+from captionbias.app.actions import CUSTOM, columns, fitted, heard, listen, look, measure, roles, told
+from captionbias.app.data import Columns, as_said
 from captionbias.app.page import plain_errors
 from captionbias.app.roles import CAPTIONER
-from captionbias.app.runs import CancelledError
-from captionbias.app.sessions import NOTHING, Session
-from captionbias.app.upload_state import Columns, as_said
+from captionbias.app.sessions import NOTHING, CancelledError, Session
+from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory
+from tests.patience import PATIENCE
 
 WORDS = (["gender"], "", "coco_objects", "")
 WHO = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
@@ -91,7 +95,7 @@ def test_what_is_missing_is_told():
         assert found["masked"] == {}
     for metrics, seed, missing in (([], 0, "choose at least one metric"), (["lic"], None, "seed is empty")):
         with pytest.raises(ValueError, match=missing):
-            measure(lambda step, done: None, data, *WORDS, metrics, "fast", 2, seed)
+            measure(lambda step, done: None, Session(data=data), *WORDS, metrics, "fast", 2, seed)
 
 
 def test_the_images_of_each_intersection_are_counted_and_those_too_few_named():
@@ -139,3 +143,31 @@ def test_words_that_do_not_fit_the_columns_are_told(labels, attributes, message)
     one = session({**content, "skin": ["light", "dark", "dark"] * 30})
     found = look(columns(one, "id", ["caption"], None, labels), attributes, "female: girl\nx: x", *WORDS[2:])
     assert message in "; ".join([found["not_ready"], *found["notes"]])
+
+
+def test_each_thread_hears_its_own_warnings_once():
+    together = Barrier(4, timeout=PATIENCE)
+
+    def work(number: int) -> list[str]:
+        with heard() as notes:
+            together.wait()
+            for _ in range(3):
+                warnings.warn(f"note {number}", CaptionBiasWarning, stacklevel=1)
+            together.wait()
+        return notes
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(4) as pool:
+        listen()
+        assert list(pool.map(work, range(4))) == [[f"note {number}"] for number in range(4)]
+
+
+def test_other_warnings_and_those_that_nobody_hears_go_where_they_went():
+    before = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: before.append(str(message))
+        listen()
+        with heard() as notes:
+            warnings.warn("other", UserWarning, stacklevel=1)
+        warnings.warn("nobody hears", CaptionBiasWarning, stacklevel=1)
+    assert (notes, before) == ([], ["other", "nobody hears"])

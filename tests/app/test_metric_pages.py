@@ -11,9 +11,9 @@ import pytest
 
 from captionbias import metrics
 from captionbias.app import actions, results
+from captionbias.app.data import as_said
 from captionbias.app.roles import CAPTIONER
-from captionbias.app.sessions import Sessions
-from captionbias.app.upload_state import as_said
+from captionbias.app.sessions import Session, Sessions
 from captionbias.captions.tables import table_from_memory
 from captionbias.metrics import catalogue
 from captionbias.synthetic import plant
@@ -21,7 +21,7 @@ from captionbias.synthetic import plant
 FOLDER = Path(__file__).parents[2] / "metrics"
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.OF_CAPTIONS))
+@pytest.mark.parametrize("name", sorted(catalogue.of_captions()))
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 def test_every_page_measures_as_the_library_does(name: str) -> None:
     entry = catalogue.METRICS[name]
@@ -30,7 +30,7 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
     data = as_said([table_from_memory(rows, "nic")], {"nic": CAPTIONER})
     seen: list[float] = []
     words = (["gender"], "", "coco_objects", "")
-    run = actions.measure(lambda step, done: seen.append(done), data, *words, [name], "fast", 2, 0)
+    run = actions.measure(lambda step, done: seen.append(done), Session(data=data), *words, [name], "fast", 2, 0)
     options: dict[str, Any] = {"preset": "fast"} if entry.presets else {}
     options |= {"trials": 2} if entry.trained else {}
     expected = metrics.find_metric(name)(**vars(few), **options)

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from captionbias.app import actions, results, roles
 from captionbias.app.actions import CUSTOM
+from captionbias.app.data import Columns, Data, as_said, captioners_of, read_uploads
 from captionbias.app.reproduce import command, python
 from captionbias.app.sessions import Session
-from captionbias.app.upload_state import Columns, Data, as_said, captioners_of, read_uploads
-from captionbias.app.uploads import open_upload
+from captionbias.app.uploads import open_table
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli import app
 from captionbias.io.formats import json_text
@@ -40,7 +40,7 @@ def measured(
 ) -> Any:
     attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
     words = ([attribute, *more], attribute_words, tasks, task_words)
-    return actions.measure(lambda step, done: None, data, *words, list(metrics), "fast", 2, 3)
+    return actions.measure(lambda step, done: None, Session(data=data), *words, list(metrics), "fast", 2, 3)
 
 
 def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def test_crossed_attributes_are_measured_alike_alone_and_crossed(write, tmp_path
 )
 def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, columns):
     paths = [str(write(name, content)) for name, content in tables.items()]
-    tables = [open_upload(Path(path)) for path in paths]
+    tables = [open_table(Path(path)) for path in paths]
     said = {table.name: role for table, role in zip(tables, (roles.CAPTIONER, roles.LABELS), strict=False)}
     run = measured(replace(as_said(tables, said), columns=columns))
     for found in measured_again(run, tmp_path, monkeypatch):

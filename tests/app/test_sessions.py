@@ -1,14 +1,16 @@
-"""Sessions keep what each user has: found again by a token, removed in a fair order, and whoever lost one is told."""
+"""Sessions keep what each user has, and whoever lost it is told; runs work one at a time, and can be cancelled."""
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
 from captionbias.app import sessions as module
-from captionbias.app.sessions import EXPIRES, GRACE, Sessions, address_of
-from captionbias.app.upload_state import Data, read_uploads
+from captionbias.app.data import Data, read_uploads
+from captionbias.app.sessions import EXPIRES, CancelledError, Session, Sessions
 from captionbias.captions.tables import Table
 
 MB = 1_000_000
@@ -21,8 +23,8 @@ def clock(monkeypatch):
     return now
 
 
-def asked(key, address="1.2.3.4", **headers):
-    return SimpleNamespace(session_hash=key, client=SimpleNamespace(host=address), headers=headers)
+def asked(key):
+    return SimpleNamespace(session_hash=key)
 
 
 def data(size=1, name="nic"):
@@ -31,6 +33,18 @@ def data(size=1, name="nic"):
 
 def run(size=0, report="report"):
     return SimpleNamespace(size=size, report=report)
+
+
+def ignore(share: float, text: str) -> None:
+    pass
+
+
+def cancelled(watch) -> bool:
+    try:
+        watch("step", 0.5)
+    except CancelledError:
+        return True
+    return False
 
 
 def test_each_page_has_its_own_session_and_one_without_a_name_is_nobodys():
@@ -45,14 +59,9 @@ def test_a_page_that_is_loaded_again_gets_its_session_back_by_the_token_alone():
     session = found.of(asked("a"))
     found.keep(session, data())
     assert not found.adopt(asked("b"), "guessed")
-    assert not found.adopt(asked("b"), None)
     assert not found.of(asked("b")).data
-    assert found.adopt(asked("b", "5.6.7.8"), session.token)
+    assert found.adopt(asked("b"), session.token)
     assert found.of(asked("b")) is found.of(asked("a")) is session
-    for number in range(50):
-        found.adopt(asked(f"again {number}"), session.token)
-    assert found.of(asked("again 49")) is session
-    assert len(session.keys) <= 11
 
 
 def test_data_can_be_undone_step_by_step_and_take_the_result_of_others_away():
@@ -96,51 +105,34 @@ def test_memory_counts_the_tables_once_and_the_result(write):
 
 
 def test_room_is_made_by_who_was_unused_longest_and_whoever_comes_back_is_told(clock):
-    found = Sessions(most=100 * MB)
-    keep = {}
-    for number, name in enumerate("abc"):
+    found = Sessions(most=100 * MB, of_session=90 * MB)
+    for name in "abc":
         clock[0] += 1
-        keep[name] = found.of(asked(name, address=name))
-        found.keep(keep[name], data(40 * MB))
-        assert [bool(found.of(asked(one, address=one)).data) for one in "abc"[: number + 1]][-1]
+        found.keep(found.of(asked(name)), data(40 * MB))
         clock[0] += 1
-        found.of(asked("a", address="a"))  # is used again and again
-    gone = found.of(asked("b", address="b"))
-    assert not gone.data
-    assert gone.gone == "your data are not here any more: room was needed for other users; give the files again"
-    assert found.of(asked("a", address="a")).data
-    assert not found.adopt(asked("b again", address="b"), keep["b"].token)
-    assert "not here any more" in found.of(asked("b again", address="b")).gone
+        found.of(asked("a"))  # is used again and again
+    gone = found.of(asked("b"))
+    assert [bool(found.of(asked(name)).data) for name in "abc"] == [True, False, True]
+    assert "your data are not here any more" in gone.gone
+    for size in (91, 101):
+        with pytest.raises(ValueError, match="no room for them now: wait"):
+            found.keep(gone, data(size * MB))
+    assert [bool(found.of(asked(name)).data) for name in "abc"] == [True, False, True]
     found.keep(gone, data())
     assert gone.gone == ""
 
 
-def test_an_address_makes_room_of_its_own(clock):
-    found = Sessions(of_address=100 * MB)
-    for number, name in enumerate("abc"):
-        clock[0] = 1000 + number
-        found.keep(found.of(asked(name)), data(40 * MB))
-    found.keep(found.of(asked("other", address="other")), data(40 * MB))
-    assert [bool(found.of(asked(name)).data) for name in "abc"] == [False, True, True]
-    assert "from the same address" in found.of(asked("a")).gone or found.of(asked("a"))
-    with pytest.raises(ValueError, match="no room for them now: wait"):
-        found.keep(found.of(asked("b")), data(101 * MB))
-    assert found.of(asked("b")).data.predictions["nic"].size == 40 * MB
-    assert found.of(asked("other", address="other")).data
-
-
 def test_page_loads_remove_no_data(monkeypatch, clock):
-    """However many there are, of one address or of many."""
     monkeypatch.setattr(module, "MAX_SESSIONS", 50)
-    monkeypatch.setattr(module, "MAX_EMPTY", 10)
     found = Sessions()
     found.keep(found.of(asked("a")), data())
+    token = found.of(asked("a")).token
     for number in range(200):
         clock[0] += 1
         found.of(asked(f"empty {number}"))
-        found.of(asked(f"from {number}", address=str(number)))
-    assert found.of(asked("a")).data
-    assert len(found._sessions) <= 50
+    assert found.adopt(asked("again"), token)
+    assert found.of(asked("again")).data
+    assert not found.of(asked("empty 0")).data
 
 
 def test_sessions_expire_an_hour_after_their_last_use_but_not_during_a_run(clock):
@@ -148,39 +140,86 @@ def test_sessions_expire_an_hour_after_their_last_use_but_not_during_a_run(clock
     for name in ("idle", "works", "used"):
         found.keep(found.of(asked(name)), data())
     name = found.finish(found.of(asked("idle")), run())
-    found.of(asked("works")).progress = (0.5, "measuring")
-    clock[0] += EXPIRES - 1
-    assert found.result(name)
-    assert found.of(asked("used")).data
-    clock[0] += 2
-    assert found.result(name) is None
+    found.of(asked("works")).ask()
+    with found.running(found.of(asked("works")), ignore):
+        clock[0] += EXPIRES - 1
+        assert found.result(name)
+        assert found.of(asked("used")).data
+        clock[0] += 2
+        assert found.result(name) is None
     assert [bool(found.of(asked(name)).data) for name in ("idle", "works", "used")] == [False, True, True]
-    assert "were not used for 60 minutes" in found.of(asked("idle")).gone
+    assert "an hour after their last use" in found.of(asked("idle")).gone
 
 
-def test_a_session_is_here_while_any_of_its_pages_is_connected_and_some_seconds_more(clock):
+# Runs
+
+
+def test_a_session_cancels_its_own_run_and_no_other():
+    found, a, b = Sessions(), Session(), Session()
+    a.ask()
+    with found.running(a, ignore) as watch:
+        assert not b.cancel()
+        assert not cancelled(watch)
+        assert a.cancel()
+        assert cancelled(watch)
+    assert not a.cancel()
+
+
+def test_a_run_that_was_cancelled_before_it_began_does_not_begin():
+    found, a = Sessions(), Session()
+    a.ask()
+    assert a.cancel()
+    with pytest.raises(CancelledError), found.running(a, ignore):
+        raise AssertionError("it began")
+    a.ask()
+    with found.running(a, ignore) as watch:
+        assert not cancelled(watch)
+
+
+def test_a_later_run_ends_the_earlier_one_and_begins_after_it():
+    found, worked, a = Sessions(), [], Session()
+    a.ask()
+
+    def later():
+        a.ask()
+        with found.running(a, ignore) as watch:
+            worked.append("later")
+            watch("step", 0.5)
+
+    with ThreadPoolExecutor(1) as pool, found.running(a, ignore) as watch:
+        waiting = pool.submit(later)
+        while not cancelled(watch):
+            time.sleep(0.01)
+        assert worked == []
+        worked.append("earlier")
+    waiting.result()
+    assert worked == ["earlier", "later"]
+
+
+def test_a_run_ends_with_the_page_that_began_it_and_with_all_pages():
     found = Sessions()
     session = found.of(asked("a"))
-    clock[0] += GRACE + 1
-    assert not found.here(session)
-    with found.connected("a"), found.connected("a"):
-        assert found.here(session)
-    assert found.here(session)
-    clock[0] += GRACE - 1
-    assert found.here(session)
-    clock[0] += 2
-    assert not found.here(session)
     found.adopt(asked("b"), session.token)
-    with found.connected("b"):
-        clock[0] += 1000
-        assert found.here(session)
+    session.ask("a")
+    with found.running(session, ignore) as watch:
+        for other in ("b", "c", None):
+            found.leave(asked(other))
+        assert not cancelled(watch)
+        found.leave(asked("a"))
+        assert cancelled(watch)
+    session.ask("b")
+    with found.running(session, ignore) as watch:
         found.close()
-        assert not found.here(session)
+        assert cancelled(watch)
 
 
-def test_the_address_is_who_connects_and_on_a_space_the_last_hop_that_its_proxy_names(monkeypatch):
-    request = asked("a", "10.0.0.1", **{"x-forwarded-for": "6.6.6.6, 9.9.9.9"})
-    assert address_of(request) == "10.0.0.1"
-    monkeypatch.setenv("SPACE_ID", "alice/captionbias")
-    assert address_of(request) == "9.9.9.9"
-    assert address_of(asked("a")) == "1.2.3.4"
+def test_the_time_of_a_run_is_shown_and_limited(clock):
+    found, shown, a = Sessions(), [], Session()
+    a.ask()
+    with found.running(a, lambda *told: shown.append(told), seconds=60) as watch:
+        clock[0] += 30
+        watch("step", 0.5)
+        clock[0] += 31
+        with pytest.raises(ValueError, match="took more than 1 minutes, the limit of this page: take the fast preset"):
+            watch("step", 0.75)
+    assert shown == [(0.0, "starting"), (0.5, "step, about 30 s left")]

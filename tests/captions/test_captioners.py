@@ -19,13 +19,6 @@ def captions(name, ids, **changed):
     return check_captions(predictions=[f"{name} of {image}" for image in ids], image_ids=ids, **{**people, **changed})
 
 
-def test_rows_are_joined_by_image_in_the_first_captioner_s_order():
-    found = on_the_same_images({"nic": captions("nic", ["12", "9", "7"]), "sat": captions("sat", ["7", "12", "9"])})
-    for name in ("nic", "sat"):
-        assert found[name] == captions(name, ["12", "9", "7"])
-    assert found["nic"].words().human_image is found["sat"].words().human_image
-
-
 def test_images_that_not_all_captioners_have_are_left_out_and_counted_for_each():
     read = {
         "nic": captions("nic", ["7", "9", "12", "x"]),

@@ -67,17 +67,6 @@ def object_arrays(column):
         lambda column: datasets.Dataset.from_dict({"column": column})["column"],
         lambda column: datasets.Dataset.from_dict({"column": column}).with_format("numpy")["column"],
     ],
-    ids=[
-        "tuple",
-        "deque",
-        "nested arrays",
-        "object arrays",
-        "Series",
-        "pyarrow",
-        "chunked",
-        "Dataset",
-        "numpy Dataset",
-    ],
 )
 def test_every_kind_of_column_gives_the_same_plain_strings(convert):
     captions = check_captions(**{name: convert(column) for name, column in GOOD.items()})

@@ -77,31 +77,6 @@ def test_an_attribute_without_a_name_is_text_of_2_to_20_values_that_repeat(value
     assert guessed(predictions={**table, "y": [f"group {n % 20}" for n in range(ROWS)]})[3] == "y"
 
 
-def test_several_files_each_have_their_own_columns():
-    tables = {
-        "predictions": {"image_id": IDS, "caption": MODEL},
-        "references": {"id": list(range(2 * ROWS)), "image_id": IDS * 2, "caption": MODEL * 2},
-        "attributes": {"img": IDS, "who": GENDER, "what": TASKS},
-    }
-    assert guessed(**tables) == ["image_id", "caption", "caption", "who", "what"]
-    assert guessed(**tables, tasks={"objects_seen": TASKS, "image": IDS})[-1] == "objects_seen"
-    assert guessed(references={"a": IDS, "b": HUMAN, "c": GENDER}) == ["a", None, "b", "c", None]
-
-
-def test_the_choices_are_all_columns_of_the_tables_the_guess_first():
-    predictions = table_from_memory({"image_id": IDS, "n": IDS, "caption": MODEL})
-    references = table_from_memory({"image_id": IDS, "references": HUMAN, "sex": GENDER})
-    found = guess_columns(predictions=predictions, references=references)
-    assert [guess.choices for guess in found.values()] == [
-        ("image_id", "n", "caption"),
-        ("caption", "image_id", "n"),
-        ("references", "image_id", "sex"),
-        ("sex", "image_id", "references", "n", "caption"),
-        ("image_id", "references", "sex", "n", "caption"),
-    ]
-    assert {(guess.column, guess.choices) for guess in guess_columns().values()} == {(None, ())}
-
-
 # Read without names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from captionbias.captions import CaptionBiasWarning, check_captions, cross, read_captioners, read_captions, uncross
+from captionbias.captions import CaptionBiasWarning, check_captions, cross, read_captions, uncross
 
 PREDICTIONS = {"image_id": [1, 2, 3, 4], "caption": ["a man", "a woman", "a girl", "a guy"]}
 PEOPLE = {
@@ -27,10 +27,7 @@ def test_labels_are_crossed_and_taken_apart():
     ("attributes", "message"),
     [
         ({"gender": ["a"]}, "attributes has 1 attributes: a crossing needs two or more"),
-        (
-            {"gender": ["a", "b"], "skin": ["x"]},
-            r"attributes\['gender'\] has length 2 and attributes\['skin'\] has len",
-        ),
+        ({"gender": ["a", "b"], "skin": ["x"]}, r"attributes\['gender'\] has length 2 and"),
         ({"gender": ["a", "b"], "skin": ["x", None]}, r"attributes\['skin'\]\[1\] is None: drop the image or add a la"),
         ({"gender": ["a", "b"], "skin": ["x", " "]}, r"attributes\['skin'\]\[1\] is ' ': drop the image or add a la"),
         ({"gender": ["a", "b, c"], "skin": ["x", "y"]}, r"\['gender'\]\[1\] is 'b, c': ', ' joins the labels"),
@@ -40,11 +37,6 @@ def test_labels_are_crossed_and_taken_apart():
 def test_what_cannot_be_crossed_is_refused(attributes, message):
     with pytest.raises(ValueError, match=message):
         cross(attributes)
-
-
-def test_what_is_no_crossing_is_not_taken_apart():
-    with pytest.raises(ValueError, match=r"attributes\[1\] is 'male', which is no label of 2 crossed attributes"):
-        uncross(["female, dark", "male"], 2)
 
 
 @pytest.mark.usefixtures("no_warnings")
@@ -61,23 +53,10 @@ def test_columns_are_crossed_image_by_image(names):
     assert read_captions(predictions=PREDICTIONS, attributes=PEOPLE, **names).attributes == CROSSED
 
 
-@pytest.mark.usefixtures("no_warnings")
-def test_numbers_are_labels_and_one_attribute_in_a_list_is_that_attribute():
-    captions = read_captions(predictions=PREDICTIONS, attributes=PEOPLE, attribute=["gender", "age"])
-    assert captions.attributes[0] == "male, 20"
-    alone = read_captions(predictions=PREDICTIONS, attributes=PEOPLE, attribute=["skin"])
-    assert alone.attributes == ("light", "dark", "light", "dark")
-
-
 def test_a_column_is_guessed_for_each_attribute():
     with pytest.warns(CaptionBiasWarning, match="guessed: attributes from 'skin' of attributes; name the columns if"):
         captions = read_captions(predictions=PREDICTIONS, attributes=PEOPLE, attribute=["gender", "race"])
     assert captions.attributes == CROSSED
-
-
-def test_several_captioners_have_the_same_crossing():
-    read = read_captioners({"nic": PREDICTIONS, "sat": PREDICTIONS}, attributes=PEOPLE, attribute=["gender", "skin"])
-    assert [captions.attributes for captions in read.values()] == [CROSSED, CROSSED]
 
 
 def test_labels_of_an_image_may_stand_in_several_rows():
@@ -87,17 +66,6 @@ def test_labels_of_an_image_may_stand_in_several_rows():
 
 
 TWO = {"attribute": ["gender", "skin"]}
-
-
-def test_an_image_without_one_of_its_labels_has_none(fault):
-    people = {**PEOPLE, "skin": ["dark", None, "dark", "light"]}
-    message = fault(read_captions, predictions=PREDICTIONS, attributes=people, **TWO)
-    assert message.startswith(
-        "attributes: 1 of 4 images have no label in 'gender' x 'skin' of attributes (first: 3); label them, or name"
-    )
-    with pytest.warns(CaptionBiasWarning, match="1 of 4 images have no label in 'gender' x 'skin'"):
-        captions = read_captions(predictions=PREDICTIONS, attributes=people, **TWO, keep=["dark", "light"])
-    assert captions.image_ids == ("1", "2", "4")
 
 
 @pytest.mark.filterwarnings("ignore:2 of 4 images have another label")
@@ -117,17 +85,11 @@ def test_keep_names_labels_of_each_attribute_or_of_the_crossing(keep, images):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {**TWO, "keep": ["drak"]},
-            "keep names 'drak', which is not a label in 'gender' x 'skin' of attributes: it ha",
-        ),
+        ({**TWO, "keep": ["drak"]}, "keep names 'drak', which is not a label in"),
         ({**TWO, "keep": ["male", "female, dark"]}, "keep (male, female, dark) leaves no image"),
         ({**TWO, "attribute_column": ["gender"]}, "attribute_column names 1 columns for 2 attributes (gender, skin)"),
         ({**TWO, "attribute_column": "gender"}, "attribute_column names 1 columns for 2 attributes (gender, skin)"),
-        (
-            {"attribute_column": ["skin", "skin"]},
-            "attribute_column: two attributes are both 'skin' of attributes: name",
-        ),
+        ({"attribute_column": ["skin", "skin"]}, "attribute_column: two attributes are both"),
         ({"attribute": []}, "attribute is empty: name one attribute or more"),
         ({"attribute": ["gender", "hair"]}, "attributes has no column 'hair': it has 'image_id', 'gender'"),
     ],
@@ -142,12 +104,6 @@ def test_columns_of_two_tables_are_not_crossed(fault):
     references = {"image_id": PEOPLE["image_id"], "references": [["a"]] * 4, "gender": PEOPLE["gender"]}
     message = fault(read_captions, predictions=predictions, references=references, **TWO)
     assert "'gender' of references and 'skin' of predictions are in two tables: put the attributes" in message
-
-
-def test_a_label_that_would_look_crossed_is_refused(fault):
-    people = {**PEOPLE, "skin": ["dark", "light, fair", "dark", "light"]}
-    message = fault(read_captions, predictions=PREDICTIONS, attributes=people, **TWO)
-    assert message.startswith("attributes: image 3 in 'skin' of attributes is 'light, fair': ', ' joins the labels")
 
 
 def test_other_labels_of_the_same_captions_share_their_words(fault):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from captionbias.captions import check_labels, join_labels
 
@@ -48,16 +46,6 @@ def test_a_single_name_is_a_list_of_one(rows):
     assert (labels.names, labels.flags.tolist()) == (("f", "m"), [[True, False], [False, True], [True, False]])
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=12).filter(np.any))
-def test_names_and_flags_say_the_same(rows):
-    flags = np.array(rows)
-    labels = check_labels("tasks", [[NAMES[task] for task in np.flatnonzero(row)] for row in flags])
-    occurring = flags.any(axis=0)
-    assert labels.names == tuple(name for name, there in zip(NAMES, occurring, strict=True) if there)
-    assert np.array_equal(labels.flags, flags[:, occurring])
-
-
 @pytest.mark.parametrize(
     "array",
     [
@@ -82,12 +70,7 @@ def test_tensors_are_arrays_also_those_that_have_a_gradient():
 
 @pytest.mark.parametrize(
     "table",
-    [
-        TABLE,
-        TABLE.convert_dtypes(),
-        TABLE.astype({"dog": bool}),
-        TABLE.astype({"dog": "boolean"}),
-    ],
+    [TABLE, TABLE.convert_dtypes(), TABLE.astype({"dog": bool}), TABLE.astype({"dog": "boolean"})],
     ids=["int", "nullable", "of two kinds", "one nullable"],
 )
 def test_a_table_names_its_columns_and_keeps_their_order(table):
@@ -111,14 +94,6 @@ def test_predictions_have_the_known_labels_and_may_be_empty(known, value, names,
     labels = check_labels("predicted", value, known=check_labels("tasks", known), known_as="tasks")
     assert labels.names == names
     assert np.array_equal(labels.flags, flags)
-
-
-def test_joined_labels_have_the_names_of_both():
-    one, other = check_labels("tasks", [["dog"], ["cake"]]), check_labels("further", [["ape", "dog"]])
-    one, other = join_labels("tasks", one, "further", other)
-    assert one.names == other.names == ("cake", "dog", "ape")
-    assert one.flags.tolist() == [[False, True, False], [True, False, False]]
-    assert other.flags.tolist() == [[False, True, True]]
 
 
 def test_arrays_are_joined_column_by_column_or_not_at_all():

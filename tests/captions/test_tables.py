@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
@@ -90,6 +91,7 @@ HEAD = "image_id,caption,attribute\n"
         ("a.json", '{"images": []}', "holds neither an array of records nor COCO captions"),
         ("a.json", '[{"image_id": 1}, "a"]', "has str instead of a record at position 1: "),
         ("a.json", "[]", "holds no rows"),
+        ("a.csv", HEAD + "1,a \0 man,m\n", "has a NUL character at line 2: "),
         ("a.json", b"\xff\xfe", "is not UTF-8 text at byte 0: "),
         ("a.jsonl", '{"image_id": 1}\n\n{"image_id": 2', "is broken JSON at line 3, column "),
         ("a.jsonl", '{"image_id": 1}\n[2]', "has list instead of a record at line 2: "),
@@ -106,6 +108,29 @@ def test_a_file_that_cannot_be_read_is_named_with_the_way_out(tmp_path, name, co
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     assert fault(read_captions, predictions=path).startswith(f"{path} {message}")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.json", '[{"id": 1, "id": 2}]'), ("a.jsonl", '{"id": 1, "id": 2}')])
+def test_a_key_is_not_dropped_unsaid(tmp_path, name, content, fault):
+    (tmp_path / name).write_text(content)
+    assert fault(read_captions, predictions=tmp_path / name).endswith(
+        "a." + name[2:] + ": the key 'id' is twice in one object: keep one"
+    )
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["device", "pipe"])
+def test_what_has_no_end_or_would_wait_is_not_opened(tmp_path, make, fault):
+    make(tmp_path / "a.csv")
+    assert "is a device or a pipe: save what it gives as a file" in fault(read_captions, predictions=tmp_path / "a.csv")
+
+
+def test_a_whole_file_is_not_called_broken_where_memory_ends(tmp_path, fault, write, monkeypatch):
+    def without_memory(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    path = write(tmp_path / "a.parquet", [{"caption": "a man", "attribute": "male"}])
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", without_memory)
+    assert "needs more memory than is free" in fault(read_captions, path)
 
 
 def test_a_folder_without_a_dataset_is_named(tmp_path, fault):

@@ -69,23 +69,18 @@ def test_the_output_joins_with_a_table_of_people_and_can_be_measured(tiny_encode
     assert pd.read_csv(csv, dtype=str).equals(pd.read_parquet(output))
 
 
-def test_images_from_a_table_have_its_ids(tiny_blip, pictures, tmp_path):
-    files = sorted(file.name for file in pictures.iterdir())
-    table = pictures / "table.csv"
-    pd.DataFrame({"number": range(100, 112), "picture": files}).to_csv(table, index=False)
-    options = ["--image-column", "picture", "--image-id-column", "number", "--output", tmp_path / "all.parquet"]
-    invoke("caption", tiny_blip, "--images", table, *options, *SHORT)
-    assert list(captions_in(tmp_path / "all.parquet")) == [str(number) for number in range(100, 112)]
-
-
-def test_a_chat_model_is_asked(tiny_chat_model, pictures, tmp_path):
-    answers = []
-    for number, prompt in enumerate([[], ["--prompt", "describe this picture"], ["--prompt", "a dog"]]):
-        output = tmp_path / f"{number}.parquet"
-        invoke("caption", tiny_chat_model, "--images", pictures, "--output", output, *prompt, *SHORT)
-        answers.append(captions_in(output))
-    assert answers[0] != answers[1] != answers[2]
-    assert not any(text.startswith(("user", "describe this picture assistant")) for text in answers[1].values())
+def test_every_option_of_captioning_reaches_the_captions(tiny_chat_model, pictures, tmp_path, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(captioning, "caption", lambda model, images, **options: seen.update(options) or {"0": "a dog"})
+    command = ["caption", tiny_chat_model, "--images", pictures, "--output", tmp_path / "all.csv"]
+    given = {"dtype": "bfloat16", "device_map": "auto", "revision": "v2", "temperature": 0.5, "top_p": 0.9}
+    given |= {"sampling_seed": 3, "prompt": "a", "max_new_tokens": 5}
+    options = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
+    templates = ["--template-argument", "enable_thinking=false", "--template-argument", "style=plain"]
+    invoke(*command, *options, *templates)
+    assert {name: seen[name] for name in given} == given
+    assert seen["template_arguments"] == {"enable_thinking": False, "style": "plain"}
+    assert "must be name=value" in refused(*command, "--template-argument", "thinking")
 
 
 SLOWLY = """
@@ -138,7 +133,7 @@ def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
     assert captions_in(output) == captioning.caption(tiny_blip, pictures, max_new_tokens=8, cache=False)
 
     before = output.read_bytes()
-    monkeypatch.setattr(captioning, "_load", no_model)
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
     invoke(*command)
     assert output.read_bytes() == before
 
@@ -159,7 +154,7 @@ def test_images_that_cannot_be_read_are_named_or_an_error(tiny_blip, pictures, t
 
 
 def test_what_cannot_be_written_or_read_is_refused_before_the_work(tiny_blip, pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr(captioning, "_load", no_model)
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
     usual = ["caption", tiny_blip, "--images", pictures]
     assert "ends in neither .csv nor .parquet" in refused(*usual, "--output", tmp_path / "all.json")
     assert "cannot be written" in refused(*usual, "--output", tmp_path / "no" / "all.csv")

@@ -75,18 +75,6 @@ def test_a_name_in_brackets_is_shown_letter_by_letter(command, files, folder):
         assert text in shown
 
 
-def test_only_images_of_all_captioners_are_compared_and_the_rest_is_noted(files, planted, tmp_path):
-    part = tmp_path / "part.parquet"
-    ids = list(range(IMAGES))[:19:-1]  # in another order too
-    pq.write_table(pa.table({"image_id": ids, "caption": [planted["sat"].predictions[i] for i in ids]}), part)
-    arguments = ["--predictions", files[1], "--predictions", part, *files[4:], "--metric", "lic", *QUICK]
-    _, notes = ran("compare", *arguments, "--output", tmp_path / "out.json")
-    assert "20 of 120 images of nic are left out: not every captioner has a caption of them" in notes
-    expected = compared(planted, "lic", slice(20, None), ("nic", "part"))
-    written = json.loads((tmp_path / "out.json").read_text())
-    assert written["differences"] == json.loads(json.dumps(expected.as_dict()["differences"]))
-
-
 def test_files_that_do_not_fit_together_are_refused(files, tmp_path, planted):
     labels, half = planted["nic"].attributes, IMAGES // 2
     for name, ids in (("early", range(half)), ("late", range(half, IMAGES)), ("turned", range(IMAGES))):

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from captionbias.cli import app
 from captionbias.datasets import dataset_names
-from tests.datasets.conftest import artemis, coco, state, write
+from tests.datasets.conftest import artemis, coco, write
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +39,6 @@ def test_the_card_of_a_dataset_is_shown(name: str) -> None:
     assert f"    captionbias data build {name} --from FOLDER --to FOLDER\n" in shown
     assert "<!--" not in shown
     assert set(shown.splitlines()) <= set(card.read_text(encoding="utf-8").splitlines())
-
-
-def test_an_unknown_card_is_one_line_and_status_2() -> None:
-    result = CliRunner().invoke(app, ["data", "show", "imagenet"], env={"COLUMNS": "200"})
-    assert result.exit_code == 2
-    assert result.stderr.startswith("error: there is no dataset 'imagenet': choose from artemis_emotions")
 
 
 def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:
@@ -82,16 +76,3 @@ def test_an_error_is_one_line_and_status_2(arguments: list[str], message: str, t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["original"]
     assert "--to" in invoke("artemis_emotions", "--from", ".", status=2)[1]
     assert "--from" in invoke("artemis_emotions", "--to", ".", status=2)[1]
-
-
-def test_a_bad_row_is_one_line_and_leaves_the_earlier_build(tmp_path: Path) -> None:
-    source, to = write(tmp_path / "original", artemis()), tmp_path / "to"
-    invoke("artemis_emotions", "--from", source, "--to", to)
-    before = state(tmp_path / "to")
-    write(source, {"b.csv": "art_style,painting,emotion,utterance\na,b,joy,x\n"})
-    printed, error = invoke("artemis_emotions", "--from", source, "--to", to, status=2)
-    assert printed == ""
-    [line] = error.splitlines()
-    assert line.startswith("error: b.csv: emotion[0] must be one of amusement, awe,")
-    assert state(to) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["original", "to"]

@@ -86,47 +86,16 @@ def test_both_attributes_are_shown_and_written_alone_and_crossed(metric, one_way
     assert f"{len(captions)} images" in shown
 
 
-def test_a_column_may_have_another_name_than_its_words(files):
-    columns = ["--attribute-column", "gender", "--attribute-column", "skin"]
-    named = ["--attribute", "gender", "--attribute", "race", *columns]
-    keep = ["--keep", "light", "--keep", "dark"]
-    signatures = {
-        line
-        for options in (BOTH, named)
-        for line in invoke("measure", "lic", *files, *options, *keep, *QUICK).splitlines()
-        if line.startswith("signature")
-    }
-    assert len(signatures) == 1
-    assert "|attribute:gender+race|" in signatures.pop()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["lic", *BOTH],
-            "attributes: 'female, unsure' has 2 images, 'male, unsure' has 2 images; an attacker needs at",
-        ),
+        (["lic", *BOTH], "attributes: 'female, unsure' has 2 images,"),
         (["gender_error", *BOTH], "--attribute 'gender+race' has 8 labels"),
         (["lic", *BOTH[:2], *BOTH[:2]], "--attribute-column: two attributes are both 'gender' of "),
-        (
-            ["lic", *BOTH, "--attribute-column", "sex"],
-            "--attribute-column names 1 columns for 2 attributes (gender, skin)",
-        ),
+        (["lic", *BOTH, "--attribute-column", "sex"], "--attribute-column names 1 columns for 2"),
     ],
 )
 def test_what_cannot_be_crossed_is_one_line(arguments, message, files):
     metric, *options = arguments
     quick = QUICK if metric == "lic" else []
     assert refused("measure", metric, *files, *options, *quick).startswith(message)
-
-
-def test_training_images_are_weighted_by_the_crossing(files, tmp_path):
-    people, output = files[-1], tmp_path / "dbac.json"
-    keep = ["--keep", "light", "--keep", "dark"]
-    invoke("measure", "dbac", *files, *BOTH, *keep, *QUICK, "--direction", "a_to_t", "--output", output)
-    columns = ["--attribute-column", "gender", "--attribute-column", "skin"]
-    weights = tmp_path / "weights.csv"
-    shown = invoke("weights", output, "--attributes", people, *columns, *keep, "--top", "1", "--output", weights)
-    assert "female, dark" in shown
-    assert len(weights.read_text().splitlines()) == 1 + IMAGES - 4

@@ -45,14 +45,6 @@ def test_it_writes_copies_and_says_what_is_left_out(files, tmp_path):
     assert shown == f"0 masked copies are new in {tmp_path / 'to'}, 2 were there; left out: 1\n"
 
 
-def test_labels_and_forms(files, tmp_path):
-    options = ["--label", "dog", "--label", "person", "--form", "top:0.5", "--format", "png", "--fill", "#000000"]
-    assert "3 masked copies" in ran("mask", *files, *options, "--output", tmp_path / "to")[0]
-    black = (np.asarray(read_images(tmp_path / "to")[1]) == 0).all(axis=2)
-    assert black[3:7, 2:8].all()
-    assert black.sum() == 24
-
-
 def test_many_images_that_are_left_out_are_listed_in_the_folder(tmp_path):
     ids = tuple(range(1, 9))
     images = write_pictures(tmp_path / "images", ids)

@@ -11,8 +11,6 @@ import shlex
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.audit import audit
@@ -57,7 +55,7 @@ def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path
 
 
 def test_the_command_in_the_page_measures_the_same_again(folder, tmp_path, monkeypatch):
-    """The page is called report.html, in the folder that the command was given in."""
+    """It names files without the folders of this machine."""
     given = ["--predictions", f"my nic={folder / 'nic.parquet'}", "--references", str(folder / "people.parquet")]
     given = ["captionbias", "report", *given, "--metric", "lic", "--seed", "3", *QUICK]
     monkeypatch.chdir(tmp_path)
@@ -68,9 +66,10 @@ def test_the_command_in_the_page_measures_the_same_again(folder, tmp_path, monke
     assert data_of(before)["settings"]["seed"] == 3
     (shown,) = re.findall(r"captionbias report --predictions [^<]*", before.partition('id="audit-data"')[0])
     arguments = shlex.split(html.unescape(shown))
-    assert arguments == given
+    assert arguments == [word.replace(f"{folder}/", "") for word in given]
     page.unlink()
-    invoke("report", *arguments[2:])
+    monkeypatch.chdir(folder)
+    invoke("report", *arguments[2:], "--output", page)
     assert page.read_text() == before
 
 
@@ -115,29 +114,3 @@ def test_no_command_overwrites_what_it_reads(command, output, other_path, files,
     assert error == f"{output[-1]} would overwrite {people}, which is an input; name another file"
     assert people.read_bytes() == before
     assert not (tmp_path / "r.html").exists()
-
-
-def test_a_bad_file_is_one_line_that_names_it_and_leaves_no_report(files, tmp_path):
-    bad = tmp_path / "bad.parquet"
-    given = ["--predictions", files[1], "--predictions", bad, *files[4:], *QUICK, "--output", tmp_path / "report.html"]
-    assert "bad.parquet" in refused("report", *given)
-    bad.write_bytes(b"PAR1 and no more")
-    assert "bad.parquet" in refused("report", *given)
-    assert not (tmp_path / "report.html").exists()
-
-
-def test_what_cannot_be_measured_is_one_line(files, tmp_path):
-    wrong = ["--metric", "cider"]
-    message = "--metric must list one or more of sway, dbac, lic"
-    assert message in refused("report", *files, *QUICK, *wrong, "--output", tmp_path / "report.html")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_people_the_page_is_made_too(files, folder, planted, tmp_path):
-    labels = tmp_path / "labels.parquet"
-    pq.write_table(pa.table({"image_id": list(range(IMAGES)), "gender": planted["nic"].attributes}), labels)
-    page = tmp_path / "report.html"
-    invoke("report", *files[:2], "--attributes", labels, *QUICK, "--output", page)
-    found = data_of(page.read_text())
-    assert "lic_m" in found["comparisons"]["lic"]["results"]["nic"]
-    assert "nic: no verdict, as there are no human captions to compare with." in page.read_text()

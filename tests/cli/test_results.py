@@ -6,13 +6,11 @@ import csv
 import json
 
 import fsspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from captionbias.cli import app
-from tests.cli.conftest import IMAGES, invoke, ran, refused
+from tests.cli.conftest import invoke, ran, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 
@@ -49,44 +47,6 @@ def test_several_captioners_are_each_measured_as_one_alone(metric, folder, peopl
     lines = shown.splitlines()
     assert lines.index("nic") < lines.index("sat")
     assert shown.count("signature metric:lic|") == 2
-
-
-def test_columns_of_one_file_are_captioners_and_a_bad_one_is_named(folder, people, tmp_path):
-    body = "\n".join(f"{image},a woman,a man" for image in range(IMAGES))
-    (tmp_path / "all.csv").write_text(f"image_id,one,two\n{body}\n")
-    columns = ["--prediction-column", "one", "--prediction-column", "two"]
-    invoke(
-        *("measure", "gender-error", "--predictions", tmp_path / "all.csv", *columns, *people, "--bootstrap", "0"),
-        *("--output", tmp_path / "result.json"),
-    )
-    assert list(content(tmp_path / "result.json")["results"]) == ["one", "two"]
-    (tmp_path / "bad.csv").write_text("image_id,caption\n1,a woman\n2,\n")
-    error = refused("measure", "lic", *one(folder, "nic"), "--predictions", tmp_path / "bad.csv", *people)
-    assert error.startswith("bad: predictions")
-
-
-def test_objects_by_image_id_are_the_tasks_and_images_without_are_left_out(folder, people, planted, tmp_path):
-    """Of COCO's instances and of a table with nulls alike."""
-    shown = {image: list(planted["nic"].tasks[image]) for image in range(20, IMAGES)}
-    names = sorted({task for tasks in shown.values() for task in tasks})
-    instances = {
-        "images": [{"id": image} for image in shown],
-        "annotations": [{"image_id": i, "category_id": names.index(task)} for i in shown for task in shown[i]],
-        "categories": [*({"id": n, "name": name} for n, name in enumerate(names)), {"id": 99, "name": "person"}],
-    }
-    (tmp_path / "instances.json").write_text(json.dumps(instances))
-    table = pa.table({"image_id": range(IMAGES), "objects": [shown.get(image) for image in range(IMAGES)]})
-    pq.write_table(table, tmp_path / "objects.parquet")
-    results = []
-    for name in ("instances.json", "objects.parquet"):
-        given = [*one(folder, "nic"), *people, "--tasks", tmp_path / name]
-        text, notes = ran("measure", "dbac", *given, *QUICK, "--output", tmp_path / "result.json")
-        note = f"20 of {IMAGES} images have no entry in {tmp_path / name} and are left out (first: 0, 1, 2)"
-        assert note in notes.replace("\n", " ")
-        assert "guessed" not in notes
-        assert "|tasks:given|" in text
-        results.append(content(tmp_path / "result.json"))
-    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("command", [["measure", "lic"], ["compare", "--metric", "lic"]])
@@ -139,16 +99,3 @@ def test_files_may_be_on_any_file_system(folder, people):
     assert invoke("measure", "directional-ba", *remote, "--bootstrap", "0") == here
     shown, _ = ran("compare", "--predictions", "memory://cli/nic.parquet", *one(folder, "sat"), *remote[2:], *QUICK)
     assert "nic - sat" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--bootstrap", "-1"], "--bootstrap must be"),
-        (["--trials", "0"], "--trials must be"),
-        (["--preset", "slow"], "--preset 'slow' is unknown"),
-        (["--encoder", "bow", "--precision", "fp32"], "--precision 'fp32': --encoder 'bow' has no choice"),
-    ],
-)
-def test_messages_name_options(options, message, folder, people):
-    assert refused("measure", "lic", *one(folder, "nic"), *people, *QUICK[:2], *options).startswith(message)

@@ -61,15 +61,6 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
     assert "DBAC A to T, net" in (tmp_path / "o.html").read_text()
 
 
-def test_a_grid_has_every_combination(files, tmp_path):
-    two = ["--tokenizer", "words", "--tokenizer", "whitespace", "--quality", "accuracy", "--quality", "confidence"]
-    kept = ["--task-lexicon", "coco_names", "--alignment", "constant", "--seed", "0", "--direction", "a_to_t"]
-    ran("sensitivity", *files[2:], *QUICK, *two, *kept, "--grid", "--output", tmp_path / "o.json")
-    written = json.loads((tmp_path / "o.json").read_text())
-    assert len(written["specifications"]) == 4
-    assert written["specifications"][0]["choices"]["delta"] is None
-
-
 def test_biases_are_put_into_people_s_captions(files, planted, tmp_path):
     chosen = ["--inject", "--seed", "2", "--tokenizer", "whitespace", "--bootstrap", "60"]
     shown, notes = ran("sensitivity", *files[2:], *chosen, "--json", tmp_path / "o.json")
@@ -114,20 +105,3 @@ def test_a_report_has_the_section_if_it_is_requested(files, tmp_path):
     assert len(found["sensitivity"]["specifications"]) == 10
     assert found["settings"]["sensitivity"] is True
     assert found["missing"] == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--tokenizer", "letters"], "tokenizer 'letters' is unknown"),
-        (["--delta", "7"], "delta is 7.0: give a cosine distance"),
-        (["--preset", "slow"], "preset 'slow' is unknown"),
-        (["--vectors", "no.txt"], "there is no file no.txt"),
-        (["--plot", "/nowhere/all.html"], "cannot be written"),
-        (["--plot", "all.png"], "all.png ends in neither .svg nor .html"),
-    ],
-)
-def test_what_cannot_be_tried_is_one_line(arguments, message, files):
-    _, notes = ran("sensitivity", *files, *QUICK, *arguments, status=2)
-    (line,) = (line for line in notes.splitlines() if line.startswith("error: "))
-    assert message in line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -12,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.explain import in_words, predicted_effect, resampling_weights
+from captionbias.analysis.resampling import in_words, resampling_weights
 from captionbias.io.formats import write_json
 from captionbias.synthetic import plant
-from tests.cli.conftest import invoke, ran, refused
+from tests.cli.conftest import invoke, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 600 images are few
 
@@ -84,44 +83,6 @@ def test_the_files_give_the_library_s_weights(direction, folder, sources, traini
     assert f"1,000 images, weights from {expected.min():.2f} to {expected.max():.2f}" in told
 
 
-def test_the_table_shows_each_task_of_the_pairs_before_and_after(folder, sources, training, tmp_path):
-    arguments = ["--attributes", folder / "train.parquet", "--direction", "t_to_a", "--output", tmp_path / "w.csv"]
-    told = invoke("weights", folder / "dbac.json", *arguments, "--top", 2)
-    rows = strongest(sources["t_to_a"], 2)
-    weights = resampling_weights(training.attributes, training.tasks, rows)
-    effect = predicted_effect(training.attributes, training.tasks, weights)
-    found = re.findall(r"(female|male) +([\d,]+) +(\d\.\d\d) +(\d\.\d\d)", told)
-    assert found == [
-        (row["attribute"], str(row["images"]), f"{row['before']:.2f}", "1.00")
-        for task in dict.fromkeys(row["task"] for row in rows)
-        for row in effect
-        if row["task"] == task
-    ]
-    assert {before for _, _, before, _ in found} != {"1.00"}, "nothing would have changed"
-
-
-def test_pairs_without_a_net_part_go_by_the_matched_one_and_then_by_the_published_one(changed):
-    published = ADDS | {"task": "dog", "amplification": 0.2}
-    matched = ADDS | {"amplification": -0.2, "amplification_matched": 0.1, "amplification_matched_ci_low": 0.05}
-    net = matched | {"amplification_matched": -0.1, "amplification_net": 0.1, "amplification_net_ci_low": 0.05}
-    for rows, forms, first in (
-        ([ADDS, published], "as published", published),
-        ([matched, ADDS | {"amplification_matched": -0.1}], "matched", matched),
-        ([matched, published], "as published or matched", published),
-        ([net, ADDS | {"amplification_net": -0.1}], "net", net),
-    ):
-        told = invoke("weights", *changed(dbac_file(*rows))).splitlines()
-        assert told[:2] == [f"Pairs that add most to the score ({forms}):", in_words(first)]
-
-
-def test_pairs_whose_interval_holds_0_are_taken_only_if_asked_for(changed):
-    unclear = ADDS | {"task": "dog", "amplification": 0.2, "amplification_ci_low": -0.1}
-    for rows, more, taken in (([ADDS, unclear], [], [ADDS]), ([ADDS, unclear], ["--unclear"], [unclear, ADDS])):
-        told = invoke("weights", *changed(dbac_file(*rows)), *more).splitlines()
-        assert told[1 : told.index("")] == list(map(in_words, taken))
-    assert "--unclear takes pairs whose interval holds 0" in refused("weights", *changed(dbac_file(unclear)))
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_lines_for_torch_and_datasets_run_as_they_are_printed(ending, folder, training, tmp_path):
     torch, datasets = pytest.importorskip("torch"), pytest.importorskip("datasets")
@@ -136,45 +97,6 @@ def test_the_lines_for_torch_and_datasets_run_as_they_are_printed(ending, folder
     assert names["weights"] == pytest.approx([*written[::-1], 0])
     assert len(list(names["sampler"])) == len(names["drawn"]) == TRAINING + 1
     assert 7 not in names["drawn"]["image_id"][:]
-
-
-def test_attribute_values_may_have_other_names_than_in_the_results(folder, training, tmp_path):
-    named = {"female": "woman", "male": "man"}
-    table = {"id": list(range(TRAINING)), "sex": [named[a] for a in training.attributes], "what": training.tasks}
-    pq.write_table(pa.table(table), tmp_path / "other.parquet")
-    columns = ["--id-column", "id", "--attribute-column", "sex", "--task-column", "what"]
-    other = ["--attributes", tmp_path / "other.parquet", *columns, "--output", tmp_path / "other.csv"]
-    told = invoke("weights", folder / "dbac.json", *other)
-    invoke("weights", folder / "dbac.json", "--attributes", folder / "train.parquet", "--output", tmp_path / "w.csv")
-    assert pd.read_csv(tmp_path / "other.csv")["weight"].equals(pd.read_csv(tmp_path / "w.csv")["weight"])
-    assert re.search(r"woman +\d+ +\d\.\d\d +1\.00", told)
-
-
-def test_labels_and_tasks_of_two_files_are_joined_and_images_without_either_left_out(
-    folder, sources, training, tmp_path
-):
-    """Labels in CSV, one of them missing and one of a third kind; tasks in rows of their own, backwards."""
-    labels = ["", "both", *training.attributes[2:]]
-    lines = [f"{image},{label}" for image, label in enumerate(labels)]
-    (tmp_path / "labels.csv").write_text("\n".join(["image_id,gender", *lines]))
-    tasked = [i for i in reversed(range(TRAINING)) if i != 5]
-    rows = [{"image_id": i, "tasks": training.tasks[i][0]} for i in tasked] + [{"image_id": -1, "tasks": "cake"}]
-    (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows + rows[:3])))
-    files = ["--attributes", tmp_path / "labels.csv", "--tasks", tmp_path / "tasks.jsonl"]
-    arguments = ["weights", folder / "dbac.json", *files, "--output", tmp_path / "w.csv"]
-    assert "1 of 999 images have no label in 'gender'" in refused(*arguments)
-    _, notes = ran(*arguments, "--keep", "female", "--keep", "male")
-    assert "1 of 1,000 images have no entry in" in notes
-    assert "1 of 999 images have no label in" in notes
-    written = pd.read_csv(tmp_path / "w.csv")
-    kept = [i for i in range(2, TRAINING) if i != 5]
-    assert written["image_id"].tolist() == kept
-    expected = resampling_weights(
-        [training.attributes[i] for i in kept],
-        [training.tasks[i] for i in kept],
-        strongest(sources["a_to_t"] + sources["t_to_a"], 10),
-    )
-    assert written["weight"].to_numpy() == pytest.approx(expected)
 
 
 def test_a_report_s_data_are_read_by_captioner(folder, tmp_path):
@@ -216,10 +138,7 @@ def dbac_file(*rows):
         (dbac_file(ROW), "is of one side alone"),
         (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "adds to the score (as published)"),
         (dbac_file(ADDS | {"amplification_matched": -0.1}), "adds to the score (matched)"),
-        (
-            dbac_file(ADDS, ADDS | {"task": "Kuchen"}),
-            "rows name task 'Kuchen', which no image has; give tasks under the names",
-        ),
+        (dbac_file(ADDS, ADDS | {"task": "Kuchen"}), "rows name task 'Kuchen', which no image has;"),
     ],
 )
 def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path):
@@ -227,18 +146,9 @@ def test_odd_results_are_refused_in_one_line(content, message, changed, tmp_path
     assert not (tmp_path / "w.csv").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--captioner", "nic"], "--captioner nic is not in"),
-        (["--direction", "t_to_a"], "has no pairs of t_to_a: it has a_to_t"),
-        (["--attribute-column", "sex"], "has no column 'sex'"),
-        (["--id-column", "gender"], "both 'gender'"),
-        (["--keep", "neither"], "keep names 'neither'"),
-        (["--tasks", "nowhere.csv"], "nowhere.csv does not exist"),
-        (["--output", "weights.json"], "ends in neither .csv nor .parquet"),
-        (["--output", "/nowhere/weights.csv"], "cannot be written"),
-    ],
-)
-def test_odd_options_are_refused_in_one_line(arguments, message, changed):
-    assert message in refused("weights", *changed(dbac_file(ADDS)), *arguments)
+def test_pairs_whose_interval_holds_0_are_taken_only_if_asked_for(changed):
+    unclear = ADDS | {"task": "dog", "amplification": 0.2, "amplification_ci_low": -0.1}
+    for rows, more, taken in (([ADDS, unclear], [], [ADDS]), ([ADDS, unclear], ["--unclear"], [unclear, ADDS])):
+        told = invoke("weights", *changed(dbac_file(*rows)), *more).splitlines()
+        assert told[1 : told.index("")] == list(map(in_words, taken))
+    assert "--unclear takes pairs whose interval holds 0" in refused("weights", *changed(dbac_file(unclear)))

@@ -38,11 +38,17 @@ def test_rows_of_both_configurations(folder):
         "nic_equalizer": None,
     }
     race = read(folder, "race")
-    assert [(row["image_id"], row["attribute"], row["tasks"], row["nic"]) for row in race] == [
-        (7, "dark", [], "a dog"),
-        (9, "light", [], None),
+    assert [(row["image_id"], row["attribute"], row["nic"]) for row in race] == [
+        (7, "dark", "a dog"),
+        (9, "light", None),
     ]
-    assert "nic_equalizer" not in race[0]
+    assert not {"nic_equalizer", "tasks"} & race[0].keys()
+
+
+def test_objects_that_are_not_listed_are_null_and_not_none(folder):
+    files = lic()
+    del files[HUMAN][0]["rmdup_object_list"]
+    assert [row["tasks"] for row in read(write(folder, files))] == [["cat"], [], None]
 
 
 def test_files_may_be_anywhere_among_others(folder, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted
+from captionbias.attackers.reader import Reader
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import contributions as module
 from captionbias.explain.contributions import TOLERANCE, contributions
@@ -90,7 +91,9 @@ def test_the_shares_of_a_caption_add_up_to_its_logit_less_the_intercept(fitted, 
 def padding(attacker: Fitted, rows: np.ndarray) -> np.ndarray:
     """The logits of padding of the lengths of these captions."""
     with torch.no_grad():
-        return np.concatenate([attacker.read(attacker.start(rows[place : place + 1])) for place in range(len(rows))])
+        return np.concatenate(
+            [attacker.read(attacker.baselines(rows[place : place + 1])) for place in range(len(rows))]
+        )
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_values_are_the_integral_of_the_gradient_on_the_way_from_padding(fitted)
 @pytest.mark.parametrize("encoder", ["lstm-lic", "transformer-1h"])
 def test_padding_and_unknown_words_get_nothing_and_captions_do_not_depend_on_each_other(fitted, encoder):
     attacker = fitted(encoder)
-    assert not attacker.start(attacker.trial.test[:1]).any()
+    assert not attacker.baselines(attacker.trial.test[:1]).any()
     rows = np.concatenate((attacker.trial.test[-9:], attacker.trial.test[:-6:-1]))  # some of them twice
     tokens = attacker.trial.examples.tokens
     together = contributions(attacker, rows).values
@@ -150,21 +153,13 @@ def test_padding_and_unknown_words_get_nothing_and_captions_do_not_depend_on_eac
 def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
     attacker = fitted("dense")
     many = contributions(attacker, attacker.trial.test)
-    monkeypatch.setattr(module, "STEPS", 1)
+    monkeypatch.setattr(Reader, "n_steps", 1)
     raised = contributions(attacker, attacker.trial.test)
     monkeypatch.setattr(module, "MOST_STEPS", 1)
     with pytest.warns(CaptionBiasWarning, match=r"captions: after 1 steps .* largest difference is"):
         one = contributions(attacker, attacker.trial.test)
     assert raised.largest_delta < one.largest_delta
     assert many.largest_delta < one.largest_delta
-
-
-def test_some_outputs_have_the_values_that_they_have_among_all(fitted):
-    for encoder, within in (("bow", 0), ("dense", 0.03)):  # fewer outputs, fewer steps
-        attacker = fitted(encoder, "tasks", 3)
-        rows = attacker.trial.test[:10]
-        every, some = contributions(attacker, rows), contributions(attacker, rows, np.array([2, 0]))
-        np.testing.assert_allclose(some.values, every.values[:, [2, 0]], rtol=within, atol=within)
 
 
 # --- what cannot be explained ---

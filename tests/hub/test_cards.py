@@ -12,14 +12,14 @@ from captionbias import metrics
 from captionbias.hub.cards import BEGIN, END, update_dataset_card, update_model_card
 from captionbias.hub.eval_results import TASK_NAME
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import OF_CAPTIONS
+from captionbias.metrics.catalogue import of_captions
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.picture import written
 from captionbias.report.wording import fixed
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped
 
-TASKS = {task: score for task, score in catalogue.TASKS.items() if score.metric in OF_CAPTIONS}
+TASKS = {task: score for task, score in catalogue.TASKS.items() if score.metric in of_captions()}
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
 
 ATTACK = {"preset": "fast", "trials": 2, "bootstrap": 20, "details": True}
@@ -51,7 +51,7 @@ def both(captions):
     """Every metric, of a captioner and people."""
     chosen = {"lic": ATTACK, "dbac": ATTACK, "dpa": {"trials": 2}, "label_leakage": {"trials": 2}}
     few = {"bootstrap": 20, "details": True}
-    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in OF_CAPTIONS}
+    return {name: getattr(metrics, name)(**captions, **few | chosen.get(name, {})) for name in of_captions()}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Results that the Hub's readers find: entries, a card's model index, and the benchmark that names the same tasks."""
+"""Results that the Hub's readers find: entries, and a card's model index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from captionbias.hub.eval_results import (
-    benchmark,
     check_repo,
     check_revision,
     checked_date,
@@ -22,7 +21,6 @@ from captionbias.hub.eval_results import (
     index_result,
     put_result,
 )
-from captionbias.metrics.catalogue import TASKS
 
 SIGNATURE = "metric:lic|trials:2|v:0.1.0"
 RESULTS = {"lic": {"lic": 1, "lic_ci_low": -1.0, "lic_ci_high": 3.0, "lic_d": 45.0, "signature": SIGNATURE}}
@@ -163,17 +161,6 @@ def test_any_front_matter_keeps_the_content_of_others(keys, results, flow):
     before["model-index"] = [{"name": "nic" if results is None else "x", "results": [*(results or []), ONE]}]
     assert vars(RepoCard(done).data) == before
     assert put_result(done, ONE, "nic") == done
-
-
-# A benchmark
-
-
-def test_a_benchmark_has_the_tasks_that_entries_name():
-    content = yaml.safe_load(benchmark("Captions | people", "Bias: of\ncaptions #1"))
-    assert [task["id"] for task in content["tasks"]] == list(TASKS)
-    assert (content["name"], content["description"]) == ("Captions | people", "Bias: of captions #1")
-    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= set(TASKS)
-    assert all(re.fullmatch("[a-z0-9_]+", task) for task in TASKS)
 
 
 # Options

@@ -60,11 +60,6 @@ def test_two_writers_do_not_write_into_each_other_and_the_old_file_stays_until_a
     assert os.listdir(tmp_path) == ["result.json"]
 
 
-def test_a_text_keeps_its_line_breaks(tmp_path):
-    write_text("é\r\nb\n", tmp_path / "all.csv")
-    assert (tmp_path / "all.csv").read_bytes() == "é\r\nb\n".encode()
-
-
 @pytest.mark.skipif(os.name != "posix", reason="modes and links")
 def test_a_link_stays_and_the_file_behind_it_keeps_its_mode(tmp_path):
     behind, link = tmp_path / "behind.json", tmp_path / "link.json"

@@ -84,23 +84,6 @@ def test_what_is_not_predicted_is_as_it_is_shown(table, left_out):
     assert ba_mals(**without, bootstrap=0) == ba_mals(**as_shown, bootstrap=0)
 
 
-def test_by_hand():
-    """Three of four knives are with women: their share is 3/4, and 4/5 in the predictions."""
-    labels = {"attributes": [*"fffmm"], "tasks": [["knife"]] * 4 + [[]]}
-    predicted = {"predicted_attributes": [*"ffffm"], "predicted_tasks": [["knife"]] * 5}
-    result = ba_mals(**labels, **predicted, bootstrap=0, details=True)
-    assert result["ba_mals"] == pytest.approx(0.8 - 0.75)
-    assert result["details"]["pairs"][0] == {
-        "attribute": "f",
-        "task": "knife",
-        "count": 3,
-        "predicted_count": 4,
-        "probability": 0.75,
-        "predicted_probability": 0.8,
-        "share": pytest.approx(0.05),
-    }
-
-
 # --- captions ---
 
 
@@ -131,23 +114,3 @@ def test_frequent_words_are_tasks_as_in_a_lexicon_of_them():
     for key in set(result) - {"signature"}:
         assert result[key] == again[key]
     assert "task:frequent,40,20" in result["signature"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"references": None}, "references is missing: "),
-        ({"predictions": None}, "predictions is missing: "),
-        ({"words": True, "predictions": None, "at_least": 0}, "predictions is missing: "),
-        ({"words": True, "most_frequent": 0}, "most_frequent must be a whole number of 1 or more, not 0"),
-        ({"words": True, "at_least": -1}, "at_least must be a whole number of 0 or more, not -1"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(options, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        ba_mals(**vars(plant(images=20, captions=1)) | options)
-
-
-def test_frequent_words_need_captions():
-    with pytest.raises(ValueError, match=r"^references is missing: words=True takes the frequent words of human capt"):
-        ba_mals(attributes=["f", "m"], tasks=[["a"], ["b"]], predicted_tasks=[["a"], ["a"]], words=True)

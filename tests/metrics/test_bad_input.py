@@ -7,7 +7,9 @@ vectors have theirs in their own tests.
 from __future__ import annotations
 
 import math
+import re
 
+import numpy as np
 import pytest
 
 from captionbias import metrics
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 20, "alignment": "constant"}
 IMAGES = 60
+OF_LABELS = ("ba_mals", "directional_ba", "multi_directional_ba", "dpa", "label_leakage")
 
 
 @pytest.fixture(params=[lic, dbac], ids=["lic", "dbac"])
@@ -86,49 +89,99 @@ def test_every_metric_refuses_bad_options(name, option, value, message, planted)
     assert fault(getattr(metrics, name), planted, **{option: value}).startswith(message)
 
 
-DIRECTIONS = "directions must list one or both of a_to_t, t_to_a"
+SILENT = {"references": [["a woman"], ["a man"]] * (IMAGES // 2), "tasks": None}
+UNKNOWN = {"attributes": ["female"] * 17 + ["both"] * (IMAGES - 17)}
+UNSAID = {"x": ["unsaid"], "y": ["unheard"]}
+LABELS = {"attributes": ["f", "m"] * 30, "tasks": [["dog"], [], ["cat"], ["dog"]] * 15}
+PREDICTED = LABELS | {"predicted_tasks": LABELS["tasks"], "predicted_attributes": LABELS["attributes"]}
+FLAGS = np.eye(3)[[0, 1] * 30]
+TRAINED = {"training_attributes": LABELS["attributes"], "training_tasks": LABELS["tasks"]}
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "message"),
+    ("name", "change", "message"),
     [
-        ("directions", "a_to_t", f"{DIRECTIONS}, not 'a_to_t'"),
-        ("directions", [], f"{DIRECTIONS}, not []"),
-        ("directions", ["a_to_t", "a_to_a"], DIRECTIONS),
-        ("directions", 5, f"{DIRECTIONS}, not 5"),
+        *(("dbac", {"directions": wrong}, "directions must list one or both") for wrong in ("a_to_t", [], ["a"], 5)),
+        ("dbac", {"pairing": "pairs"}, "pairing 'pairs' is unknown"),
+        ("dbac", {"task_lexicon": UNSAID}, "task_lexicon 'custom': none"),
+        ("dbac", {"attribute_lexicon": UNSAID}, "attribute_lexicon 'custom': none of its words"),
+        ("dbac", {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)}, "tasks: none of its names"),
+        ("dbac", SILENT, "references: no human caption names a task"),
+        ("sway", {"predictions": None}, "predictions is missing"),
+        ("sway", {"references": None}, "references is missing"),
+        ("sway", {"references": [["a woman"]] * IMAGES, "tasks": None}, "references: no image has two human captions"),
+        ("sway", UNKNOWN, r"attributes\[17\] is 'both'"),
+        ("sway", {"attribute_lexicon": ["gender", "race"]}, r"attributes\[0\] is"),
+        ("sway", {"attribute_lexicon": {"female": ["lass"], "male": ["lad"]}}, "attribute_lexicon 'custom.*: none of"),
+        ("sway", {"task_lexicon": UNSAID, "tasks": None}, "task_lexicon 'custom.*: none of its words occurs"),
+        ("sway", {"lean": "mine"}, "lean 'mine' is unknown"),
+        ("sway", {"lean": "shipped", "task_lexicon": {"dog": ["dog"]}}, "lean 'shipped': there is a table of"),
+        ("sway", {"draws": 0}, "draws must be a whole number"),
+        ("gender_error", {"predictions": None}, "predictions is missing"),
+        ("gender_error", UNKNOWN, r"attributes\[17\] is 'both'"),
+        ("gender_error", {"attribute_lexicon": {"a": ["a"]}}, "attribute_lexicon 'custom' has 1 labels"),
         (
-            "task_lexicon",
-            {f"task {number}": [f"unsaid{number}"] for number in range(500)},
-            "task_lexicon 'custom': none",
+            "gender_error",
+            {"attribute_lexicon": {"a": ["a"], "b": ["b"], "c": ["c"]}},
+            "attribute_lexicon 'custom' has 3",
         ),
-        ("attribute_lexicon", {"x": ["unsaid"]}, "attribute_lexicon 'custom': none of its words occurs in any caption"),
-        (
-            "tasks",
-            [["unicorn"], *[["griffin"]] * (IMAGES - 1)],
-            "tasks: none of its names (griffin, unicorn, ...) is a",
+        ("ba_mals", {"references": None}, "references is missing"),
+        ("ba_mals", {"predictions": None}, "predictions is missing"),
+        ("ba_mals", {"words": True, "most_frequent": 0}, "most_frequent must be a whole number"),
+        ("ba_mals", {"words": True, "at_least": -1}, "at_least must be a whole number"),
+        ("ba_mals", SILENT, "tasks: none occurs with an attribute value"),
+        ("dpa", {"predictions": None}, "predictions is missing"),
+        ("dpa", {"references": None, "tasks": None}, "tasks is missing"),
+        ("dpa", {"attributes": None}, "attributes is missing"),
+        ("dpa", UNKNOWN, r"attributes\[17\] is 'both'"),
+        ("dpa", {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)}, "tasks: none of its names"),
+        ("dpa", {"predicted_tasks": LABELS["tasks"]}, "predicted_tasks: labels are found in captions"),
+        ("directional_ba", TRAINED, "training_attributes: labels are found in captions"),
+        ("directional_ba", {"predictions": None, "tasks": None}, "tasks is missing"),
+        *(
+            (name, SILENT, "references: no human caption names")
+            for name in ("directional_ba", "multi_directional_ba", "dpa")
         ),
     ],
 )
-def test_a_bad_option_of_dbac(option, value, message, planted):
-    assert fault(dbac, {**planted, option: value}).startswith(message)
+def test_captions_that_cannot_be_measured(name, change, message, planted):
+    given = {key: value for key, value in (planted | change).items() if key in getattr(metrics, name).options()}
+    assert re.match(message, fault(getattr(metrics, name), given))
 
 
-def test_human_captions_that_name_no_task(planted):
-    silent = {**planted, "references": [["a woman"], ["a man"]] * (IMAGES // 2), "tasks": None}
-    assert fault(dbac, silent).startswith("references: no human caption names a task of task_lexicon, so the images")
-    assert dbac(**silent, **FAST, directions=["a_to_t"])
+@pytest.mark.parametrize("name", OF_LABELS)
+def test_every_metric_of_labels_refuses_bad_labels(name):
+    def of(**columns):
+        given = {key: value for key, value in columns.items() if key in getattr(metrics, name).options()}
+        return fault(getattr(metrics, name), given)
+
+    assert of().startswith("attributes is missing")
+    assert of(**PREDICTED | {"predicted_tasks": [["dog"]] * 17 + [["gnu"]] * 43}).startswith("predicted_tasks[17]")
+    assert re.match("predicted_tasks.* missing", of(**LABELS))
 
 
-def test_an_attribute_lexicon_is_needed_for_what_captions_name_only(planted):
-    """A to T asks for the label of the image, and masks words that may well be none."""
-    assert dbac(**planted, **FAST, attribute_lexicon={"x": ["unsaid"]}, directions=["a_to_t"])
-
-
-def test_bad_vectors(metric, planted):
-    """Of captioners without a word that people use; where they have all words, no vectors are needed."""
-    planted["predictions"] = ["a man swims with a dog", "a woman swims with a cake"] * (IMAGES // 2)
-    message = fault(metric, planted, alignment="contextual", vectors="no-such-vectors.txt")
-    assert "there is no file no-such-vectors.txt" in message
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("directional_ba", {"tasks": None}, "tasks is missing"),
+        ("directional_ba", {"tasks": LABELS["tasks"] * 2}, "attributes has length 60 and tasks has length 120"),
+        ("directional_ba", {"predicted_tasks": LABELS["tasks"][1:]}, "attributes has length 60 and predicted_tasks"),
+        ("directional_ba", {"predicted_tasks": FLAGS}, "predicted_tasks is an array without names"),
+        ("directional_ba", {"training_tasks": LABELS["tasks"]}, "training_attributes and training_tasks belong"),
+        ("directional_ba", TRAINED | {"training_tasks": LABELS["tasks"][1:]}, "training_attributes has length 60 and"),
+        ("directional_ba", TRAINED | {"training_tasks": FLAGS}, "training_tasks has 3 labels"),
+        ("ba_mals", {"words": True}, "references is missing"),
+        ("dpa", {"predicted_tasks": [[]] * 60}, "a_to_t: nothing is predicted for any image"),
+        ("dpa", {"predicted_attributes": [[]] * 60}, "t_to_a: nothing is predicted for any image"),
+        ("dpa", {"precision": "bf16"}, "precision 'bf16': encoder 'linear' has no choice"),
+        ("label_leakage", {"precision": "fp32"}, "precision 'fp32': encoder 'linear' has no choice"),
+        ("label_leakage", {"attributes": ["f"] * 60}, "attributes has the same value in all rows"),
+        ("label_leakage", {"predicted_tasks": [[]] * 60}, "predicted_tasks has no label in any image"),
+    ],
+)
+def test_labels_that_cannot_be_measured(name, change, message):
+    given = {key: value for key, value in (PREDICTED | change).items() if key in getattr(metrics, name).options()}
+    assert re.match(message, fault(getattr(metrics, name), given))
 
 
 # --- odd captions that are not bad ---

@@ -17,22 +17,10 @@ import yaml
 import captionbias
 from captionbias import metrics
 from captionbias.metrics.catalogue import METRICS
-from captionbias.synthetic import draw, plant, plant_verbs
+from captionbias.synthetic import draw, plant
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 NAMES = sorted(METRICS)
-SECTIONS = [
-    "Metric Description",
-    "How to Use",
-    "Inputs",
-    "Output Values",
-    "Values from Popular Papers",
-    "Examples",
-    "Limitations and Bias",
-    "Citation",
-    "Further References",
-]
-COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}  # those that Spaces have
 BLANKS = {"<direction>": "(a_to_t|t_to_a)", "<side>": "(m|h)"}
 DRAWN_BY_CHANCE = ("_std", "_trial_ci_low", "_trial_ci_high", "_detectable")  # not cut off at the range
 
@@ -80,30 +68,13 @@ def meant(pattern: str, key: str) -> bool:
     return re.fullmatch(pattern, key) is not None
 
 
-def test_every_metric_has_a_card() -> None:
-    assert {folder.name for folder in FOLDER.iterdir() if folder.is_dir()} == set(NAMES)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_front_matter_makes_a_space(name: str) -> None:
     _, front, _ = card(name).split("---\n", 2)
     matter = yaml.safe_load(front)
-    fixed = {"sdk": "gradio", "sdk_version": "6.31.0", "app_file": "app.py", "pinned": False, "license": "apache-2.0"}
-    assert {key: matter[key] for key in fixed} == fixed
+    assert (matter["sdk"], matter["license"], matter["tags"]) == ("gradio", "apache-2.0", ["evaluate", "metric"])
     assert "_".join(re.findall(r"\w+", matter["title"].lower())) == name
-    assert f"\n# Metric Card for {matter['title']}\n" in card(name)
-    assert matter["tags"] == ["evaluate", "metric"]
-    assert matter["emoji"]
-    assert matter["description"]
-    assert {matter["colorFrom"], matter["colorTo"]} <= COLOURS
     assert (FOLDER / name / matter["app_file"]).is_file()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_sections_are_in_order(name: str) -> None:
-    titles = re.findall(r"^##+ (.*)$", card(name), flags=re.MULTILINE)
-    assert titles == SECTIONS
-    assert all(section(name, title).strip() for title in SECTIONS if title != "How to Use")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,13 +110,6 @@ def test_every_value_lies_in_its_range(name: str) -> None:
         else:
             low, high = map(float, limits.strip("[]()").split(", "))
             assert low <= value <= high, key
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_citation_is_that_of_the_module(name: str) -> None:
-    code = (FOLDER / name / f"{name}.py").read_text(encoding="utf-8")
-    [citation] = re.findall(r'_CITATION = """\n(.*?)"""', code, flags=re.DOTALL)
-    assert section(name, "Citation").strip() == f"```bibtex\n{citation}```"
 
 
 EXAMPLES = """
@@ -212,14 +176,6 @@ def test_the_examples_of_cards_and_modules_run_and_print_what_they_show(tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_table_of_planted_captions_of_dbac_is_measured() -> None:
-    """The row that it is about: faithful captions that name half as many tasks."""
-    [row] = [cells for cells in rows(section("dbac", "Limitations and Bias")) if cells[:2] == ["0.5", "0"]]
-    measured = metrics.dbac(**vars(plant(images=3000, naming=0.5)), preset="fast", bootstrap=0)
-    keys = ["dbac_a_to_t", "dbac_a_to_t_net", "dbac_t_to_a", "dbac_t_to_a_net"]
-    assert [float(cell.split()[0]) for cell in row[2:]] == pytest.approx([measured[key] for key in keys], abs=0.0015)
-
-
 DIALS = {
     "ba_mals": ["ba_mals", "ba_mals"],
     "directional_ba": ["directional_ba_a_to_t", "directional_ba_t_to_a"],
@@ -241,11 +197,3 @@ def test_the_table_of_planted_captions_is_measured(name: str) -> None:
     ]
     half_a_digit = 0.5 * 10.0 ** -len(row[2].split(".")[1])
     assert [float(cell) for cell in row[2:]] == pytest.approx(measured, abs=3 * half_a_digit)
-
-
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"lic", "dbac", "imagecaptioner2"}))
-def test_a_bias_of_verbs_alone_is_invisible_to_counts_and_labels(name: str) -> None:
-    assert "plant_verbs(model=1.0)" in section(name, "Limitations and Bias")
-    result = getattr(metrics, name)(**vars(plant_verbs(model=1.0)), **quick(name), bootstrap=0)
-    for key in DIALS.get(name, ["error"]):
-        assert result[key] == 0

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from dataclasses import replace
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 
 from captionbias.metrics import dbac
 from captionbias.metrics import dbac_sources as module
-from captionbias.metrics.dbac_direction import Answers, Design, Direction, DirectionAnswers
-from captionbias.metrics.dbac_sources import Sources, direction_sources
-from captionbias.metrics.measurement import bootstrap_samples
-from captionbias.metrics.pairing import Pairing
-from captionbias.scores import Side, number_sets
-from captionbias.scores import Tested as Answered
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
@@ -28,7 +19,7 @@ SUMS = ("omega_m", "omega_h", "omega_m_matched", "omega_h_matched", *(f"amplific
 
 @pytest.fixture(autouse=True)
 def intervals_of_a_few_images(monkeypatch):
-    monkeypatch.setattr("captionbias.metrics.measurement.LEAST_IMAGES", 1)
+    monkeypatch.setattr("captionbias.statistics.samples.LEAST_IMAGES", 1)
 
 
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
@@ -38,243 +29,6 @@ def whole(result, quantity, direction):
     """The entry of a result that the parts of a quantity sum to."""
     form = next(form for form in reversed(FORMS) if quantity.endswith(form))
     return result[f"{quantity.removesuffix(form).replace('amplification', 'dbac')}_{direction}{form}"]
-
-
-def answered(
-    shown,
-    named,
-    tested,
-    name="a_to_t",
-    labels=("fm", ["knife", "fork"]),
-    kind="confidence",
-    bayes=True,
-    held_out=True,
-):
-    """Answers as a run leaves them. `shown`: a set of labels for each image. `named`: for each side a list of (image,
-    set of labels). `tested`: for each side and trial a list of (caption, quality), or of (caption, quality, that of
-    the blind attacker). `labels`: of what is shown, named. `held_out`: each trial has a design of its own.
-    """
-    shown_labels, named_labels = (
-        tuple(names[: 1 + max((max(s, default=0) for s in sets), default=0)])
-        for names, sets in zip(labels, (shown, _all(named)), strict=True)
-    )
-    shown_flags, named_flags = _flags(shown, len(shown_labels)), _flags(_all(named), len(named_labels))
-    (shown_numbers,), (named_numbers,) = number_sets([shown_flags]), number_sets([named_flags])
-    ends = np.cumsum([len(captions) for captions in named.values()])[:-1]
-    captions = {
-        side: Side(np.array([image for image, _ in named[side]]), numbers)
-        for side, numbers in zip(named, np.split(named_numbers, ends), strict=True)
-    }
-    sets = [
-        f[np.unique(n, return_index=True)[1]] for f, n in ((shown_flags, shown_numbers), (named_flags, named_numbers))
-    ]
-
-    def answers_of(columns):
-        row, quality, *blind = (np.array(column) for column in zip(*columns, strict=True))
-        return Answered(row, quality, *blind)
-
-    trials = {side: [answers_of(columns) for columns in of_side] for side, of_side in tested.items()}
-    count = len(trials["h"])
-    chosen = [slice(number, number + 1) for number in range(count)] if held_out else [slice(0, count)]
-    rows = {side: np.arange(len(of_side.image)) for side, of_side in captions.items()}
-    designs = [
-        Design(Pairing(range(count)[part], rows["h"], held_out), rows, captions, shown_numbers, shown_numbers, sets[0])
-        for part in chosen
-    ]
-    direction = Direction(name, tuple("fm"), shown_labels, sets[1], named_labels, designs)
-    return DirectionAnswers(
-        direction,
-        [
-            Answers(direction, design, {side: of_side[part] for side, of_side in trials.items()}, kind, bayes)
-            for design, part in zip(designs, chosen, strict=True)
-        ],
-    )
-
-
-def images_of(answers):
-    return len(answers.direction.designs[0].shown)
-
-
-def _all(named):
-    return [labels for captions in named.values() for _, labels in captions]
-
-
-def _flags(sets, labels):
-    return np.array([[label in one for label in range(labels)] for one in sets], bool)
-
-
-def rows_of(answers, seed=0, bootstrap=0):
-    sources = Sources.of(answers)
-    bootstrap_samples(sources.quantities, images_of(answers), answers.trials, bootstrap, seed)
-    return sources.rows()
-
-
-def samples_of(answers, quantities, seed, bootstrap):
-    return bootstrap_samples(quantities, images_of(answers), answers.trials, bootstrap, seed)
-
-
-def table(rows):
-    return {(row["attribute"], row["task"]): row for row in rows}
-
-
-# One task, four images and one caption of each side; every caption is tested and every answer right.
-
-
-@pytest.fixture
-def four_images():
-    shown = [{0}, {0}, {1}, {1}]
-    named = {"m": [(0, {0}), (1, {0}), (2, set()), (3, set())], "h": [(0, {0}), (1, set()), (2, {0}), (3, set())]}
-    tested = {side: [[(row, 1.0) for row in range(4)]] for side in named}
-    return answered(shown, named, tested)
-
-
-def test_four_images_by_hand(four_images):
-    """All weights are (1/2) / (1/2). The captioner names a knife for both women, people for one of each."""
-    rows = table(rows_of(four_images))
-    expected = {
-        ("f", "knife"): (2 / 4, 1 / 4, 1 / 8, 1 / 3, 1.0, 0.5, 2, 1),
-        ("f", None): (0, 1 / 4, -1 / 8, -1, 0.0, 0.5, 0, 1),
-        ("m", "knife"): (0, 1 / 4, -1 / 8, -1, 0.0, 0.5, 0, 1),
-        ("m", None): (2 / 4, 1 / 4, 1 / 8, 1 / 3, 1.0, 0.5, 2, 1),
-    }
-    parts = ("omega_m", "omega_h", "amplification", "difference")
-    names = (*parts, "named_m", "named_h", "test_captions_m", "test_captions_h")
-    assert set(rows) == set(expected)
-    for pair, row in rows.items():
-        assert [row[name] for name in names] == pytest.approx(expected[pair])
-    for row in rows.values():
-        assert [row[f"{name}_matched"] for name in parts] == pytest.approx([row[name] for name in parts])
-
-
-def test_a_caption_with_several_labels_is_shared_equally():
-    """T to A: the image shows two tasks, its caption names two attribute values, and one of both has a quarter."""
-    named = {"m": [(0, {0, 1}), (1, {0})], "h": [(0, set()), (1, {0})]}
-    tested = {side: [[(0, 1.0)]] for side in named}
-    rows = table(rows_of(answered([{0, 1}, set()], named, tested, "t_to_a", (["cake", "dog"], "fm"))))
-    # The weight of every caption is (1/2) / (1/2): each set is named once a side and shown once.
-    assert {pair: row["omega_m"] for pair, row in rows.items() if row["omega_m"]} == pytest.approx(
-        dict.fromkeys(product(["f", "m"], ["cake", "dog"]), 0.25)
-    )
-    assert {pair: row["omega_h"] for pair, row in rows.items() if row["omega_h"]} == {
-        (None, "cake"): 0.5,
-        (None, "dog"): 0.5,
-    }
-
-
-@pytest.mark.parametrize("held_out", [True, False])
-@pytest.mark.parametrize(("bayes", "seed"), [(True, 0), (True, 1), (False, 2)])
-def test_equals_the_definition_caption_by_caption(bayes, seed, held_out):
-    """Sets of four labels over sets of three, two human captions and one model caption an image, two trials."""
-    random = np.random.default_rng(seed)
-
-    def draw(labels):
-        return set(np.flatnonzero(random.random(labels) < 0.4).tolist())
-
-    shown = [draw(3) for _ in range(60)] + [{2}]
-    named = {"m": [(i, draw(4)) for i in range(60)], "h": [(i // 2, draw(4)) for i in range(120)] + [(60, {3})]}
-    tested = {
-        side: [
-            [(row, random.random(), random.random()) for row in range(len(named[side])) if random.random() < 0.5]
-            for _ in range(2)
-        ]
-        for side in named
-    }
-    rows = table(rows_of(answered(shown, named, tested, "t_to_a", ("xyz", "abcd"), bayes=bayes, held_out=held_out)))
-
-    of_image = Counter(map(frozenset, shown))
-    of_side = {side: Counter(frozenset(labels) for _, labels in captions) for side, captions in named.items()}
-    share = {side: {k: count / len(named[side]) for k, count in of_side[side].items()} for side in "mh"}
-    both = set(of_side["m"]) & set(of_side["h"])
-    pi = {k: (share["m"][k] + share["h"][k]) / 2 if held_out else share["h"][k] for k in both}
-    forms = ("", "_matched", "_blind")
-    omega = {key: defaultdict(lambda: np.zeros(2)) for key in product("mh", forms)}
-    for side, trial in product("mh", range(2)):
-        parts = {form: [] for form in forms}
-        for caption, quality, blind in tested[side][trial]:
-            image, k = named[side][caption][0], frozenset(named[side][caption][1])
-            per_shown = len(shown) / of_image[frozenset(shown[image])]
-            weight = share[side][k] * per_shown if bayes else 1.0
-            v = pi[k] / share[side][k] * per_shown if k in both else 0.0
-            pairs = list(product(sorted(k) or [None], sorted(shown[image]) or [None]))
-            parts[""].append((pairs, quality * weight, 1.0))
-            parts["_matched"].append((pairs, quality * v, v))
-            parts["_blind"].append((pairs, blind * v, v))
-        for form, captions in parts.items():
-            for pairs, value, _ in captions:
-                for pair in pairs:
-                    omega[side, form][pair][trial] += value / len(pairs) / sum(count for *_, count in captions)
-    totals = {form: sum(sum(omega[side, form].values()) for side in "mh") for form in forms}
-    for pair in set().union(*omega.values()):
-        row = rows[None if pair[0] is None else "abcd"[pair[0]], None if pair[1] is None else "xyz"[pair[1]]]
-        m, h = ({form: omega[side, form][pair] for form in forms} for side in "mh")
-        expected = {form: (m[form] - h[form]) / totals[form] for form in forms}
-        expected["_net"] = expected["_matched"] - expected.pop("_blind")
-        for form, of_trials in expected.items():
-            assert row[f"amplification{form}"] == pytest.approx(of_trials.mean(), abs=1e-12)
-        for form in ("", "_matched"):
-            assert row[f"omega_m{form}"] == pytest.approx(m[form].mean(), abs=1e-12)
-            assert row[f"omega_h{form}"] == pytest.approx(h[form].mean(), abs=1e-12)
-
-
-def test_without_one_side_the_parts_are_of_the_other_side_alone(four_images):
-    (answers,) = four_images.designs
-    design = replace(answers.design, captions={"h": answers.design.captions["h"]})
-    human = replace(answers, design=design, tested={"h": answers.tested["h"]})
-    rows = rows_of(replace(four_images, designs=[human]), bootstrap=50)
-    assert [row["omega_h"] for row in rows] == [0.25] * 4
-    omega = {"omega_h", "omega_h_ci_low", "omega_h_ci_high"}
-    assert set(rows[0]) == {"direction", "attribute", "task", *omega, "named_h", "test_captions_h"}
-
-
-def test_an_inverse_cross_entropy_has_no_table_but_a_note(four_images):
-    answers = replace(four_images, designs=[replace(four_images.designs[0], kind="inverse_cross_entropy")])
-    notes = []
-    assert direction_sources(answers, notes) is None
-    assert "inverse_cross_entropy is not a sum over captions" in notes[0]
-    with pytest.raises(ValueError, match="has no parts"):
-        answers.shares(np.arange(4))
-
-
-def test_the_interval_of_the_only_pair_is_that_of_the_score():
-    """The replicates are the same, so where one pair is all there is, so are the intervals."""
-    random = np.random.default_rng(0)
-    named = {"m": [(image, {0}) for image in range(40)], "h": [(image // 2, {0}) for image in range(80)]}
-    tested = {
-        side: [[(row, *random.random(2)) for row in range(0, len(captions), 3)] for _ in range(4)]
-        for side, captions in named.items()
-    }
-    answers = answered([{0}] * 40, named, tested)
-    (row,) = rows_of(answers, 7, 300)
-    score = samples_of(answers, lambda drawn, _: answers.quantities(drawn), 7, 300)
-    for form in FORMS:
-        estimate = score[f"dbac_a_to_t{form}"].estimate()
-        ends = [row[f"amplification{form}{end}"] for end in ("", "_ci_low", "_ci_high")]
-        assert ends == pytest.approx(estimate[:3], abs=1e-12)
-
-
-def test_reading_parts_leaves_the_replicates_of_the_score_as_they_are(four_images):
-    sources = Sources.of(four_images)
-    alone = samples_of(four_images, lambda drawn, _: four_images.quantities(drawn), 3, 20)
-    drawn = samples_of(four_images, sources.quantities, 3, 20)
-    for key, sample in alone.items():
-        assert np.array_equal(drawn[key].per_trial, sample.per_trial, equal_nan=True)
-        assert np.array_equal(drawn[key].replicates, sample.replicates, equal_nan=True)
-    parts = np.concatenate([block["amplification"] for block in sources.drawn], axis=1)
-    assert np.allclose(parts.sum(axis=0), alone["dbac_a_to_t"].replicates)
-
-
-def test_without_a_name_on_both_sides_the_published_parts_make_the_order():
-    """The captioner names knives alone and people forks alone, so no matched score is defined."""
-    named = {"m": [(image, {0}) for image in range(4)], "h": [(image, {1}) for image in range(4)]}
-    qualities = {"m": [0.2, 0.3, 0.8, 0.9], "h": [0.5, 0.4, 0.3, 0.3]}
-    tested = {side: [list(enumerate(of_side))] for side, of_side in qualities.items()}
-    rows = rows_of(answered([{0}, {0}, {1}, {1}], named, tested), bootstrap=20)
-    assert not any("amplification_matched" in row for row in rows)
-    assert [(row["attribute"], row["task"]) for row in rows] == [
-        *(("m", "knife"), ("f", "fork")),
-        *(("m", "fork"), ("f", "knife")),
-    ]
-    assert all("amplification_ci_low" in row for row in rows)
 
 
 def test_the_pairs_with_the_largest_net_parts_have_the_intervals(monkeypatch):
@@ -294,12 +48,6 @@ def test_without_controls_the_matched_parts_make_the_order():
     sizes = [abs(row["amplification_matched"]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert not any("net" in key for row in rows for key in row)
-
-
-def test_pairs_beyond_the_largest_have_no_interval(four_images, monkeypatch):
-    monkeypatch.setattr(module, "MOST_INTERVALS", 1)
-    rows = rows_of(four_images, bootstrap=20)
-    assert ["amplification_ci_low" in row for row in rows] == [True, False, False, False]
 
 
 # Measured from captions.
@@ -362,12 +110,6 @@ def test_planted_pairs_come_first(direction, dial):
             first = sorted(rows, key=lambda row: -abs(row[f"amplification{form}"]))[:5]
             right += [lean(row) * row[f"amplification{form}"] > 0 for row in first]
         assert np.mean(right) >= 0.8
-
-
-def test_the_largest_net_parts_come_first(strong):
-    for rows in strong["details"]["sources"].values():
-        sizes = [abs(row["amplification_net"]) for row in rows]
-        assert sizes == sorted(sizes, reverse=True)
 
 
 def test_intervals_of_planted_pairs_do_not_hold_0(strong):

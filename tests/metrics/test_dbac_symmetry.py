@@ -92,16 +92,3 @@ def test_what_labels_are_called_changes_nothing(seed, habits, pairing):
     assert scores(dbac(**renamed, **FAST, pairing=pairing)) == found
     reordered = with_names({"female": "female", "male": "male"}, ("c", "a", "b"))
     assert scores(dbac(**reordered, **FAST, pairing=pairing)) == pytest.approx(found, abs=1e-4)
-
-
-@EXAMPLES
-@with_examples(SEEDS, HABITS)
-def test_images_in_another_order_only_draw_other_splits(seed, habits):
-    """What needs no split stays: weights alone, and what is named on both sides."""
-    given, order = captions(seed, habits), np.random.default_rng(seed).permutation(60)
-    shuffled = {
-        name: values if name == "task_lexicon" else [values[image] for image in order] for name, values in given.items()
-    }
-    found, other = dbac(**given, **FAST), dbac(**shuffled, **FAST)
-    for name in ("a_to_t", "t_to_a"):
-        assert other[f"dbac_{name}_prior"] == pytest.approx(found[f"dbac_{name}_prior"], abs=1e-12)

@@ -59,32 +59,6 @@ def test_training_labels_say_what_goes_together(drawn):
     assert "|training:given|" in result["signature"]
 
 
-PEOPLE = ["f"] * 4 + ["m"] * 4
-KNIVES = [["knife"]] * 3 + [[]] + [["knife"]] + [[]] * 3
-
-
-@pytest.mark.parametrize(
-    ("knives", "score"),
-    [
-        ([1, 1, 1, 1, 0, 0, 0, 0], 0.25),  # 3/4 of women and 1/4 of men: each moves by 1/4 its own way
-        ([1, 1, 0, 0, 1, 1, 0, 0], -0.25),
-        ([1, 1, 1, 1, 1, 1, 0, 0], 0),  # amplified for women, mitigated for men
-    ],
-)
-def test_a_to_t_by_hand(knives, score):
-    predicted = [["knife"] * knife for knife in knives]
-    result = directional_ba(attributes=PEOPLE, tasks=KNIVES, predicted_tasks=predicted, bootstrap=0)
-    assert result["directional_ba_a_to_t"] == score
-
-
-def test_t_to_a_by_hand():
-    """Of four knives three are with women. Predicted: all four; the rest of the images play no part."""
-    predicted = ["f"] * 5 + ["f", "m", "m"]
-    result = directional_ba(attributes=PEOPLE, tasks=KNIVES, predicted_attributes=predicted, bootstrap=0)
-    assert result["directional_ba_t_to_a"] == 0.25
-    assert set(result) == {"directional_ba_t_to_a", "undefined_pairs_t_to_a", "signature"}
-
-
 # --- captions ---
 
 
@@ -104,30 +78,6 @@ def test_of_captions_it_is_the_definition_with_tasks_that_are_given(images, data
     tasks = data.draw(rows.filter(any))
     result = directional_ba(**written(images), tasks=list(map(sorted, tasks)), bootstrap=0, controls=False)
     assert scores(result) == wanted(VALUES, frozenset().union(*tasks), rows_of_captions(images, tasks))
-
-
-def test_of_captions_by_hand():
-    """Images of women have three human captions, of men one; 3 of 6 of women name a knife, and 0 of 2 of men."""
-    woman, knife, nothing = frozenset({"female"}), frozenset({"female", "knife"}), frozenset()
-    images = [
-        ("female", knife, [knife, knife, woman]),
-        ("female", knife, [knife, nothing, nothing]),
-        ("male", frozenset({"knife"}), [frozenset({"male"})]),
-        ("male", nothing, [frozenset({"male"})]),
-    ]
-    result = directional_ba(**written(images), bootstrap=0)
-    # Women: from 3/6 to 2/2, with y = 1. Men: from 0/2 to 1/2, with y = -1.
-    assert result["directional_ba_a_to_t"] == pytest.approx((0.5 - 0.5) / 2)
-    # Two images show a knife. Of their six human captions four name a woman and none a man; both model captions do.
-    assert result["directional_ba_t_to_a"] == pytest.approx((2 / 2 - 4 / 6 + 0) / 2)
-
-
-@settings(deadline=None, max_examples=30)
-@given(captioned_images(), st.integers(2, 3))
-def test_every_human_caption_several_times_is_every_one_once_intervals_included(images, times):
-    repeated = [(value, named, humans * times) for value, named, humans in images]
-    one, other = (scores(directional_ba(**written(rows), bootstrap=30, controls=False)) for rows in (images, repeated))
-    assert other == pytest.approx(one, abs=1e-12)
 
 
 def test_a_captioner_that_repeats_a_human_caption_of_each_image_amplifies_nothing():
@@ -171,7 +121,6 @@ CAPTIONS = {
     "attributes": ["female", "male", "female", "male"],
 }
 HUMAN = [["a woman with a cake"], ["a man and a dog", "a man and a hot dog"], ["a woman, a cake"], ["a man"]]
-SHOWN = [["cake"], ["dog", "hot dog"], ["cake"], ["dog"]]
 
 
 def row_of(result, direction, attribute, task):
@@ -200,13 +149,6 @@ def test_a_row_of_the_table_says_what_its_pair_is_made_of():
     dog = row_of(result, "t_to_a", "male", "dog")
     assert (dog["given"], dog["both"], dog["predicted_given"], dog["predicted_both"]) == (2, 2, 1, 1)
     assert {type(value) for value in dog.values()} == {str, int, float}
-
-
-def test_without_human_captions_the_rows_of_the_table_are_images():
-    result = directional_ba(**CAPTIONS, tasks=SHOWN, bootstrap=0, details=True)
-    for direction in DIRECTIONS:
-        dog = row_of(result, direction, "male", "dog")
-        assert (dog["given"], dog["both"], dog["predicted_given"], dog["predicted_both"]) == (2, 2, 2, 1)
 
 
 # --- intervals ---

@@ -42,18 +42,6 @@ def test_case_does_not_matter_and_a_label_without_words_is_named():
     )
 
 
-def test_of_many_labels_a_few_are_listed():
-    (note,) = noted(lic, list("abcdefg") * 12, "emotion")
-    assert "'a', 'b', 'c', 'd', 'e', ... are not labels of attribute_lexicon 'emotion' ('amusement', " in note
-
-
-def test_labels_of_a_crossing_are_those_of_its_lexicons_in_their_order():
-    labels = ["female, dark", "male, light", "female, Light", "male, dark"] * 20
-    assert noted(lic, labels, ["gender", "race"]) == []
-    (note,) = noted(lic, labels, ["race", "gender"])
-    assert ANOTHER in note
-
-
 def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_not():
     """People name a wrong value in 15 captions of 100, annotators label what the images show."""
     planted = plant(400, captions=3)

@@ -88,14 +88,6 @@ def test_errors_without_a_reason_are_no_bias_to_dpa_once_the_labels_are_as_wrong
     assert max(result[f"dpa_{name}"] for result in unfair) < 0
 
 
-def test_errors_without_a_reason_are_no_leakage_once_the_labels_are_as_wrong_too():
-    fair, unfair = (measured(label_leakage, equalize=equalize, errors=0.5, seed=1) for equalize in (True, False))
-    low, high = interval(fair, "label_leakage")
-    assert low <= 0 <= high
-    assert interval(unfair, "label_leakage")[1] < 0
-    assert unfair["label_leakage_m"] == fair["label_leakage_m"]
-
-
 def test_a_dense_network_finds_what_the_linear_attacker_finds(monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr(placement, "cores", lambda: 1)  # workers take longer to start than these trainings
@@ -115,15 +107,6 @@ def test_tasks_that_say_nothing_leak_as_chance_however_rare_an_attribute_is():
     assert result["label_leakage_d"] == pytest.approx(50, abs=6)
 
 
-def test_an_attribute_of_three_values_and_sets_of_values_are_classes():
-    attributes = [["f"], ["m"], ["f", "m"]] * 40
-    tasks = [["a"], ["b"], ["c"]] * 40
-    same = [["a"], ["a"], ["a"]] * 40
-    result = label_leakage(attributes=attributes, tasks=tasks, predicted_tasks=same, equalize=False, trials=2)
-    assert result["label_leakage_d"] == 100
-    assert result["label_leakage_m"] == pytest.approx(100 / 3)
-
-
 # --- what they are made of ---
 
 
@@ -134,14 +117,6 @@ def test_dpa_is_the_normalised_difference_of_both_predictabilities():
         assert result[f"dpa_{name}"] == pytest.approx((model - data) / (model + data))
     ends = {f"{score}_{name}" for score in ("dpa", "predictability_m", "predictability_d") for name in DIRECTIONS}
     assert set(result) == {*ends, "signature"}
-
-
-def test_label_leakage_is_the_difference_of_both_sides():
-    result = measured(label_leakage, a_to_t=0.3)
-    assert result["label_leakage"] == pytest.approx(result["label_leakage_m"] - result["label_leakage_d"])
-    ends = ("", "_std", "_trial_ci_low", "_trial_ci_high", "_ci_low", "_ci_high")
-    keys = {f"label_leakage{side}{end}" for side in ("", "_m", "_d") for end in ends}
-    assert set(result) == keys | {"label_leakage_detectable", "signature"}
 
 
 def test_cross_entropy_is_that_of_the_shares_of_each_attribute():
@@ -160,19 +135,6 @@ def test_a_direction_alone_is_the_same_as_beside_the_other():
     for name, left_out in zip(DIRECTIONS, ("predicted_attributes", "predicted_tasks"), strict=True):
         alone = dpa(**{key: rows for key, rows in labels.items() if key != left_out}, **TRIALS)
         assert alone == {key: value for key, value in beside.items() if name in key or key == "signature"}
-
-
-@pytest.mark.parametrize(
-    ("metric", "options", "signature"),
-    [
-        (dpa, {"quality": "accuracy", "equalize": False}, "linear|quality:accuracy|equalized:False|labels:given|"),
-        (label_leakage, {}, "linear|equalized:True|labels:given|rows:"),
-    ],
-)
-def test_details_and_signature_say_what_was_measured(metric, options, signature):
-    result = metric(**labels_of(metric, images=100), trials=1, bootstrap=0, details=True, **options)
-    assert result["details"] == {"images": 100, "attribute_counts": {"0": 50, "1": 50}, "warnings": []}
-    assert result["signature"].startswith(f"metric:{metric.name}|attacker:{signature}")
 
 
 # --- trials ---
@@ -208,28 +170,6 @@ def test_the_same_seed_gives_the_same_and_more_trials_begin_with_the_same_ones(m
 # --- bad input; what all metrics of labels refuse is in `test_label_inputs.py` ---
 
 
-@pytest.mark.parametrize(
-    ("metric", "options", "message"),
-    [
-        (dpa, {"predicted_tasks": np.zeros((60, 4))}, "a_to_t: nothing is predicted for any image"),
-        (dpa, {"predicted_attributes": np.zeros((60, 2))}, "t_to_a: nothing is predicted for any image"),
-        (label_leakage, {"attributes": ["f"] * 60}, "attributes has the same value in all rows: .* two or more"),
-        (label_leakage, {"predicted_tasks": np.zeros((60, 4))}, "predicted_tasks has no label in any image"),
-        (dpa, {"precision": "bf16"}, "precision 'bf16': encoder 'linear' has no choice of precision"),
-        (label_leakage, {"precision": "fp32"}, "precision 'fp32': encoder 'linear' has no choice of precision"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(metric, options, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        metric(**labels_of(metric, images=60) | {"trials": 1} | options)
-
-
-def test_captions_that_name_no_task_are_refused():
-    captions = {"predictions": ["a man", "a woman"] * 20, "attributes": ["male", "female"] * 20}
-    with pytest.raises(ValueError, match=r"^predictions: no task is predicted for any image; give the words"):
-        label_leakage(**captions, tasks=[["dog"]] * 40, trials=1)
-
-
 # --- labels as wrong as a model's ---
 
 
@@ -262,11 +202,3 @@ def test_errors_have_nothing_to_do_with_anything_else():
     error = drawn.std(axis=0, ddof=1) / np.sqrt(200)
     assert (np.abs(drawn.mean(axis=0)) < 4 * error).all()
     assert (error < 0.01).all()
-
-
-def test_the_errors_of_two_labels_have_nothing_to_do_with_each_other():
-    truth = np.ones((400, 2), bool)
-    predicted = np.repeat(np.random.default_rng(0).random((400, 1)) < 0.5, 2, axis=1)
-    together = [as_wrong_as(truth, predicted, seed).all(axis=1).mean() for seed in range(100)]
-    assert predicted.all(axis=1).mean() == pytest.approx(0.5, abs=0.1)
-    assert np.mean(together) == pytest.approx(predicted[:, 0].mean() ** 2, abs=0.01)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import random
 import re
 
-import numpy as np
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import ba_mals, directional_ba, dpa, label_leakage, multi_directional_ba
+from captionbias.metrics import directional_ba, dpa, label_leakage, multi_directional_ba
 from tests.metrics.by_definition import scores
 
 IMAGES = 80
@@ -24,9 +23,6 @@ ATTACKS = [dpa, label_leakage]
 
 def parametrized(*metrics):
     return pytest.mark.parametrize("metric", metrics, ids=lambda metric: metric.name)
-
-
-each = parametrized(ba_mals, directional_ba, multi_directional_ba, *ATTACKS)
 
 
 def text_of(values, tasks):
@@ -89,22 +85,6 @@ def test_captions_give_what_the_labels_give_that_they_name(metric):
     assert found == pytest.approx(given, abs=1e-12)
 
 
-def test_the_case_of_labels_and_of_captions_plays_no_part():
-    shouted = {
-        "predictions": [text.upper() for text in CAPTIONS["predictions"]],
-        "references": [[text.title() for text in row] for row in CAPTIONS["references"]],
-        "attributes": [label.title() for label in CAPTIONS["attributes"]],
-    }
-    assert scores(of_captions(directional_ba, shouted)) == scores(of_captions(directional_ba, CAPTIONS))
-
-
-def test_the_tokenizer_is_the_one_asked_for():
-    """Split at blanks alone, the last word of each caption keeps its full stop."""
-    words, blanks = (of_captions(directional_ba, CAPTIONS, tokenizer=name) for name in ("words", "whitespace"))
-    assert scores(words) != scores(blanks)
-    assert "|tok:whitespace|" in blanks["signature"]
-
-
 @parametrized(directional_ba, dpa)
 def test_tasks_that_are_given_take_the_place_of_those_that_human_captions_name(metric):
     given = CAPTIONS | {"tasks": LABELS["tasks"]}
@@ -134,85 +114,6 @@ def fault(metric, columns, **options):
         measured(metric, columns, **options)
     assert len(str(raised.value)) < 500
     return str(raised.value)
-
-
-FLAGS = np.eye(4)[[0, 1] * (IMAGES // 2)]
-
-
-@each
-def test_every_metric_refuses_bad_labels(metric):
-    assert fault(metric, {}).startswith("attributes is missing: give predictions and references (captions), or")
-    unknown = LABELS | {"predicted_tasks": [*LABELS["tasks"][:17], ["gnu"], *LABELS["tasks"][18:]]}
-    assert fault(metric, unknown).startswith("predicted_tasks[17] names 'gnu', which is not a label of tasks")
-    silent = {name: LABELS[name] for name in ("attributes", "tasks")}
-    assert re.match("predicted_tasks.* missing: give", fault(metric, silent))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"tasks": None}, "tasks is missing: give predictions and references (captions), or attributes and tasks"),
-        ({"tasks": LABELS["tasks"] * 2}, "attributes has length 80 and tasks has length 160: entry i of each belongs"),
-        ({"predicted_tasks": LABELS["tasks"][1:]}, "attributes has length 80 and predicted_tasks has length 79: entry"),
-        ({"predicted_tasks": FLAGS}, "predicted_tasks is an array without names and tasks has names: give both as arr"),
-        (
-            {"training_attributes": LABELS["attributes"]},
-            "training_attributes and training_tasks belong together: give both or neither",
-        ),
-        (
-            {"training_attributes": LABELS["attributes"], "training_tasks": LABELS["tasks"][1:]},
-            "training_attributes has length 80 and training_tasks has length 79: entry i",
-        ),
-        (
-            {"training_attributes": LABELS["attributes"], "training_tasks": FLAGS},
-            "training_tasks has 4 labels (0, 1, 2, 3), tasks 4 (cake, dog, hot dog, knife): give both as names, or as",
-        ),
-    ],
-)
-def test_labels_that_do_not_fit_together_are_refused(change, message):
-    assert fault(directional_ba, LABELS | change).startswith(message)
-
-
-CONFUSED = "labels are found in captions; give captions or predicted labels, not both"
-UNNAMED = "give tasks, or the words that these captions use as task_lexicon"
-
-
-@pytest.mark.parametrize(
-    ("metric", "change", "message"),
-    [
-        (dpa, {"predicted_tasks": LABELS["predicted_tasks"]}, f"predicted_tasks: {CONFUSED}"),
-        (directional_ba, {"training_attributes": LABELS["attributes"]}, f"training_attributes: {CONFUSED}"),
-        (dpa, {"predictions": None}, "predictions is missing: without a captioner's captions there is nothing to"),
-        (dpa, {"references": None}, "tasks is missing: what images show is given, or found in human captions; give"),
-        (directional_ba, {"predictions": None}, "tasks is missing: without predictions human captions are compared"),
-        (dpa, {"attributes": None}, "attributes is missing: give one label for each image"),
-        (
-            dpa,
-            {"attributes": [*CAPTIONS["attributes"][:17], "woman", *CAPTIONS["attributes"][18:]]},
-            "attributes[17] is 'woman', which is not a label of attribute_lexicon 'gender' (female, male): leave such",
-        ),
-        (
-            dpa,
-            {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)},
-            "tasks: none of its names (griffin, unicorn, ...) is a label of task_lexicon 'custom', so captions cannot",
-        ),
-        *(
-            (
-                metric,
-                {"references": [["a woman"], ["a man"]] * (IMAGES // 2)},
-                f"references: no human caption names a task of task_lexicon, so the images show none; {UNNAMED}",
-            )
-            for metric in (directional_ba, multi_directional_ba, dpa)
-        ),
-        (
-            ba_mals,
-            {"references": [["a woman"], ["a man"]] * (IMAGES // 2)},
-            "tasks: none occurs with an attribute value in the data and in the predictions, so there is nothing to",
-        ),
-    ],
-)
-def test_captions_that_name_no_labels_are_refused(metric, change, message):
-    assert fault(metric, CAPTIONS | change, task_lexicon=LEXICON).startswith(message)
 
 
 # --- classes ---

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -81,25 +79,6 @@ def test_leakage_counts_the_captions_that_the_attacker_gets_right():
     assert result["leakage_m"] == pytest.approx(np.mean(right))
     assert result["lic_m"] < result["leakage_m"] < 100
     assert result["lic_m"] < result["confidence_m"]
-
-
-def test_attribute_words_are_masked():
-    """They would give it all away."""
-    unmasked = lic(predictions=FAIR, attributes=LABELS, attribute_lexicon={"none": ["unicorn"]}, **FAST)
-    assert unmasked["leakage_m"] == 100
-    assert lic(predictions=FAIR, attributes=LABELS, **FAST)["leakage_m"] < 75
-
-
-def test_three_values_have_a_third_as_chance():
-    labels = [["young", "middle", "old"][image % 3] for image in range(600)]
-    fair = [f"someone with a {thing}" for thing in things(600)]
-    told = [f"{text} {['at school', 'at work', 'at home'][image % 3]}" for image, text in enumerate(fair)]
-    options = FAST | {"trials": 5}
-    result = lic(predictions=told, references=[[text] for text in fair], attributes=labels, **options, details=True)
-    assert result["leakage_m"] == 100
-    assert result["leakage_d"] == pytest.approx(100 / 3, abs=9)
-    assert result["lic_d"] == pytest.approx(100 / 9, abs=4)
-    assert result["details"]["attribute_counts"] == {"middle": 200, "old": 200, "young": 200}
 
 
 def test_classes_are_balanced_before_they_are_split():
@@ -202,36 +181,6 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
         assert all(unseen[f"test_captions_{side}"] < whole[f"test_captions_{side}"] for side in present)
 
 
-def test_a_side_without_unseen_captions_has_no_scores_of_them():
-    numbered = [f"{text} {image}" for image, text in enumerate(FAIR)]
-    captions = {"predictions": numbered, "references": [[text] for text in FAIR], "attributes": LABELS}
-    with pytest.warns(CaptionBiasWarning, match=r"^in 2 of 2 trials all human test captions .* have no value$"):
-        result = lic(**captions, **FAST, details=True)
-    unseen = result["details"]["unseen"]
-    assert set(unseen) == {"test_captions_m", "test_captions_d"} | {f"{score}_m" for score in SCORES}
-    assert (unseen["test_captions_m"], unseen["test_captions_d"]) == (40, 0)
-    assert all(unseen[f"{score}_m"] == result[f"{score}_m"] for score in SCORES)
-    assert any("in 2 of 2 trials all human" in warning for warning in result["details"]["warnings"])
-
-
-def test_trials_without_unseen_captions_do_not_count():
-    """Four captions occur once; in some trials none of them is a test caption."""
-    captions = [f"a dog {image}" if image < 4 else text for image, text in enumerate(FAIR)]
-    with pytest.warns(CaptionBiasWarning, match=r"of 10 trials all model test .* are those of the other trials$"):
-        result = lic(predictions=captions, attributes=LABELS, **FAST | {"trials": 10}, details=True)
-    tested = [balanced_split(CLASSES, 0.1, seed)[1] for seed in range(10)]
-    left = [int((test < 4).sum()) for test in tested]
-    assert 0 < sum(map(bool, left)) < 10
-    unseen = result["details"]["unseen"]
-    assert unseen["test_captions_m"] == pytest.approx(np.mean(left))
-    alone = [
-        lic(predictions=captions, attributes=LABELS, **FAST | {"trials": 1, "seed": seed}, unseen_only=True)["lic_m"]
-        for seed in range(10)
-        if left[seed]
-    ]
-    assert unseen["lic_m"] == pytest.approx(np.mean(alone))
-
-
 def test_nothing_unseen_to_score():
     """Which is known before anything is trained."""
     reports = []
@@ -239,14 +188,6 @@ def test_nothing_unseen_to_score():
     with pytest.raises(ValueError, match=message):
         lic(predictions=FAIR, attributes=LABELS, **FAST, unseen_only=True, progress=lambda *done: reports.append(done))
     assert not reports
-
-
-def test_a_value_without_unseen_captions_has_no_score_of_its_own():
-    captions = [f"number {image}" if label == "female" else "outdoors" for image, label in enumerate(LABELS)]
-    result = lic(predictions=captions, attributes=LABELS, **FAST, unseen_only=True, details=True)
-    assert set(result["details"]["by_attribute"]["m"]["female"]) == set(SCORES)
-    assert not result["details"]["by_attribute"]["m"]["male"]
-    json.dumps(result, allow_nan=False)
 
 
 # The result.
@@ -268,17 +209,6 @@ def test_the_values_of_the_attribute_make_up_the_whole(result):
     for side, values in result["details"]["by_attribute"].items():
         for score in SCORES:
             assert np.mean([one[score] for one in values.values()]) == pytest.approx(result[f"{score}_{side}"])
-
-
-def test_a_trial_does_not_depend_on_the_others(planted, result):
-    options = FAST | {"bootstrap": 0, "details": True}
-    five = lic(**planted, **options | {"trials": 5})["details"]["trials"]
-    alone = lic(**planted, **options | {"trials": 1, "seed": 3})
-    for side in ("m", "d"):
-        assert alone["details"]["trials"][side] == [five[side][3]]
-        assert result["details"]["trials"][side] == five[side][:2]
-        assert len({row["confidence"] for row in five[side]}) == 5
-    assert alone["lic"] == pytest.approx(five["m"][3]["lic"] - five["d"][3]["lic"])
 
 
 def test_a_second_captioner_has_the_human_attackers_of_the_first(planted, tmp_path):

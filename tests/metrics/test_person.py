@@ -82,3 +82,18 @@ def test_a_person_that_cannot_be_scored_is_a_note():
     with pytest.warns(CaptionBiasWarning, match="not compared with one more person: "):
         found = directional_ba(**people, predictions=["a man and a dog", "a woman"] * 20, bootstrap=0)
     assert "directional_ba_a_to_t_human" not in found
+
+
+def test_progress_goes_on_through_all_three_runs_and_can_end_the_last(captions):
+    trials = {"trials": 2, "cache": False, "bootstrap": 0}
+    told = []
+
+    def stop_late(finished: int, total: int) -> None:
+        told.append((finished, total))
+        if finished == total - 1:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        label_leakage(captions, **trials, progress=stop_late)
+    assert told == sorted(told)
+    assert told[-1] == (11, 12)

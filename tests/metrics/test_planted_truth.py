@@ -75,11 +75,6 @@ def test_t_to_a_rises_with_who_is_named_for_a_task(score):
     assert interval(measured(t_to_a=-0.6), score)[1] < 0
 
 
-@pytest.mark.parametrize("score", ["dbac_a_to_t_matched", "dbac_a_to_t_net", "lic"])
-def test_mitigation_is_seen_where_it_was_planted(score):
-    assert interval(measured(a_to_t=-0.6), score)[1] < 0
-
-
 @pytest.mark.parametrize(("dial", "other"), [("a_to_t", "t_to_a"), ("t_to_a", "a_to_t")])
 def test_a_dial_leaves_the_other_direction_where_it_was(dial, other):
     """To the last digit: the words that the dial changes are masked in that direction."""
@@ -168,11 +163,7 @@ def one_of_four_people(seed, images=2000):
                 for _ in range(4)
             ]
         )
-    return {
-        "predictions": [row[0] for row in rows],
-        "references": [row[1:] for row in rows],
-        "attributes": attributes,
-    }
+    return {"predictions": [row[0] for row in rows], "references": [row[1:] for row in rows], "attributes": attributes}
 
 
 def test_a_person_in_the_captioner_s_place_is_not_biased():

@@ -15,10 +15,9 @@ from captionbias import __version__, metrics
 from captionbias.attackers import placement
 from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.captions import CaptionBiasWarning, read_captions
-from captionbias.metrics import dbac, directional_ba, gender_error, lic
-from captionbias.metrics.protocol import PRESETS, lexicon_name, preset_settings, whole_number
+from captionbias.metrics import dbac, gender_error, lic
+from captionbias.metrics.protocol import lexicon_name, whole_number
 from captionbias.metrics.verdicts import verdict
-from captionbias.report.rows import Row, mixtures
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 
@@ -136,38 +135,6 @@ def test_rows_in_another_order_have_another_signature_and_images_with_ids_the_sa
     first, again = (function(read_captions(table, **usual), bootstrap=30, **options) for table in tables)
     assert first == again
     assert "|rows:" not in first["signature"]
-
-
-def test_captioners_of_the_same_images_have_one_signature():
-    nic, sat = plant(60, captions=1), plant(60, captions=1, a_to_t=0.9)
-    signatures = {gender_error(**{**vars(nic), "predictions": each.predictions})["signature"] for each in (nic, sat)}
-    assert len(signatures) == 1
-    rows = [Row(name, "lic", "lic", 1.0, None, None, "-", f"rows:ab,{name}") for name in ("nic", "sat")]
-    assert mixtures(rows) == []  # without human captions a second digest is of each captioner's own
-    assert mixtures([*rows, rows[0]._replace(captioner="third", signature="rows:cd,third")]) != []
-
-
-def test_labels_in_another_order_have_another_signature():
-    labels = {"attributes": [["f"], ["m"]] * 20, "tasks": [["a"], [], ["b"], ["a"]] * 10}
-    turned = {name: values[::-1] for name, values in labels.items()}
-    signatures = {directional_ba(**each, predicted_tasks=each["tasks"])["signature"] for each in (labels, turned)}
-    assert len(signatures) == 2
-
-
-def test_presets_are_the_papers_protocols():
-    name, paper = preset_settings("lic", "papers")
-    assert name == "lic-2022"
-    assert (paper["encoder"], paper["trials"], paper["test_share"]) == ("lstm-lic", 10, 0.1)
-    assert paper["alignment"] == "constant"
-    name, paper = preset_settings("dbac", "papers")
-    assert name == "dbac-2026"
-    assert (paper["encoder"], paper["test_share"], paper["quality"]) == ("lstm-dbac", 0.2, "confidence")
-    assert (paper["alignment"], paper["delta"], paper["tokenizer"]) == ("contextual", 0.4, "words")
-    _, published = preset_settings("dbac", "dbac-2026-published")
-    others = {"tokenizer", "task_lexicon", "vectors", "pairing", "controls"}
-    assert {name for name in paper if paper[name] != published[name]} == others
-    for metric in PRESETS.keys() - {"imagecaptioner2"}:
-        assert preset_settings(metric, "fast")[1] == preset_settings(metric, "papers", encoder="bow")[1]
 
 
 def test_whole_numbers():

@@ -128,14 +128,6 @@ quick = settings(max_examples=15, deadline=None)
 
 @given(any_captions(2, 4))
 @quick
-def test_intervals_hold_their_estimates(planted):
-    result = measured(planted, bootstrap=20)
-    for name in [name for name in result if f"{name}_ci_low" in result]:
-        assert result[f"{name}_ci_low"] <= result[name] <= result[f"{name}_ci_high"], name
-
-
-@given(any_captions(2, 4))
-@quick
 def test_what_values_are_called_does_not_matter(planted):
     lexicon = (
         AGES if planted.attributes[0] in AGES else {"female": ["woman", "lady", "girl"], "male": ["man", "guy", "boy"]}
@@ -165,10 +157,3 @@ def test_t_to_a_minds_neither_the_order_of_images_nor_those_that_show_nothing(pl
     before, after = (measured(planted, **said, bootstrap=0) for said in (columns, changed))
     for score in ("sway_t_to_a", "sway_t_to_a_lost"):
         assert before.get(score) == pytest.approx(after.get(score))
-
-
-@given(any_captions(2, 4))
-@quick
-def test_captions_of_people_can_be_measured(planted):
-    result = measured(planted, predictions=[row[0] for row in planted.references], bootstrap=0)
-    assert result.get("sway_t_to_a", 0) == 0

@@ -10,7 +10,7 @@ import pytest
 from captionbias.analysis.audit import audit
 from captionbias.captions import check_captions
 from captionbias.metrics import Measurement, catalogue
-from captionbias.metrics.measurement import Sample
+from captionbias.statistics.samples import Sample
 from captionbias.synthetic import plant
 
 IMAGES = 240
@@ -22,7 +22,7 @@ def measured(key, low, high, **others):
 
     def sample(name, low, high):
         values = np.array([(low + high) / 2])
-        return Sample(values, np.zeros((1, 0)), np.repeat([low, high], 50), catalogue.bounds(name))
+        return Sample(values, np.zeros((1, 0)), np.repeat([low, high], 50))
 
     samples = {name: sample(name, *ends) for name, ends in {key: (low, high), **others}.items()}
     return Measurement(catalogue.SCORES[key].metric, samples, {}, "")
@@ -64,4 +64,4 @@ def alone(planted):
 
 @pytest.fixture(scope="session")
 def every_metric(planted):
-    return audit(planted, metrics=list(catalogue.OF_CAPTIONS), **QUICK)
+    return audit(planted, metrics=list(catalogue.of_captions()), **QUICK)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
@@ -11,13 +10,11 @@ from rich.console import Console
 from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
-from captionbias.report.charts import specification_chart
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.report.sensitivity import moves, power_table, sensitivity_tables, specifications
+from captionbias.statistics.samples import Estimate
 
-SVG = "{http://www.w3.org/2000/svg}"
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
 VERDICTS = {1: "amplifies", 0: "unclear", -1: "mitigates"}
 
@@ -47,11 +44,7 @@ def found():
 def test_every_specification_has_a_row_for_each_score(found):
     grid = specifications(found, "<b>nic</b>")
     rows = [(row[0], row[1], row[5]) for row in grid.rows]
-    said = {
-        NET: ("amplifies", "mitigates", "unclear"),
-        OTHER: ("unclear",) * 3,
-        MATCHED: (None,) * 3,
-    }
+    said = {NET: ("amplifies", "mitigates", "unclear"), OTHER: ("unclear",) * 3, MATCHED: (None,) * 3}
     labels = ("base", "delta 0.3", "alignment constant")
     assert rows == [
         (catalogue.label(key), label, verdict)
@@ -65,7 +58,7 @@ def test_every_specification_has_a_row_for_each_score(found):
 def test_moves_stand_beside_the_verdicts_that_change(found):
     grid = moves(found)
     assert [column.name for column in grid.columns] == [
-        *("captioner", "choice", "A to T, net", "T to A, net", "A to T, matched", "verdict changes"),
+        *("captioner", "choice", "A to T, net", "T to A, net", "A to T, matched", "verdict changes")
     ]
     assert grid.rows == [
         ["<b>nic</b>", "alignment", *[pytest.approx(0.11)] * 3, "A to T"],
@@ -81,13 +74,7 @@ def test_the_terminal_shows_every_interval_and_every_move(found):
         for table in sensitivity_tables(found):
             console.print(table, markup=False)
     text = captured.get()
-    for shown in (
-        "<b>nic</b> ",
-        "DBAC A to T, net",
-        "-0.100 [-0.120, -0.070]  mitigates",
-        "0.200",
-        "A to T",
-    ):
+    for shown in ("<b>nic</b> ", "DBAC A to T, net", "-0.100 [-0.120, -0.070]  mitigates", "0.200", "A to T"):
         assert shown in text
     assert text.count("alignment constant") == len(found.scores)
 
@@ -103,43 +90,6 @@ def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
     assert second.split()[-4:] == ["not", "at", "16.0%", "-"]
 
 
-def rows_of(svg):
-    """Texts that are choices or numbers, and the classes of the marks, from the top."""
-    root = ElementTree.fromstring(svg)
-    texts = [one.text for one in root.iter(f"{SVG}text")]
-    marks = [(float(one.get("cy")), "unclear") for one in root.iter(f"{SVG}circle")]
-    marks += [
-        (float(one.get("points").split(",")[1].split()[0]), one.get("class")) for one in root.iter(f"{SVG}polygon")
-    ]
-    return texts, [kind for _, kind in sorted(marks)]
-
-
-def test_a_chart_has_every_estimate_with_the_choices_of_each_the_largest_first(found):
-    texts, kinds = rows_of(specification_chart(found).wide)
-    titles = [f"{name}: {catalogue.label(key)}" for name in ("<b>nic</b>", "sat") for key in (NET, OTHER)]
-    assert [text for text in texts if text in titles] == titles
-    listed = [text for text in texts[: texts.index(titles[1])] if text in ("base", "alignment constant", "delta 0.3")]
-    assert listed == ["base", "alignment constant", "delta 0.3"]
-    assert "Varied: alignment, delta" in texts
-    assert "-0.100 [-0.120, -0.070]" in texts
-    assert kinds[:3] == ["amplifies", "unclear", "mitigates"]
-
-
-def test_one_captioner_has_its_own_rows_and_without_net_they_are_of_matched(found):
-    assert "sat: DBAC A to T, net" in rows_of(specification_chart(found, ["sat"]).wide)[0]
-    texts, kinds = rows_of(specification_chart(replace(found, scores=[MATCHED]), ["sat"]).wide)
-    assert f"sat: {catalogue.label(MATCHED)}" in texts
-    assert len(kinds) == 1
-
-
-def test_a_score_that_is_nowhere_defined_has_no_marks(found):
-    gone = [replace(one, estimates={}, verdicts={}) for one in found.specifications]
-    empty = replace(found, specifications=gone)
-    assert rows_of(specification_chart(empty).wide)[1] == []
-    assert {row[2] for row in specifications(empty, "sat").rows} == {None}
-    assert moves(empty).rows == []
-
-
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 def test_a_report_has_the_section_if_it_was_requested(two, found):
     of_two = replace(
@@ -150,10 +100,7 @@ def test_a_report_has_the_section_if_it_was_requested(two, found):
         ],
     )
     with_choices = replace(two, sensitivity=of_two)
-    for report, text in (
-        (html_report, 'id="choices"'),
-        (markdown_report, "How far each choice moves DBAC"),
-    ):
+    for report, text in ((html_report, 'id="choices"'), (markdown_report, "How far each choice moves DBAC")):
         assert text in report(with_choices)
         assert text not in report(two)
     assert with_choices.as_dict()["sensitivity"] == of_two.as_dict()

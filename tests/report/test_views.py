@@ -37,7 +37,7 @@ def test_every_row_has_a_cell_for_each_column_and_reads_as_text(of, request):
 def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every_metric):
     expected = []
     for captioner in every_metric.captioners:
-        for score in [score for name in catalogue.OF_CAPTIONS for score in catalogue.scores_of(name)]:
+        for score in [score for name in catalogue.of_captions() for score in catalogue.scores_of(name)]:
             measured = every_metric.measurement(score.metric, captioner)
             if score.in_tables and score.key in measured.estimates:
                 p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
@@ -45,35 +45,13 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
                 seen = detectable(measured.estimates, score.key) if score.judged else None
                 expected.append([captioner, score.label, *measured.estimates[score.key][:3], seen, *judged])
     assert sorted(views.scores(every_metric).rows, key=str) == sorted(expected, key=str)
-    assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.OF_CAPTIONS)
-
-
-def test_planted_amplification_is_the_verdict_of_the_biased_captioner_alone(two):
-    said = {(row[0], row[1]): row[-1] for row in views.scores(two).rows}
-    assert said["sat", "DBAC A to T, net"] == "amplifies"
-    assert said["nic", "DBAC A to T, net"] == "unclear"
-    assert said["sat", "DBAC A to T, matched"] is None
-    assert said["sat", "DBAC A to T, as published"] is None
-
-
-def test_the_columns_are_explained_for_the_scores_that_there_are(two, alone):
-    whole, one_side = views.scores(two).meaning, views.scores(alone).meaning
-    for words in ("p: how often", "amplifies", "DBAC as published", "is unclear whatever its interval"):
-        assert words in whole
-        assert words not in one_side
-    assert "Omega: " in one_side
-    assert "LIC of the captioner" in one_side
-    judged = views.scores(two, judged=True)
-    assert judged.rows == [row for row in views.scores(two).rows if row[-1] is not None]
-    assert "DBAC as published" not in judged.meaning
-    assert "Omega: " not in judged.meaning
-    assert views.scores(alone, judged=True) == views.scores(alone)
+    assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.of_captions())
 
 
 def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
     pairs = [one for comparison in every_metric.comparisons.values() for one in comparison.differences]
     rows = views.differences(every_metric).rows
-    assert {catalogue.SCORES[one.score].metric for one in pairs} == set(catalogue.OF_CAPTIONS)
+    assert {catalogue.SCORES[one.score].metric for one in pairs} == set(catalogue.of_captions())
     for one, row in zip(pairs, rows, strict=True):
         assert row[:3] == ["nic", "sat", catalogue.label(one.score)]
         assert row[3:] == [one.difference, one.ci_low, one.ci_high, one.p, one.p_holm]
@@ -99,31 +77,6 @@ def test_all_sources_together_make_the_score_and_the_largest_comes_first(directi
         assert cut.meaning.endswith(
             f"These are the 3 largest of {len(table.rows)} rows, which together make the score."
         )
-
-
-def test_without_people_sources_make_the_captioner_s_omega(alone):
-    for captioner in alone.captioners:
-        table = views.sources(alone, captioner, "a_to_t")
-        assert [column.name for column in table.columns][3:6] == ["omega", "low", "high"]
-        omega = alone.measurement("dbac", captioner).estimates["omega_m_a_to_t"].value
-        assert sum(row[3] for row in table.rows) == pytest.approx(omega)
-        assert {row[2] for row in table.rows} == {None}
-        assert "score" not in table.meaning
-        assert views.sources(alone, captioner, "t_to_a").rows == []
-
-
-def test_words_are_those_that_speak_for_their_value(two):
-    for captioner in two.captioners:
-        rows = views.words(two, captioner).rows
-        assert {row[0] for row in rows} == {"female", "male"}
-        assert all(mean > 0 for *_, mean, _ in rows)
-
-
-def test_quality_has_a_column_for_each_measure_and_none_for_the_signature(two, alone):
-    table = views.quality(two)
-    assert [column.name for column in table.columns][1:] == ["BLEU-4", "ROUGE-L", table.columns[3].name, "CIDEr"]
-    assert [row[-1] for row in table.rows] == [found["cider"] for found in two.quality.values()]
-    assert views.quality(alone).rows == []
 
 
 def test_what_alignment_replaced_is_counted(two, alone):

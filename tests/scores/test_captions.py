@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.scores import CAPTION_SCORES, QUALITIES, confidence, cross_entropy, leakage, lic
+from captionbias.scores import CAPTION_SCORES, confidence, cross_entropy, leakage, lic
 
 PROBABILITY = np.array([0.9, 0.4, 0.5, 0.2, 1.0])
 CORRECT = np.array([True, False, True, True, True])
@@ -30,12 +30,3 @@ def test_a_score_is_its_formula(score, expected):
 def test_an_impossible_truth_scores_nothing(score):
     with np.errstate(all="raise"):
         assert score(np.array([-np.inf]), np.array([False])).tolist() == [0]
-
-
-def test_the_scores_go_by_the_names_of_the_papers():
-    assert list(CAPTION_SCORES.items()) == [("lic", lic), ("leakage", leakage), ("confidence", confidence)]
-    assert list(QUALITIES.items()) == [
-        ("confidence", confidence),
-        ("accuracy", leakage),
-        ("inverse_cross_entropy", cross_entropy),
-    ]

@@ -71,9 +71,3 @@ def test_each_replicate_is_computed_on_its_own(stack):
             assert np.array_equal(table[..., number], alone, equal_nan=True)
             mean = pytest.approx(float(mean_of_defined(alone)), nan_ok=True)
             assert mean_of_defined(table)[number] == mean
-
-
-def test_the_mean_leaves_out_what_is_undefined_and_is_undefined_without_anything():
-    assert float(mean_of_defined(np.array([[np.nan, 1.0], [2.0, np.nan]]))) == 1.5
-    assert np.isnan(mean_of_defined(np.full((2, 2), np.nan)))
-    assert mean_of_defined(np.zeros((2, 2, 3))).tolist() == [0, 0, 0]

@@ -13,10 +13,9 @@ from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 import captionbias
-from captionbias.app import upload_state, uploads
-from captionbias.app.line import OF_ADDRESS
-from captionbias.app.server import UPLOADED
-from captionbias.app.sessions import MAX_BYTES, MAX_OF_ADDRESS, Sessions
+from captionbias.app import uploads
+from captionbias.app.data import MAX_CAPTIONERS
+from captionbias.app.sessions import MAX_BYTES, MAX_OF_SESSION, Sessions
 from captionbias.cli.publish import publish
 
 ROOT = Path(__file__).parents[2]
@@ -55,11 +54,10 @@ def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
     limits = {
         "a file": f"{uploads.MAX_BYTES // 10**6} MB, {uploads.MAX_ROWS:,} rows, {uploads.MAX_COLUMNS} columns",
         "images": f"{uploads.MAX_IMAGES:,}",
-        "captioners": f"{upload_state.MAX_CAPTIONERS}",
-        "runs at once": f"1; others wait, at most {OF_ADDRESS} of an address",
-        "uploads of an address": f"{UPLOADED // 10**6:,} MB an hour",
-        "data of an address in memory": (
-            f"{MAX_OF_ADDRESS // 10**6:,} MB, of all {MAX_BYTES // 10**6:,} MB; what was unused longest goes first, "
+        "captioners": f"{MAX_CAPTIONERS}",
+        "runs at once": "1; others wait",
+        "data of a session in memory": (
+            f"{MAX_OF_SESSION // 10**6:,} MB, of all {MAX_BYTES // 10**6:,} MB; what was unused longest goes first, "
             "and who comes back is told"
         ),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from captionbias.text.function_words import FUNCTION_WORDS
 from captionbias.text.lexicon import load_lexicon
-from captionbias.text.tokens import split_words
 
 CONTENT = (
     "man woman dog knife kitchen street table water red large young old white sitting standing holding riding playing "
@@ -24,12 +23,3 @@ def test_what_holds_a_sentence_together_is_among_them_and_what_it_says_is_not():
 def test_no_object_has_such_a_name():
     names = {word for words in load_lexicon("coco_objects").groups.values() for word in words}
     assert not names & FUNCTION_WORDS
-
-
-def test_each_is_one_token_as_the_tokenizer_makes_them():
-    assert all(split_words(word) == [word] for word in FUNCTION_WORDS)
-
-
-def test_what_is_left_of_a_contraction_is_among_them():
-    left = split_words("don't isn't he's they're we've it'll she'd I'm won't can't")
-    assert {word for word in left if word.isalpha()} <= FUNCTION_WORDS

@@ -23,8 +23,3 @@ def test_the_longest_words_are_marked_and_those_of_each_part_of_a_crossing():
     assert find_marks(captions, load_lexicon("coco_objects"))[0] == [(4, 12, "hot dog"), (19, 22, "dog")]
     crossed = find_marks(captions, load_lexicon(["gender", "race"]))
     assert crossed == [[], [(2, 7, "dark"), (8, 13, "female")], []]
-
-
-def test_what_is_masked_without_a_value_has_no_label():
-    lexicon = load_lexicon({"groups": {"female": ["woman"]}, "masked_only": ["lady"]})
-    assert find_marks(["a lady, a woman"], lexicon) == [[(2, 6, None), (10, 15, "female")]]

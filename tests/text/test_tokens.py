@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import TOKENIZERS, Tokens, split_whitespace, split_words, tokenize
+from captionbias.text import TOKENIZERS, Tokens, split_words, tokenize
 
 # Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
 CAPTION = st.text(alphabet="ab. ,\t", max_size=8)
@@ -63,12 +63,6 @@ def test_words_lose_no_visible_character(caption):
     assert "".join(split_words(caption)) == "".join(plain(caption).split())
 
 
-@SEARCH
-@given(ANY_TEXT)
-def test_whitespace_is_the_plain_split(caption):
-    assert split_whitespace(caption) == plain(caption).split()
-
-
 def test_an_unknown_tokenizer_is_refused_by_name():
     with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown; choose one of words, whitespace"):
         tokenize(["a"], "nltk")
@@ -84,24 +78,6 @@ def test_texts_are_what_was_split(name, captions):
     assert tokens.texts() == [" ".join(row) for row in rows]
     assert tokens.lengths.tolist() == [len(row) for row in rows]
     assert tokens.rows.tolist() == [number for number, row in enumerate(rows) for _ in row]
-
-
-def test_words_are_numbered_as_they_first_appear():
-    tokens = tokenize(["b a b", "c a"])
-    assert tokens.words == ("b", "a", "c")
-    assert tokens.ids.tolist() == [0, 1, 0, 2, 1]
-    assert tokens.offsets.tolist() == [0, 3, 5]
-    assert tokens.ids.dtype == np.int32
-
-
-@pytest.mark.parametrize("captions", [[], [""], ["", " "]])
-def test_a_table_without_words_is_a_table(captions):
-    tokens = tokenize(captions)
-    assert (len(tokens), tokens.words, tokens.ids.size) == (len(captions), (), 0)
-    assert tokens.texts() == [""] * len(captions)
-    assert tokens.present().tolist() == []
-    assert len(set(tokens.fingerprints().tolist())) == min(len(captions), 1)
-    assert len(tokens.select(np.arange(len(captions)))) == len(captions)
 
 
 @SEARCH
@@ -138,9 +114,3 @@ def test_fingerprints_are_equal_exactly_when_captions_are(captions):
     tokens = tokenize(captions)
     texts, prints = tokens.texts(), tokens.fingerprints().tolist()
     assert len(set(zip(texts, prints, strict=True))) == len(set(texts)) == len(set(prints))
-
-
-def test_fingerprints_do_not_depend_on_the_captions_around():
-    tokens = tokenize(["a b c", "c", "", "b a b a"])
-    alone = [tokens.select(np.array([row])).fingerprints()[0] for row in range(len(tokens))]
-    assert tokens.fingerprints().tolist() == alone

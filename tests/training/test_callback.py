@@ -75,13 +75,6 @@ def test_every_evaluation_logs_the_scores_of_its_captions(trainer, parrot, numbe
     assert "eval_loss" in returned
 
 
-def test_every_second_evaluation_under_another_prefix(trainer, parrot, numbered, planted, processor, tokenizer):
-    trainer = trainer(parrot(planted.predictions), numbered, max_steps=4)
-    add(trainer, numbered, planted, processor, tokenizer, every=2, prefix="bias", metrics=["lic"])
-    trainer.train()
-    assert [row["step"] for row in trainer.state.log_history if "bias_lic" in row] == [4]
-
-
 def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(
     trainer, learner, images, planted, processor, tokenizer
 ):

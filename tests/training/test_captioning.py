@@ -101,11 +101,6 @@ def test_drawn_captions_repeat_with_their_seed_only(learner, tokenizer, images, 
     assert drawn(0) != drawn(1)
 
 
-def test_images_take_the_precision_of_the_model(learner, tokenizer, images, processor):
-    found = caption_images(learner.to(torch.bfloat16), processor, images[:4], tokenizer=tokenizer, **OPTIONS)
-    assert len(found) == 4
-
-
 def test_what_is_not_a_column_of_images_and_what_cannot_make_text_is_refused(parrot, tokenizer, processor, numbered):
     with pytest.raises(ValueError, match="images is of type dict: give a list of images, a column"):
         caption_images(parrot(["a man"]), processor, {"image": []}, tokenizer=tokenizer)

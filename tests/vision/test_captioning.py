@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -13,9 +15,12 @@ from PIL import Image
 
 from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
-from captionbias.vision import captioning
+from captionbias.vision import captioners, captioning
+from captionbias.vision.captioners import said
 from captionbias.vision.captioning import caption
+from captionbias.vision.draws import Draws
 from captionbias.vision.images import read_images
+from tests.vision.conftest import TEMPLATE
 
 MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
 SHORT = {"max_new_tokens": 8}
@@ -103,11 +108,13 @@ def test_beams_and_length_are_obeyed(tiny_blip, all_pictures):
 
 def test_no_image_is_captioned_twice_by_the_same_model(tiny_blip, pictures, monkeypatch):
     first = caption(tiny_blip, pictures, batch_size=5, **SHORT)
-    monkeypatch.setattr(captioning, "_load", no_model)
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
     assert caption(tiny_blip, pictures, batch_size=4, **SHORT) == first
     under_other_names = [file.read_bytes() for file in sorted(pictures.iterdir())]
     assert list(caption(tiny_blip, under_other_names, **SHORT).values()) == list(first.values())
-    for other in ({"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}):
+    others = [{"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}]
+    others += [{"temperature": 1.0}, {"top_p": 0.9}, {"dtype": "bfloat16"}]
+    for other in others:
         with pytest.raises(LoadedError):
             caption(tiny_blip, pictures, **{**SHORT, **other})
 
@@ -226,3 +233,188 @@ def test_weights_that_are_not_all_there_are_refused(tiny_blip, all_pictures, tmp
     save_file({name: weight for name, weight in weights.items() if name != lost}, part / "model.safetensors")
     with pytest.raises(ValueError, match="the weights lack text_decoder"):
         caption(part, all_pictures)
+
+
+def test_drawn_captions_depend_on_the_seed_and_the_image_alone(tiny_blip, all_pictures):
+    drawn = {**SHORT, "temperature": 2.0, "cache": False}
+    first, again = (caption(tiny_blip, all_pictures, batch_size=size, **drawn) for size in (1, 5))
+    assert first == again
+    assert first != caption(tiny_blip, all_pictures, sampling_seed=1, **drawn)
+    assert first != caption(tiny_blip, all_pictures, top_p=0.2, **drawn)
+    almost_greedy = caption(tiny_blip, all_pictures, **{**drawn, "temperature": 1e-6})
+    assert almost_greedy == caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_a_model_that_transformers_places_has_the_same_captions(tiny_blip, all_pictures):
+    placed = caption(tiny_blip, all_pictures, device_map="cpu", cache=False, **SHORT)
+    assert placed == caption(tiny_blip, all_pictures, **SHORT)
+    assert len(caption(tiny_blip, all_pictures, dtype="bfloat16", **SHORT)) == len(placed)
+
+
+def test_draws_have_the_probabilities_of_their_logits():
+    logits = torch.tensor([[0.0, 1.0, 2.0, -3.0]])
+    found = {top_p: np.zeros(4) for top_p in (1.0, 0.7)}
+    for top_p, counts in found.items():
+        chosen = Draws(2.0, top_p, [str(row) for row in range(4000)])(None, logits.repeat(4000, 1)).argmax(1)
+        counts += np.bincount(chosen.numpy(), minlength=4) / 4000
+    expected = (logits / 2).softmax(1).numpy()[0]
+    assert np.allclose(found[1.0], expected, atol=0.03)
+    assert np.allclose(found[0.7], [0, *(expected[1:3] / expected[1:3].sum()), 0], atol=0.03)
+
+
+def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(tiny_blip, all_pictures):
+    for _ in range(2):
+        with pytest.warns(CaptionBiasWarning, match=r"12 of 12 images have a caption cut off at 8 tokens \(raise"):
+            caption(tiny_blip, all_pictures, **SHORT)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0}, "temperature is 0: it must be above 0"),
+        ({"top_p": 1.1}, "top_p is 1.1: it must be above 0 and no more than 1"),
+        ({"top_p": 0.9, "num_beams": 2}, "num_beams is 2: captions are drawn without beams"),
+        ({"dtype": "int8"}, "dtype is 'int8': choose from float32"),
+        ({"revision": "main"}, "revision: model .* is a folder here"),
+        ({"template_arguments": {"style": 1}}, "template_arguments: model .* has no chat template"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tiny_blip, all_pictures, options, message):
+    with pytest.raises(ValueError, match=message):
+        caption(tiny_blip, all_pictures, **options)
+
+
+def with_template(folder, source, template, *, of_tokenizer):
+    """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
+    from transformers import AutoProcessor
+
+    shutil.copytree(source, folder)
+    processor = AutoProcessor.from_pretrained(source)
+    (folder / "chat_template.jinja").unlink()
+    processor.chat_template = None if of_tokenizer else template
+    processor.tokenizer.chat_template = template if of_tokenizer else None
+    processor.save_pretrained(folder)
+    return folder
+
+
+TYPED = TEMPLATE.replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
+JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
+
+
+@pytest.mark.parametrize("template", [TYPED, JOINED], ids=["typed", "text"])
+def test_a_template_in_the_tokenizer_is_used(tiny_chat_model, all_pictures, tmp_path, template):
+    model = with_template(tmp_path / "model", tiny_chat_model, template, of_tokenizer=True)
+    expected = caption(tiny_chat_model, all_pictures, prompt="describe this picture", **SHORT)
+    assert caption(model, all_pictures, prompt="describe this picture", **SHORT) == expected
+
+
+def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures, tmp_path):
+    model = with_template(tmp_path / "model", tiny_chat_model, TYPED, of_tokenizer=False)
+    quiet, loud = (caption(model, all_pictures, template_arguments={"loud": one}, **SHORT) for one in (False, True))
+    assert quiet != loud
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>it is\na dog</think>\na dog", "a dog"),
+        ("it is a dog</think> a cat", "a cat"),  # the template had opened it
+        ("<think>it is a", ""),
+        (
+            "a<phrase> dog</phrase><object><patch_index_0044><patch_index_0863></object> by a<phrase> fire</phrase>.",
+            "a dog by a fire.",
+        ),
+        ("<ref>a dog</ref><box>[[1, 2, 30, 40]]</box> runs", "a dog runs"),
+        ("a dog<loc_12><loc_3> and a cat<loc0012><seg003>", "a dog and a cat"),
+        ("if a < b > c", "if a < b > c"),
+    ],
+)
+def test_thoughts_and_places_are_not_in_captions(text, expected):
+    assert said(text) == expected
+
+
+def refused(model, images, **options):
+    with pytest.raises(ValueError, match="model") as caught:
+        caption(model, images, **options)
+    return str(caught.value)
+
+
+def test_what_a_model_cannot_do_is_said_whole(tiny_chat_model, all_pictures, tmp_path):
+    """The image's token is not in what the template makes."""
+    model = with_template(tmp_path / "model", tiny_chat_model, "{{ messages[0].role }}", of_tokenizer=False)
+    message = refused(model, all_pictures, prompt="describe")
+    assert "cannot caption these images, asked 'user'" in message
+    assert message.endswith("give another prompt, or name another model")
+    fussy = with_template(tmp_path / "fussy", tiny_chat_model, "{{ raise_exception('no user') }}", of_tokenizer=False)
+    assert "has a chat template that fails (no user): give other template_arguments" in refused(fussy, all_pictures)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model_type": "molmo_9"}, "does not know: update transformers"),
+        (
+            {"model_type": "molmo_9", "auto_map": {"AutoConfig": "code.Config"}},
+            "brings code of its own, which is not run",
+        ),
+    ],
+)
+def test_a_model_that_transformers_cannot_build_is_explained(tiny_blip, all_pictures, tmp_path, changes, said):
+    model = shutil.copytree(tiny_blip, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | changes))
+    message = refused(model, all_pictures)
+    assert said in message
+    assert "save_pretrained" not in message
+
+
+def test_a_package_that_a_processor_lacks_is_named(tiny_blip, all_pictures, monkeypatch):
+    from transformers import AutoProcessor
+
+    def lacking(*_, **__):
+        raise ImportError("\nQwen2VLVideoProcessor requires the Torchvision library but it was not found.")
+
+    monkeypatch.setattr(AutoProcessor, "from_pretrained", lacking)
+    assert refused(tiny_blip, all_pictures).endswith("needs torchvision: pip install torchvision first")
+
+
+def test_torchvision_for_another_build_of_torch_is_named(tiny_blip, all_pictures, monkeypatch, tmp_path):
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision/__init__.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    (tmp_path / "torchvision-0.28.0.dist-info").mkdir()
+    (tmp_path / "torchvision-0.28.0.dist-info/METADATA").write_text("Name: torchvision\nVersion: 0.28.0\n")
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"torchvision 0\.28\.0 does not load beside torch .*nms does not exist\): install"
+    ):
+        caption(tiny_blip, all_pictures)
+
+
+def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
+    peft = pytest.importorskip("peft")
+    from transformers import BlipForConditionalGeneration
+
+    model = BlipForConditionalGeneration.from_pretrained(tiny_blip)
+    settings = peft.LoraConfig(target_modules=["query", "value"], init_lora_weights=False)
+    adapted = peft.get_peft_model(model, settings)
+    adapted.save_pretrained(tmp_path / "adapter")
+    adapted.merge_and_unload().save_pretrained(shutil.copytree(tiny_blip, tmp_path / "merged"))
+    found = caption(tmp_path / "adapter", all_pictures, **SHORT)
+    assert found == caption(tmp_path / "merged", all_pictures, **SHORT)
+    assert found != caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_an_adapter_without_peft_or_without_its_model_is_refused(tmp_path, all_pictures, monkeypatch):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    monkeypatch.setattr(captioners, "find_spec", lambda name: None)
+    assert "is an adapter, which needs peft: pip install peft first" in refused(tmp_path, all_pictures)
+    monkeypatch.setattr(captioners, "find_spec", lambda name: name)
+    assert "add its name or folder as base_model_name_or_path" in refused(tmp_path, all_pictures)
+
+
+def test_a_thought_that_the_template_opens_is_no_caption(tiny_chat_model, all_pictures, tmp_path):
+    thinking = with_template(tmp_path / "model", tiny_chat_model, TYPED + "<think>", of_tokenizer=False)
+    with pytest.warns(CaptionBiasWarning, match="12 of 12 images have an empty caption"):
+        assert caption(thinking, all_pictures, **SHORT) == {}

@@ -15,8 +15,8 @@ from captionbias.arrays import Floats, Integers
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import Table, as_table
 from captionbias.captions.values import image_keys, is_missing
-from captionbias.metrics.measurement import Estimate
 from captionbias.statistics.intervals import bootstrap_interval, resamples
+from captionbias.statistics.samples import Estimate
 
 ANSWERS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 IMAGES = ("image_id", "image")

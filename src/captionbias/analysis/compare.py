@@ -13,7 +13,7 @@ from typing import Any
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.catalogue import EXCESS
-from captionbias.metrics.measurement import Estimate, Sample
+from captionbias.statistics.samples import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
@@ -56,7 +56,7 @@ class Comparison:
             name: {
                 score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
                 for score in self.scores
-                if score in measured.estimates and measured.samples[score].bounds[0] < 0
+                if score in measured.estimates and catalogue.bounds(score)[0] < 0
             }
             for name, measured in self.measurements.items()
         }
@@ -164,8 +164,10 @@ def replicates_for(
     (1000, 3600)
     """
     pairs = captioners - 1 if against else math.comb(captioners, 2)
-    named = [] if scores is None else [scores] if isinstance(scores, str) else scores
-    tested = max(len(named or [key for key in _judged(metric) if not key.endswith(EXCESS)]) for metric in metrics)
+    named = [scores] if isinstance(scores, str) else scores
+    tested = (
+        len(named) if named else max(len(_tested(metric, keys)) for metric in metrics for keys in _defaults(metric))
+    )
     return max(REPLICATES, PER_TEST * pairs * tested)
 
 
@@ -199,8 +201,7 @@ def measure_together(
             raise ValueError(f"{name}: {error}") from error
         if not chosen:
             chosen = _chosen_scores(metric, scores, measurements[name].samples)
-            judged = [key for key in _judged(metric) if key in chosen and not catalogue.superseded(key, chosen)]
-            tested = (judged if scores is None else []) or chosen
+            tested = _tested(metric, chosen) if scores is None else chosen
             _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * len(tested))
     found = [
         one
@@ -234,9 +235,16 @@ def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:
         )
 
 
-def _judged(metric: str) -> list[str]:
-    """The main scores that can have a verdict."""
-    return [score.key for score in catalogue.scores_of(metric) if score.headline and score.judged]
+def _defaults(metric: str) -> tuple[list[str], ...]:
+    """The scores that are compared by default: with two human captions of an image or more, with one, with none."""
+    main = catalogue.headlines(metric)
+    return main, [key for key in main if not key.endswith(EXCESS)], catalogue.headlines_alone(metric)
+
+
+def _tested(metric: str, chosen: Sequence[str]) -> list[str]:
+    """Of the scores that are compared by default those that a verdict goes by, or all where none does."""
+    judged = [score.key for score in catalogue.scores_of(metric) if score.judged and score.key in chosen]
+    return [key for key in judged if not catalogue.superseded(key, chosen)] or list(chosen)
 
 
 def _check_scores(metric: str, scores: Sequence[str] | None) -> None:
@@ -251,8 +259,7 @@ def _check_scores(metric: str, scores: Sequence[str] | None) -> None:
 
 def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[str, Sample]) -> list[str]:
     if scores is None:
-        kinds = catalogue.headlines(metric), catalogue.headlines_alone(metric)
-        return next(filter(None, ([key for key in keys if key in measured] for keys in kinds)), [])
+        return next(filter(None, ([key for key in keys if key in measured] for keys in _defaults(metric))), [])
     listed = [scores] if isinstance(scores, str) else list(scores)
     for key in listed:
         if key not in measured:
@@ -263,7 +270,8 @@ def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """None where the score is undefined in every trial of one of them."""
     between = measured[first].samples[score] - measured[second].samples[score]
-    estimate = between.estimate()
+    least, most = catalogue.bounds(score)
+    estimate = between.estimate((least - most, most - least))
     if estimate is None:
         return None
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))

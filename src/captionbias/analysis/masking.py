@@ -29,6 +29,7 @@ VERSIONS = {
     "objects": (("objects", "segment"),),
     "person and objects": (("people", "segment"), ("objects", "segment")),
 }
+ASKED = ("prompt", "template_arguments", "revision")  # options of `caption` that change what is attributed
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,9 @@ def masking_experiment(
             warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=2)
     shares: dict[str, ImageAttributions] = {}
     if attributions:
-        captioner, processor, tokenizer = open_captioner(model)
+        captioner, processor, tokenizer = open_captioner(
+            model, **{name: value for name, value in (generation or {}).items() if name in ASKED}
+        )
         whole = read_regions(annotations, found)
         for version in chosen:
             try:

@@ -11,9 +11,10 @@ from typing import Any
 from captionbias.analysis.injections import BIASES, describe, inject
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import sway
-from captionbias.metrics.measurement import Estimate, Measurement
+from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, verdict
+from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource
 
 # The scores that are about each bias.

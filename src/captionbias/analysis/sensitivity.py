@@ -18,10 +18,10 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, dbac
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.scores import QUALITIES
+from captionbias.statistics.samples import Estimate
 from captionbias.text import load_lexicon
 
 if TYPE_CHECKING:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from math import prod
 from tempfile import TemporaryDirectory
@@ -12,13 +15,7 @@ from typing import Any
 from captionbias.analysis.audit import audit
 from captionbias.app import reproduce
 from captionbias.app.custom_lexicon import custom_lexicon
-from captionbias.app.example import example
-from captionbias.app.preview import preview
-from captionbias.app.results import Run
-from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED
-from captionbias.app.runs import heard
-from captionbias.app.sessions import Session
-from captionbias.app.upload_state import (
+from captionbias.app.data import (
     MAX_LABELS,
     Columns,
     Data,
@@ -31,19 +28,25 @@ from captionbias.app.upload_state import (
     left_out,
     read_uploads,
 )
+from captionbias.app.example import example
+from captionbias.app.preview import preview
+from captionbias.app.results import Run
+from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED
+from captionbias.app.sessions import Session
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.captions import Captions, count_cells, uncross
+from captionbias.captions import CaptionBiasWarning, Captions, count_cells, uncross
 from captionbias.captions.captioners import captioner_columns
 from captionbias.metrics.inputs import other_labels
 from captionbias.text import Lexicon, load_lexicon
 
 CUSTOM = "custom words"
 SHOWN_LABELS = 5
+_heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
 def read(session: Session, files: list[str] | None) -> Data:
     """The files in place of the data, with a guess of what each is and of their columns."""
-    return read_uploads(files or [], session.address)
+    return read_uploads(files or [])
 
 
 def read_example(session: Session) -> Data:
@@ -217,7 +220,7 @@ def _lexicons(
 
 def measure(
     watch: Callable[[str, float], None],
-    data: Data,
+    session: Session,
     attributes: list[str],
     custom_attribute: str,
     task_words: str,
@@ -228,6 +231,7 @@ def measure(
     seed: int | None,
 ) -> Run:
     """Measure the data by the settings that are chosen."""
+    data = session.data
     if not metrics:
         raise ValueError("choose at least one metric")
     if seed is None:
@@ -254,3 +258,29 @@ def measure(
         tuple(lexicon for lexicon in every if isinstance(lexicon, Lexicon)),
         TemporaryDirectory(prefix="captionbias-app-"),
     )
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect the warnings of this call, and of no other thread; needs `listen`."""
+    notes: list[str] = []
+    token = _heard.set(notes)
+    try:
+        yield notes
+    finally:
+        _heard.reset(token)
+
+
+def listen() -> None:
+    """From now on warnings of this library go to the enclosing `heard`, if there is one; all others as before."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        notes = _heard.get()
+        if notes is None or not issubclass(category, CaptionBiasWarning):
+            before(message, category, *place, **more)
+        elif str(message) not in notes:
+            notes.append(str(message))
+
+    warnings.simplefilter("always", CaptionBiasWarning)
+    warnings.showwarning = show

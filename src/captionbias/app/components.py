@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, results
+from captionbias.app import actions, results, uploads
 from captionbias.app.actions import CUSTOM
+from captionbias.app.data import ATTRIBUTES, MAX_CAPTIONERS, SEVERAL, Data, choices_of
 from captionbias.app.example import TRIALS
-from captionbias.app.image_uploads import ARCHIVES, ENDINGS, MAX_BYTES, MAX_IMAGES
 from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
-from captionbias.app.upload_state import ATTRIBUTES, SEVERAL, Data, choices_of
 from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
 TASK_WORDS = ["coco_objects", "coco_names"]
-KINDS = [".csv", ".tsv", ".json", ".jsonl", ".parquet"]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
@@ -34,9 +31,10 @@ FILES = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
 person's gender), tasks (such as objects). The page finds out which is which.
 """
-KEPT = """
-CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions. Files are read on the machine that serves this page,
-sent nowhere else, and deleted within two hours.
+KEPT = f"""
+CSV, TSV, JSON, JSONL, Parquet, COCO results and COCO captions: at most {MAX_CAPTIONERS} captioners of
+{uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file. Files are read on the machine that serves
+this page, sent nowhere else, and deleted within two hours.
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
@@ -49,7 +47,7 @@ IMAGES_ABOUT = f"""
 Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
 the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
 captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
-most {MAX_IMAGES:,} images and {MAX_BYTES / 1e6:,.0f} MB. A thousand images take some minutes.
+most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
@@ -116,7 +114,7 @@ def sections(metrics: Sequence[str]) -> SimpleNamespace:
 
 def _files_section(of: SimpleNamespace) -> None:
     gr.Markdown(FILES)
-    of.files = upload(KINDS, label="Your files", file_count="multiple", elem_id="upload")
+    of.files = gr.File(file_types=[*uploads.TABLES], label="Your files", file_count="multiple", elem_id="upload")
     gr.Markdown(KEPT, elem_classes="small")
     of.read = gr.HTML(elem_id="read")
     with gr.Group(visible=False) as of.roles_group, gr.Row():
@@ -133,7 +131,7 @@ def _files_section(of: SimpleNamespace) -> None:
 
 def _check_section(of: SimpleNamespace, metrics: Sequence[str]) -> None:
     of.told = gr.HTML(elem_id="told")
-    with gr.Accordion("Columns: correct what was guessed", open=False), gr.Group():
+    with gr.Accordion("Columns: correct what was guessed", open=False) as of.columns_group, gr.Group():
         with gr.Row():
             first = [
                 choice("Image ids"),
@@ -203,11 +201,16 @@ def _images_section(of: SimpleNamespace) -> None:
     """Images, and how judges are trained on them."""
     gr.Markdown(IMAGES_ABOUT)
     with gr.Row():
-        images = upload(
-            [*ARCHIVES, *ENDINGS], label="Images, or zip archives of them", file_count="multiple", elem_id="images"
+        images = gr.File(
+            file_types=[*uploads.ARCHIVES, *uploads.PICTURES],
+            label="Images, or zip archives of them",
+            file_count="multiple",
+            elem_id="images",
         )
         with gr.Column():
-            annotations = upload([".json"], label="COCO annotations of the persons in them", elem_id="annotations")
+            annotations = gr.File(
+                file_types=[".json"], label="COCO annotations of the persons in them", elem_id="annotations"
+            )
             masked = gr.Checkbox(label="The persons are masked already, or nobody is shown", elem_id="persons-masked")
     of.images = [images, annotations, masked]
     of.images_told = gr.HTML(elem_id="images-read")
@@ -234,6 +237,7 @@ def _images_section(of: SimpleNamespace) -> None:
 def _result_section(of: SimpleNamespace) -> None:
     of.status = gr.HTML(elem_id="status", padding=False)
     of.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+    of.again = gr.Button("Measure again", variant="primary", visible=False, elem_id="again")
     with gr.Column(visible=False, elem_id="found") as of.found:
         of.frame = gr.HTML(elem_id="result-frame", padding=False)
         of.downloads = gr.File(
@@ -268,9 +272,10 @@ def holding(of: SimpleNamespace, session: Session, words: Sequence[Any], fault: 
     shown: dict[Any, Any] = {
         of.read: alert(fault or session.gone) + files_table(data),
         of.roles_group: gr.update(visible=bool(data)),
-        of.next: gr.update(interactive=bool(data)),
+        of.next: gr.update(interactive=bool(data.predictions or data.references)),
         of.check: gr.update(interactive=bool(data)),
         of.told: alert(fault) + about(data, found),
+        of.columns_group: gr.update(open=True) if data and found["not_ready"] else gr.update(),
         of.undo: gr.update(interactive=bool(session.past)),
         of.attribute: gr.update(value=words[0]),
         of.custom[0]: gr.update(visible=CUSTOM in words[0]),
@@ -305,6 +310,7 @@ def result(of: SimpleNamespace, session: Session, said: str = "") -> dict[Any, A
         of.result: gr.update(interactive=bool(run or said)),
         of.status: f'<div role="status">{said}</div>',
         of.cancel: gr.update(visible=False),
+        of.again: gr.update(visible=bool(said and not run)),
         of.found: gr.update(visible=bool(run)),
         of.frame: "",
         of.downloads: None,
@@ -397,22 +403,6 @@ def html_table(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
         "".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
-
-
-def upload(kinds: list[str], **options: Any) -> Any:
-    """A file from the user's machine; an address in its place is never opened."""
-    found: Any = gr.File(file_types=kinds, **options)
-    take = found.async_move_resource_to_block_cache
-
-    async def refuse_addresses(place: str | Path | None) -> str | None:
-        if str(place or "").lower().startswith(("http:", "https:")):
-            raise gr.Error("An address is not a file: upload the file itself.", print_exception=False)
-        taken: str | None = await take(place)
-        return taken
-
-    # Not in a subclass: for those gradio writes a file of types beside this one.
-    found.async_move_resource_to_block_cache = refuse_addresses
-    return found
 
 
 def choice(label: str, multiselect: bool = False) -> Any:

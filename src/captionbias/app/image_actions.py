@@ -10,11 +10,12 @@ from typing import Any
 
 from captionbias.analysis.audit import audit
 from captionbias.app import actions, reproduce
+from captionbias.app.actions import heard
 from captionbias.app.custom_lexicon import custom_lexicon
-from captionbias.app.image_uploads import Pictures, open_pictures
+from captionbias.app.data import captioners_of
 from captionbias.app.results import DATA, Run
-from captionbias.app.runs import heard
-from captionbias.app.upload_state import Data, captioners_of
+from captionbias.app.sessions import Session
+from captionbias.app.uploads import Pictures, open_pictures
 from captionbias.captions import Captions, check_captions, uncross
 from captionbias.vision.images import Images, Selected, coco_name
 from captionbias.vision.masks import shown
@@ -26,15 +27,13 @@ AGAIN = (
 )
 
 
-def read(
-    address: str, paths: list[str] | None, annotations: str | None, masked: bool
-) -> tuple[Pictures | None, str, list[Any]]:
+def read(paths: list[str] | None, annotations: str | None, masked: bool) -> tuple[Pictures | None, str, list[Any]]:
     """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
     if not paths:
         return None, "", []
     if bool(annotations) == masked:
         return None, "Not ready yet: give annotations of the persons, or say that they are masked.", []
-    found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None, address)
+    found = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
     lines = [f"{len(found.ids):,} images, of which the judge sees {found.side} x {found.side} pixels."]
     lines += [f"Note: {note}." for note in found.notes]
     return found, "\n".join(lines), list(found.previews)
@@ -42,8 +41,7 @@ def read(
 
 def measure(
     watch: Callable[[str, float], None],
-    pictures: Pictures | None,
-    data: Data,
+    session: Session,
     attributes: list[str],
     custom_attribute: str,
     trials: int,
@@ -52,6 +50,7 @@ def measure(
     seed: int | None,
 ) -> Run:
     """Measure ImageCaptioner2 of each captioner, of the captions that have an image."""
+    data, pictures = session.data, session.pictures
     if pictures is None:
         raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
     if seed is None:

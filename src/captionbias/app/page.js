@@ -59,6 +59,16 @@
     }
   });
 
+  document.addEventListener("keydown", (event) => {
+    const steps = tabs().filter((tab) => !tab.disabled);
+    const at = steps.indexOf(event.target);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: -1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    steps.at(to % steps.length).click();
+    steps.at(to % steps.length).focus();
+  });
+
   // A result tells how high it is, so that the page is scrolled and not the frame in it.
   window.addEventListener("message", ({ source, data }) => {
     const height = Number(data?.captionbias?.height);

@@ -9,18 +9,18 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components, image_actions, results, server
-from captionbias.app.runs import CancelledError, Runs, listen
-from captionbias.app.sessions import NOTHING, Session, Sessions
-from captionbias.app.upload_state import Data, guess_words
+from captionbias.app import actions, components, image_actions, results
+from captionbias.app.data import Data, guess_words
+from captionbias.app.sessions import NOTHING, CancelledError, Session, Sessions
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
 
-QUEUE, HOUR = 32, 3600
-# Runs and files wait for each other in lines of their own, see `line`.
-WAITING: dict[str, Any] = {"concurrency_limit": None}
+QUEUE, AT_ONCE, HOUR = 32, 8, 3600
+# Who measures or reads waits in one queue with all others who do.
+MEASURING: dict[str, Any] = {"concurrency_id": "measure", "concurrency_limit": 1}
+READING: dict[str, Any] = {"concurrency_id": "read", "concurrency_limit": 2}
 # What changes during a reading is read after it: an older reading never ends last.
-READING: dict[str, Any] = {**WAITING, "trigger_mode": "always_last"}
+LAST: dict[str, Any] = {"trigger_mode": "always_last"}
 # A part of the page. It has a name, or it would take the name of its function from an endpoint.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 PROGRESS = gr.Progress()  # as a default it tells gradio that it is wanted
@@ -47,21 +47,23 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
         seconds: how long one run may take; None for as long as it needs.
         metrics: that are measured, of `captionbias.metrics`.
     """
-    listen()
-    runs = Runs(seconds, sessions.here)
+    actions.listen()
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         of = components.sections(metrics)
         code = components.program_section(metrics)
         everything = [*components.holding(of, Session(), ["", "", "", ""])]
         _changes_by_people(of, sessions, everything)
-        measuring = _runs_of_people(of, sessions, runs, everything)
+        measure = _measure(sessions, seconds)
+        measuring = _runs_of_people(of, sessions, measure, everything)
         with gr.Column(visible=False):
-            _for_programs(of, sessions, runs)
+            _for_programs(of, sessions, measure)
 
         def stop(request: gr.Request) -> dict[Any, Any]:
-            cancelled = runs.cancel(sessions.of(request))
-            said = "<p>Cancelled.</p>" if cancelled else "<p>There is no run to cancel.</p>"
+            said = f"<p>{_cancelled(sessions.of(request))}</p>"
             return {**components.result(of, Session(), said), of.measure: gr.update(interactive=True)}
+
+        def left(request: gr.Request) -> None:
+            sessions.leave(request)
 
         def at_this_address(request: gr.Request) -> str:
             served = request.request
@@ -77,8 +79,8 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
         of.cancel.click(stop, None, everything, cancels=measuring, queue=False, **UNNAMED)
         app.load(at_this_address, None, code, **UNNAMED)
         of.token.submit(restored, of.token, everything, show_progress="hidden", **UNNAMED)
-    app.queue(max_size=QUEUE)
-    server.escape_errors(app)
+        app.unload(left)
+    app.queue(max_size=QUEUE, default_concurrency_limit=AT_ONCE)
     return app
 
 
@@ -123,8 +125,8 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
         return change
 
     def on(event: Any, action: Callable[..., Any], inputs: list[Any], **options: Any) -> None:
-        options = {"show_progress": "hidden", **UNNAMED, **options}
-        event(action, [*inputs, *of.words], everything, **READING, **options)
+        options = {"show_progress": "hidden", **LAST, **UNNAMED, **options}
+        event(action, [*inputs, *of.words], everything, **options)
 
     def reading() -> list[Any]:
         """Nothing that takes the data can begin before they are read."""
@@ -139,7 +141,14 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
         queue=False,
         **UNNAMED,
     )
-    on(begun.then, changed(actions.read, keeps=False), [files], show_progress="full", show_progress_on=of.read)
+    on(
+        begun.then,
+        changed(actions.read, keeps=False),
+        [files],
+        show_progress="full",
+        show_progress_on=of.read,
+        **READING,
+    )
     taken = of.example.click(lambda: None, None, files, queue=False, **UNNAMED)
     on(taken.then, changed(actions.read_example), [])
     on(_choosing(*of.roles), changed(actions.roles), of.roles)
@@ -151,7 +160,7 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
         def pictures(request: gr.Request, *given: Any) -> dict[Any, Any]:
             session = sessions.of(request)
             try:
-                found, told, previews = image_actions.read(session.address, *given)
+                found, told, previews = image_actions.read(*given)
             except ValueError as error:
                 found, told, previews = None, str(error), []
             session.pictures = found
@@ -164,59 +173,71 @@ def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> No
             }
 
         shown = [of.images_told, of.previews_group, of.previews, of.measure_images]
-        gr.on([one.change for one in of.images], pictures, of.images, shown, **READING, **UNNAMED)
+        gr.on([one.change for one in of.images], pictures, of.images, shown, **LAST, **READING, **UNNAMED)
 
 
-def _runs_of_people(of: Any, sessions: Sessions, runs: Runs, everything: list[Any]) -> list[Any]:
+def _measure(sessions: Sessions, seconds: float | None) -> Callable[..., None]:
+    """What measures for a session, and shows each step."""
+
+    def measure(session: Session, progress: gr.Progress, action: Callable[..., results.Run], *given: Any) -> None:
+        with sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch:
+            found = action(watch, session, *given)
+        sessions.finish(session, found)
+
+    return measure
+
+
+def _runs_of_people(of: Any, sessions: Sessions, measure: Callable[..., None], everything: list[Any]) -> list[Any]:
     """What the buttons that measure do: the page goes to the result and shows the progress there."""
 
     def begin(request: gr.Request) -> dict[Any, Any]:
         session = sessions.of(request)
-        runs.request(session)
+        session.ask(request.session_hash)
         session.run, session.result = None, ""
         return {
             **components.result(of, session, '<p class="working"></p>'),
             of.cancel: gr.update(visible=True),
+            of.again: gr.update(visible=False),
             of.steps: gr.Tabs(selected="result"),
             of.measure: gr.update(interactive=False),
         }
 
-    def runs_by(measure: Callable[..., Any]) -> Any:
+    def runs_by(action: Callable[..., Any]) -> Any:
+        def corrected(watch: Any, session: Session, *given: Any) -> results.Run:
+            _change(sessions, session, actions.columns, *given[:6])  # should their event be still on its way
+            found: results.Run = action(watch, session, *given[6:])
+            return found
+
         def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> dict[Any, Any]:
             session, said = sessions.of(request), '<p class="heard">Done.</p>'
-            corrections, words = given[:6], list(given[6:10])
             try:
-                with running(runs, session, progress) as watch:
-                    _change(sessions, session, actions.columns, *corrections)  # should their event be still on its way
-                    found = measure(session, *given[6:], watch=watch)
-                sessions.finish(session, found)
+                measure(session, progress, corrected, *given)
             except CancelledError:
                 said = "<p>Cancelled.</p>"
             except FAULTS as error:
                 said = components.alert(str(error))
-            return {**components.holding(of, session, words), **components.result(of, session, said)}
+            return {**components.holding(of, session, given[6:10]), **components.result(of, session, said)}
 
         return run
 
-    def measured(session: Session, *settings: Any, watch: Any) -> Any:
-        return actions.measure(watch, session.data, *settings)
-
-    def measured_images(session: Session, *settings: Any, watch: Any) -> Any:
-        return image_actions.measure(watch, session.pictures, session.data, *settings[:2], *settings[4:])
+    def images(watch: Any, session: Session, *settings: Any) -> results.Run:
+        return image_actions.measure(watch, session, *settings[:2], *settings[4:])
 
     measuring = []
-    buttons = [(of.measure, measured, of.settings)]
+    buttons: list[Any] = [([of.measure, of.again], actions.measure, of.settings)]
     if hasattr(of, "measure_images"):
-        buttons.append((of.measure_images, measured_images, of.judging))
-    for button, measure, settings in buttons:
-        begun = button.click(begin, None, [*everything, of.steps], queue=False, **UNNAMED)
+        buttons.append(([of.measure_images], images, of.judging))
+    for pressed, action, settings in buttons:
+        begun = gr.on(
+            [button.click for button in pressed], begin, None, [*everything, of.steps], queue=False, **UNNAMED
+        )
         inputs = [*of.columns, *of.words, *settings]
-        shown = {"show_progress_on": of.status, **WAITING, **UNNAMED}
-        measuring.append(begun.then(runs_by(measure), inputs, everything, **shown))
+        shown = {"show_progress_on": of.status, **MEASURING, **UNNAMED}
+        measuring.append(begun.then(runs_by(action), inputs, everything, **shown))
     return measuring
 
 
-def _for_programs(of: Any, sessions: Sessions, runs: Runs) -> None:
+def _for_programs(of: Any, sessions: Sessions, measure: Callable[..., None]) -> None:
     """The same as endpoints: plain values in, plain text out, errors instead of notes."""
     trigger, answer = gr.Button(), gr.JSON()
 
@@ -245,45 +266,39 @@ def _for_programs(of: Any, sessions: Sessions, runs: Runs) -> None:
     def preview(request: gr.Request, *words: Any) -> dict[str, Any]:
         return actions.look(sessions.of(request).data, *words)
 
-    def measure(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
-        session = sessions.of(request)
-        with plain_errors():
-            with running(runs, session, progress) as watch:
-                found = actions.measure(watch, session.data, *settings)
-            sessions.finish(session, found)
-        return "Done."
+    def measures(action: Callable[..., Any]) -> Any:
+        def run(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
+            session = sessions.of(request)
+            session.ask(request.session_hash)
+            with plain_errors():
+                measure(session, progress, action, *settings)
+            return "Done."
+
+        return run
 
     def images(request: gr.Request, *given: Any) -> tuple[str, Any]:
         session = sessions.of(request)
         with plain_errors():
-            session.pictures, told, previews = image_actions.read(session.address, *given)
+            session.pictures, told, previews = image_actions.read(*given)
         return told, previews
 
-    def measure_images(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
-        session = sessions.of(request)
-        with plain_errors():
-            with running(runs, session, progress) as watch:
-                found = image_actions.measure(watch, session.pictures, session.data, *settings)
-            sessions.finish(session, found)
-        return "Done."
-
     def cancel(request: gr.Request) -> str:
-        return "Cancelled." if runs.cancel(sessions.of(request)) else "There is no run to cancel."
+        return _cancelled(sessions.of(request))
 
     def endpoint(name: str, action: Any, inputs: list[Any], output: Any = answer, **options: Any) -> None:
-        trigger.click(action, inputs, output, api_name=name, **{**WAITING, **options})
+        trigger.click(action, inputs, output, api_name=name, **options)
 
     said, files = gr.Textbox(), gr.File(file_count="multiple")
-    endpoint("read", changed(actions.read), [of.files])
+    endpoint("read", changed(actions.read), [of.files], **READING)
     endpoint("example", changed(actions.read_example), [])
     endpoint("roles", changed(actions.roles), of.roles)
     endpoint("columns", changed(actions.columns), of.columns)
     endpoint("undo", changed(sessions.undo), [])
     endpoint("preview", preview, of.words)
-    endpoint("measure", measure, [*of.words, *of.settings], said)
+    endpoint("measure", measures(actions.measure), [*of.words, *of.settings], said, **MEASURING)
     if hasattr(of, "measure_images"):
-        endpoint("images", images, of.images, [said, gr.Gallery()])
-        endpoint("measure_images", measure_images, [*of.words[:2], *of.judging], said)
+        endpoint("images", images, of.images, [said, gr.Gallery()], **READING)
+        endpoint("measure_images", measures(image_actions.measure), [*of.words[:2], *of.judging], said, **MEASURING)
     endpoint("cancel", cancel, [], said, queue=False)
     endpoint("results", overview, [])
     endpoint("files", downloads, [], files)
@@ -297,6 +312,10 @@ def _change(sessions: Sessions, session: Session, action: Callable[..., Data], *
 
 def _same(session: Session) -> Data:
     return session.data
+
+
+def _cancelled(session: Session) -> str:
+    return "Cancelled." if session.cancel() else "There is no run to cancel."
 
 
 def _choosing(*components: Any) -> Any:
@@ -315,10 +334,3 @@ def plain_errors() -> Iterator[None]:
         raise gr.Error("The run was cancelled.", print_exception=False) from None
     except FAULTS as error:
         raise gr.Error(str(error), print_exception=False) from None
-
-
-@contextmanager
-def running(runs: Runs, session: Session, progress: Any) -> Iterator[Callable[[str, float], None]]:
-    """A run of this session, as the function to call at every step, which shows it."""
-    with runs.begun(session, lambda done, step: progress(done, desc=step)) as watch:
-        yield watch

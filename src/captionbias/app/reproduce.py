@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionbias.app.image_uploads import ARCHIVES, Pictures
+from captionbias.app.data import Data
 from captionbias.app.results import DATA
-from captionbias.app.upload_state import Data
+from captionbias.app.uploads import ARCHIVES, Pictures
 from captionbias.text import Lexicon
 
 IMAGES = "images"  # the folder that commands read
@@ -30,12 +30,8 @@ def command(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> s
     if data.code or len(set(files)) < len(files):
         return None
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
-    words = ["captionbias", "report"]
     options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
-    for name, value in options.items():
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each)]
-    return shlex.join(words)
+    return shlex.join(["captionbias", "report", *_flags(options)])
 
 
 def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str:
@@ -65,9 +61,7 @@ def image_command(captioners: Sequence[str], pictures: Pictures, arguments: dict
     for captioner in captioners:
         words = ["captionbias", "measure", "imagecaptioner2", "--predictions", DATA, "--images", IMAGES]
         words += ["--annotations", pictures.annotations] if pictures.annotations else ["--masked"]
-        for name, value in {"prediction_column": column_of(captioner), **arguments}.items():
-            for each in value if isinstance(value, (list, tuple)) else [value]:
-                words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each)]
+        words += _flags({"prediction_column": column_of(captioner), **arguments})
         commands.append(shlex.join(words))
     return " && ".join(commands)
 
@@ -89,6 +83,13 @@ def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[
 def column_of(captioner: str) -> str:
     """The column of a captioner's captions in the file `captions.json`."""
     return f"captions of {captioner}"
+
+
+def _flags(options: dict[str, Any]) -> Iterator[str]:
+    """Options as the command line has them, several values one by one."""
+    for name, value in options.items():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
 
 
 def _others(data: Data) -> dict[str, str]:

@@ -1,18 +1,18 @@
-"""What each user of the page has: their data, earlier data, and results, within the memory that all of them share."""
+"""What each user of the page has, within the memory that all of them share, and their runs, of which one works."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from threading import RLock
+from importlib import import_module
+from threading import Event, Lock, RLock
 from typing import TYPE_CHECKING, Any
 
-from captionbias.app.upload_state import Data
+from captionbias.app.data import Data
 
 if TYPE_CHECKING:
     from captionbias.app.results import Run
@@ -20,48 +20,53 @@ if TYPE_CHECKING:
 NOTHING = Data({})
 # A free Space has 16 GB; a run may need 4, and each of the few readings at a time up to 2.
 MAX_BYTES = 4_000_000_000  # of all sessions' tables and results
-MAX_OF_ADDRESS = 1_000_000_000  # three times what one session can upload
+MAX_OF_SESSION = 1_000_000_000  # three times what one can upload
 MAX_SESSIONS = 2000  # with data or without: an empty one is a kilobyte
-MAX_EMPTY = 200  # of an address
 EXPIRES = 3600  # seconds after its last use
-GRACE = 30  # seconds that a connection may be lost
 STEPS_BACK = 10
-REMEMBERED = 10_000  # sessions that went, to tell who comes back
+GONE = (
+    "your data are not here any more: they are removed an hour after their last use, or when others need room; give "
+    "the files again"
+)
+NEEDED = (
+    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "captionbias.report.html"),
+    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+)
+_importing = Lock()
 
 
-def secret() -> str:
-    """A name that nobody guesses."""
-    return secrets.token_urlsafe(24)
+class CancelledError(Exception):
+    """The user who began the run cancelled it, or left."""
 
 
 @dataclass(eq=False)
 class Session:
-    """What one user has; changed through `Sessions`.
+    """What one user has; data and results are changed through `Sessions`.
 
     Attributes:
-        address: where its requests come from.
         token: secret; who has it gets the session back, see `Sessions.adopt`.
         data, past: what was read, and what was before it, latest last.
         pictures: the images that were read.
         run, result: the finished run, and the secret name of the link to it; each run has another.
-        progress: of the run that works or waits: the share done and the step; None when there is none.
         look: what `captionbias.app.actions.looked` found last, and of what.
         gone: in words, why the data of whoever comes back are not there; empty if they are.
+        stop: is set to end the run that was asked for; None when there is none.
+        page: gradio's name of the page that asked for it.
+        working: how many of its runs work, or wait until a cancelled one has ended.
     """
 
-    address: str = ""
-    token: str = field(default_factory=secret)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     data: Data = NOTHING
     past: list[Data] = field(default_factory=list)
     pictures: Any = None
     run: Run | None = None
     result: str = ""
-    progress: tuple[float, str] | None = None
-    gone: str = ""
     look: Any = None
+    gone: str = ""
     used: float = field(default_factory=time.monotonic)
-    seen: float = field(default_factory=time.monotonic)  # when its last connection ended
-    keys: dict[str, None] = field(default_factory=dict)  # gradio's names of its pages, in their order
+    stop: Event | None = None
+    page: str | None = None
+    working: int = 0
 
     @property
     def size(self) -> int:
@@ -72,54 +77,52 @@ class Session:
     @property
     def empty(self) -> bool:
         """Whether nothing would be lost with it."""
-        return not (self.data or self.past or self.run or self.pictures or self.progress)
+        return not (self.data or self.past or self.run or self.pictures or self.working)
+
+    def ask(self, page: str | None = None) -> None:
+        """A run is about to begin in place of an earlier one, and can be cancelled from now on."""
+        self.cancel()
+        self.stop, self.page = Event(), page
+
+    def cancel(self) -> bool:
+        """End the run that was asked for, at its next step; whether there was one."""
+        stop, self.stop = self.stop, None
+        if stop:
+            stop.set()
+        return stop is not None
+
+    def clear(self) -> None:
+        """Forget everything, and tell so whoever comes back."""
+        self.gone = self.gone if self.empty else GONE
+        self.data, self.past, self.pictures, self.run, self.result, self.look = NOTHING, [], None, None, "", None
 
 
 class Sessions:
-    """The sessions of a page. When room is needed, those without data go first, then those longest unused."""
+    """The sessions of a page. When room is needed, those longest unused are cleared."""
 
-    def __init__(self, most: int = MAX_BYTES, of_address: int = MAX_OF_ADDRESS) -> None:
-        self._most, self._of_address = most, of_address
+    def __init__(self, most: int = MAX_BYTES, of_session: int = MAX_OF_SESSION) -> None:
+        self._most, self._of_session = most, of_session
         self._sessions: dict[str, Session] = {}  # by token
-        self._keys: dict[str, Session] = {}
-        self._connections: Counter[str] = Counter()
-        self._gone: OrderedDict[str, str] = OrderedDict()
-        self._lock = RLock()
-        self._closed = False
+        self._pages: OrderedDict[str, Session] = OrderedDict()  # by gradio's names, the last used last
+        self._lock, self._working = RLock(), Lock()
 
     def of(self, request: Any) -> Session:
-        """The session of a `gr.Request`, made if there is none: then its `gone` says what became of an earlier one."""
-        key = request.session_hash
-        if not key:  # nobody could come back to it
-            return Session(address_of(request))
+        """The session of a `gr.Request`, made if there is none."""
         with self._lock:
-            self.expire()
-            session = self._keys.get(key)
-            if session is None:
-                session = Session(address_of(request), gone=self._gone.pop(key, ""))
-                self._limit_number(session)
-                self._sessions[session.token] = session
-                self._name(session, key)
-            session.used = time.monotonic()
-            return session
+            session = self._pages.get(request.session_hash)
+            if session is None or session.token not in self._sessions:
+                session = Session(gone=GONE if session else "")
+            return self._use(session, request)
 
-    def adopt(self, request: Any, token: str | None) -> bool:
+    def adopt(self, request: Any, token: str) -> bool:
         """Give a page that was loaded again the session whose secret it kept; whether it is still there.
 
         Pages that show one session share it.
         """
         with self._lock:
-            new = self.of(request)
-            session = self._sessions.get(token or "")
-            if session is None:
-                new.gone = new.gone or self._gone.pop(token or "", "")
-                return False
-            if session is not new:
-                if len(new.keys) == 1:
-                    self._sessions.pop(new.token, None)
-                self._name(session, request.session_hash)
-            session.used = time.monotonic()
-            return True
+            session = self._sessions.get(token)
+            self._use(session or Session(gone=GONE), request)
+            return session is not None
 
     def keep(self, session: Session, data: Data, pictures: Any = None) -> None:
         """Take data in place of the session's, which can be undone; the result of the earlier ones goes.
@@ -128,9 +131,8 @@ class Sessions:
             ValueError: they do not fit beside what other users have.
         """
         with self._lock:
-            later = Session(session.address, data=data, past=[*session.past, session.data][-STEPS_BACK:])
-            later.past = [one for one in later.past if one]
-            while later.past and later.size > self._of_address // 2:
+            later = Session(data=data, past=[one for one in [*session.past, session.data][-STEPS_BACK:] if one])
+            while later.past and later.size > self._of_session // 2:
                 later.past.pop(0)
             self._make_room(session, later.size)
             session.data, session.past, session.run, session.result = data, later.past, None, ""
@@ -148,7 +150,7 @@ class Sessions:
         """Take a finished run, and give the secret name of its result."""
         with self._lock:
             self._make_room(session, session.size + run.size)
-            session.run, session.result, session.used = run, secret(), time.monotonic()
+            session.run, session.result, session.used = run, secrets.token_urlsafe(24), time.monotonic()
             return session.result
 
     def result(self, name: str) -> Run | None:
@@ -158,96 +160,118 @@ class Sessions:
             return next((one.run for one in self._sessions.values() if name and one.result == name), None)
 
     def expire(self) -> None:
-        """Remove the sessions that were not used for an hour."""
+        """Clear the sessions that were not used for an hour."""
         with self._lock:
-            for session in list(self._sessions.values()):
-                if session.progress is None and time.monotonic() - session.used > EXPIRES:
-                    self._drop(session, f"they were not used for {EXPIRES / 60:.0f} minutes")
-
-    @contextmanager
-    def connected(self, key: str) -> Iterator[None]:
-        """A stream of this page is open meanwhile."""
-        with self._lock:
-            self._connections[key] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._connections[key] -= 1
-                if not self._connections[key]:
-                    del self._connections[key]
-                if session := self._keys.get(key):
-                    session.seen = time.monotonic()
+            for session in self._sessions.values():
+                if not session.working and time.monotonic() - session.used > EXPIRES:
+                    session.clear()
 
     def close(self) -> None:
-        """The page ends: nobody is here any more, and nothing is kept."""
+        """The page ends: nothing is kept, and no run goes on."""
         with self._lock:
-            self._closed = True
+            for session in self._sessions.values():
+                session.cancel()
             self._sessions.clear()
-            self._keys.clear()
+            self._pages.clear()
 
-    def here(self, session: Session) -> bool:
-        """Whether somebody listens to the session, or did until some seconds ago."""
-        with self._lock:
-            if self._closed:
-                return False
-            listens = any(key in self._connections for key in session.keys)
-            return listens or time.monotonic() - session.seen < GRACE
+    def leave(self, request: Any) -> None:
+        """A page was closed: the run that it began ends."""
+        session = self._pages.get(request.session_hash)
+        if session and session.page == request.session_hash:
+            session.cancel()
 
-    def _name(self, session: Session, key: str) -> None:
-        session.keys[key] = None
-        session.seen = time.monotonic()
-        self._keys[key] = session
-        for old in [old for old in session.keys if old not in self._connections][:-STEPS_BACK]:
-            del session.keys[old]
-            self._keys.pop(old, None)
+    @contextmanager
+    def running(
+        self, session: Session, show: Callable[[float, str], object], seconds: float | None = None
+    ) -> Iterator[Callable[[str, float], None]]:
+        """The run that was asked for, as the function that an audit calls at every step.
 
-    def _limit_number(self, session: Session) -> None:
-        """Remove sessions until there can be one more."""
-        idle = [one for one in self._sessions.values() if one.progress is None]
-        idle.sort(key=lambda one: (not one.empty, one.used))
-        near = [one for one in idle if one.empty and one.address == session.address]
-        for one in near[: max(0, len(near) + 1 - MAX_EMPTY)] or idle[: max(0, len(self._sessions) + 1 - MAX_SESSIONS)]:
-            self._drop(one, "room was needed for other users")
+        Args:
+            show: called with the share that is done and a text with the step and the time left.
+            seconds: how long it may take; None for as long as it needs.
+
+        Raises:
+            CancelledError: at the next step after it was cancelled.
+        """
+        stop = session.stop
+
+        def tell(done: float, text: str) -> None:
+            if stop is None or stop.is_set():
+                raise CancelledError
+            show(done, text)
+
+        tell(0.0, "starting")
+        session.working += 1
+        try:
+            while not self._working.acquire(timeout=0.2):  # gradio lets the next one begin when one is cancelled
+                tell(0.0, "waiting until an earlier run has ended")
+            try:
+                begun = time.monotonic()
+
+                def watch(step: str, done: float) -> None:
+                    passed = time.monotonic() - begun
+                    if seconds and passed > seconds:
+                        raise ValueError(
+                            f"the run took more than {seconds / 60:.0f} minutes, the limit of this page: "
+                            "take the fast preset, fewer trials or fewer images, or measure on your machine"
+                        )
+                    tell(done, step + _time_left(passed, done))
+
+                import_ahead()
+                yield watch
+            finally:
+                self._working.release()
+        finally:
+            session.working -= 1
+            if session.stop is stop:
+                session.stop = None
+
+    def _use(self, session: Session, request: Any) -> Session:
+        if request.session_hash:  # else nobody could come back to it
+            session.used = time.monotonic()
+            self._sessions[session.token] = self._pages[request.session_hash] = session
+            self._pages.move_to_end(request.session_hash)
+            if len(self._pages) > 2 * MAX_SESSIONS:
+                self._pages.popitem(last=False)
+            if len(self._sessions) > MAX_SESSIONS:
+                others = (one for one in self._sessions.values() if one is not session)
+                del self._sessions[min(others, key=lambda one: (one.working, not one.empty, one.used)).token]
+        return session
 
     def _make_room(self, session: Session, needed: int) -> None:
-        """Remove others until a session can have so many bytes."""
-        others = [one for one in self._sessions.values() if one is not session]
-        near = [one for one in others if one.address == session.address]
-        for among, most, reason in (
-            (near, self._of_address, "room was needed for other data from the same address"),
-            (others, self._most, "room was needed for other users"),
-        ):
-            sizes = {one: one.size for one in among if one.token in self._sessions}
-            idle = sorted((one for one in sizes if sizes[one] and one.progress is None), key=lambda one: one.used)
-            excess = sum(sizes.values()) + needed - most
-            if excess > sum(sizes[one] for one in idle):
-                raise ValueError(
-                    f"these data take {needed / 1e6:,.0f} MB, and there is no room for them now: wait until other runs "
-                    "have ended, give fewer captioners or images, or measure on your machine"
-                )
-            for one in idle:
-                if excess <= 0:
-                    break
-                excess -= sizes[one]
-                self._drop(one, reason)
-
-    def _drop(self, session: Session, reason: str) -> None:
-        self._sessions.pop(session.token, None)
-        told = f"your data are not here any more: {reason}; give the files again"
-        for key in session.keys:
-            self._keys.pop(key, None)
-        if not session.empty:
-            self._gone |= dict.fromkeys([session.token, *session.keys], told)
-            while len(self._gone) > REMEMBERED:
-                self._gone.popitem(last=False)
+        """Clear others until a session can have so many bytes."""
+        sizes = {one: one.size for one in self._sessions.values() if one is not session}
+        idle = sorted((one for one in sizes if sizes[one] and not one.working), key=lambda one: one.used)
+        excess = sum(sizes.values()) + needed - self._most
+        if needed > self._of_session or excess > sum(sizes[one] for one in idle):
+            raise ValueError(
+                f"these data take {needed / 1e6:,.0f} MB, and there is no room for them now: wait until other runs "
+                "have ended, give fewer captioners or images, or measure on your machine"
+            )
+        for one in idle:
+            if excess <= 0:
+                break
+            excess -= sizes[one]
+            one.clear()
 
 
-def address_of(request: Any) -> str:
-    """Where a request comes from: on a Space the last hop that its proxy names, else whoever connected.
-
-    `request`: of gradio or of Starlette.
+def _time_left(passed: float, done: float) -> str:
     """
-    if os.environ.get("SPACE_ID") and (hops := request.headers.get("x-forwarded-for", "")):
-        return str(hops).rpartition(",")[2].strip()
-    return str(request.client.host) if request.client else ""
+    >>> _time_left(10, 0.25), _time_left(0.1, 0.01), _time_left(600, 0.5)
+    (', about 30 s left', '', ', about 10 min left')
+    """
+    if passed < 1 or not 0.005 <= done < 1:
+        return ""
+    left = passed * (1 - done) / done
+    return f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
+
+
+def import_ahead() -> None:
+    """Import what runs need, so that the first one does not wait for it; one thread at a time.
+
+    Packages that import each other in a circle fail in a thread when another one is importing them.
+    """
+    with _importing:
+        for name in NEEDED:
+            with suppress(ImportError):
+                import_module(name)

@@ -1,4 +1,4 @@
-"""Files from strangers, read in a separate process.
+"""Files from strangers, read in a separate process: tables of captions, and images, which are masked and shrunk there.
 
 A file may unpack to more than the machine holds, or crash the library that reads it. A child process under a limit of
 memory and of time bounds both for every format, so the process that serves the app never parses an upload itself.
@@ -12,43 +12,84 @@ import os
 import re
 import subprocess
 import sys
+import warnings
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
+import numpy as np
+
+from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
+from captionbias.vision.images import Images, coco_name
+from captionbias.vision.masks import masked_image, read_regions, shown
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
+MAX_TOTAL = 3 * MAX_BYTES  # of all files together, and of all images once unpacked
 MAX_ROWS = 400_000  # human captions of COCO 2014's validation images: 202,654
-MAX_IMAGES = 50_000  # COCO 2014's validation images: 40,504
+MAX_IMAGES = 50_000  # that have captions; COCO 2014's validation images: 40,504
+MAX_PICTURES = 5_000  # that are uploaded themselves
 MAX_COLUMNS = 100
 MAX_VALUES = 4_000_000  # cells, and entries of the lists in them
-MAX_CELL = MAX_CHARACTERS
 MAX_NAME = 80
 MEMORY = 2 << 30
-SECONDS = 60
+SECONDS, PICTURE_SECONDS = 60, 600
+PREVIEWS, PREVIEW_SIDE = 4, 256
 
-ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+ARCHIVES = (".zip",)
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
+PIXELS = "pixels"
 _STARTS = {
     b"PK\x03\x04": "an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'; unpack an archive first",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook: in Excel, save it as 'CSV UTF-8'",
-    b"PAR1": "a Parquet file: give it the ending .parquet",
     b"\x1f\x8b": "a packed file (gzip): unpack it first",
 }
 _HTML = re.compile(rb"<\s*[!?/a-z]", re.IGNORECASE)
 _SCALARS = {str, int, float, bool, type(None)}
-_ROWS_AT_A_TIME = 1000
 _children: set[subprocess.Popen[bytes]] = set()
-REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
+_REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
 # Threads and memory pools reserve address space, which is what the limit counts.
 _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
-def open_upload(path: Path) -> Table:
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """Images as the small judge sees them. Their folder is deleted with this.
+
+    Attributes:
+        ids: of the images.
+        side: pixels on a side.
+        notes: which images are left out and why, and what else to know.
+        previews: of the first images, files with their captions, before and after masking.
+        sources: the names of the files that were uploaded, and that of the annotations if there are any.
+        folder: with the pixels and the previews.
+    """
+
+    ids: tuple[str, ...]
+    side: int
+    notes: tuple[str, ...]
+    previews: tuple[tuple[str, str], ...]
+    sources: tuple[str, ...]
+    annotations: str | None
+    folder: TemporaryDirectory[str]
+
+    def pixels(self) -> Array:
+        """`(images, side, side, 3)` of bytes, read when they are used."""
+        path = Path(self.folder.name, PIXELS)
+        return np.memmap(path, np.uint8, "r", shape=(len(self.ids), self.side, self.side, 3))
+
+
+def open_table(path: Path) -> Table:
     """Read an uploaded .csv, .tsv, .json, .jsonl or .parquet file, COCO results and COCO captions among them.
 
     Columns lose blanks around their names. Columns without a name, and those that hold anything but text, numbers and
@@ -66,35 +107,66 @@ def open_upload(path: Path) -> Table:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = Path(folder, "mine.csv")
         ...     _ = file.write_text("image_id;caption\\n7;a man\\n")
-        ...     table = open_upload(file)
+        ...     table = open_table(file)
         >>> table.name, table.columns, table.column("caption")
         ('mine.csv', ('image_id', 'caption'), ['a man'])
     """
-    shown = shown_name(path.name)
-    check_file(path, ENDINGS)
-    first, *lines = in_child("captionbias.app.uploads", str(path.absolute()), shown, shown=shown).splitlines()
+    check_file(path, TABLES)
+    name = shown_name(path.name)
+    first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
     texts = dict(zip(json.loads(first), lines, strict=True))
-    return Table(shown, tuple(texts), lambda column: list(json.loads(texts[column])), sum(map(len, lines)))
+    return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])), sum(map(len, lines)))
 
 
-def in_child(module: str, *arguments: str, shown: str, seconds: float | None = None, given: bytes = b"") -> bytes:
-    """What a module of the app prints in a child process, under limits of memory and time.
+def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
+    """Read uploaded images and archives of images, and mask the persons in them if there are annotations.
+
+    Files that are not images, images without a person, and those that the annotations do not know are left out.
+
+    Args:
+        paths: images and .zip archives, whose folders do not count.
+        annotations: COCO's, a .json file; None if the persons are masked already.
+
+    Raises:
+        ValueError: nothing is left, two images have the same id, or a limit of this module is exceeded. The message
+            names the file, and says what to do.
+    """
+    for path in paths:
+        check_file(path, (*ARCHIVES, *PICTURES))
+    if annotations:
+        check_file(annotations, (".json",))
+    folder: TemporaryDirectory[str] = TemporaryDirectory(prefix="captionbias-app-")
+    asked = {
+        "pictures": [str(path.absolute()) for path in paths],
+        "annotations": str(annotations.absolute()) if annotations else None,
+        "folder": folder.name,
+    }
+    answer = json.loads(_in_child("the upload", PICTURE_SECONDS, **asked))
+    return Pictures(
+        tuple(answer["ids"]),
+        answer["side"],
+        tuple(answer["notes"]),
+        tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
+        tuple(shown_name(path.name) for path in paths),
+        shown_name(annotations.name) if annotations else None,
+        folder,
+    )
+
+
+def _in_child(shown: str, seconds: float, **asked: Any) -> bytes:
+    """What a child process, under limits of memory and time, prints of what is asked for.
 
     Args:
         shown: what messages call that which it reads.
-        seconds: it may take; `SECONDS` when None.
-        given: what it reads from its standard input.
 
     Raises:
         ValueError: the child refuses, with its message; it takes too long, or crashes.
     """
-    seconds = seconds or SECONDS
-    command = [sys.executable, "-m", module, *arguments]
-    pipe, environment = subprocess.PIPE, {**os.environ, **_FRUGAL}
-    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+    command, pipe = [sys.executable, "-m", "captionbias.app.uploads"], subprocess.PIPE
+    with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         _children.add(child)
         try:
-            printed, _ = child.communicate(given, timeout=seconds)
+            printed, _ = child.communicate(json.dumps({"shown": shown, **asked}).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise ValueError(f"{shown} takes more than {seconds} seconds to read: give a smaller file") from None
         finally:
@@ -102,7 +174,7 @@ def in_child(module: str, *arguments: str, shown: str, seconds: float | None = N
             child.kill()
     if child.returncode == 0:
         return printed
-    if child.returncode == REFUSED:
+    if child.returncode == _REFUSED:
         raise ValueError(printed.decode())
     raise ValueError(f"{shown} cannot be read: it is damaged, or needs too much memory; write it again or split it")
 
@@ -143,77 +215,65 @@ def _fault(path: Path, endings: Sequence[str]) -> str | None:
         return "is empty: write it again, or give another"
     with path.open("rb") as file:
         start = file.read(65536)
-    return _fault_of_start(start, ending) if ending in ENDINGS else None
-
-
-def _fault_of_start(start: bytes, ending: str) -> str | None:
-    if ending == ".parquet" and start.startswith(b"PAR1"):
-        return None
     for signature, kind in _STARTS.items():
-        if start.startswith(signature):
+        if ending in TABLES and start.startswith(signature):
             return f"is {kind}"
-    if _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
+    if ending in TABLES and _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
         return "is a web page (HTML): download the file itself, not the page that shows it"
-    if ending == ".parquet":
-        return "is not a Parquet file: give it the ending of the format that it has"
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and ending in (".csv", ".tsv"):
-        return None
-    if b"\0" in start:
-        return f"is not text, which a {ending} file is: save it again as UTF-8 (in Excel, as 'CSV UTF-8')"
     return None
 
 
-def _main(path: Path, name: str) -> int:
-    """Read the file and print its columns: their names, then the values of each in a line. Prints the error if any."""
-    from pyarrow import ArrowException
-
-    limit_memory()
-    try:
-        columns = _read(path)
-        lines = [json.dumps(values, ensure_ascii=False).encode() for values in (list(columns), *columns.values())]
-    except MemoryError:
-        fault = "needs too much memory: a few values are huge once unpacked, or there are too many; split the file"
-    except (ArrowException, OSError, UnicodeDecodeError):
-        fault = "is damaged: write it again"
-    except RecursionError:
-        fault = 'has lists or records nested too deeply: write each row as {"image_id": ..., "caption": ...}'
-    except ValueError as error:
-        fault = str(error).removeprefix(str(path)).strip()
-    else:
-        sys.stdout.buffer.writelines(line + b"\n" for line in lines)
-        return 0
-    sys.stdout.buffer.write(f"{name} {fault}".replace(str(path), name).encode())
-    return REFUSED
+def check_total(size: int) -> None:
+    """Raise ValueError if files have more bytes together than a page takes."""
+    if size > MAX_TOTAL:
+        raise ValueError(
+            f"the files have {size / 1e6:,.0f} MB together, and this page takes {MAX_TOTAL / 1e6:,.0f} MB at most: "
+            "give fewer captioners or images"
+        )
 
 
-def limit_memory() -> None:
+# In the child process
+
+
+def _main() -> int:
+    """Read what standard input asks for and print what is in it. Prints the error if any."""
+    asked = json.loads(sys.stdin.buffer.read())
+    shown, table = asked["shown"], asked.get("table")
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        with ExitStack() as opened:
+            lines = _table(Path(table)) if table else [json.dumps(_pictures(asked, opened)).encode()]
+    except ValueError as error:
+        fault = str(error)
+        for path in filter(None, (table, asked.get("annotations"), *asked.get("pictures", ()))):
+            fault = fault.replace(path, shown_name(path))
+        named = not table or fault.startswith(shown)
+        sys.stdout.buffer.write((fault if named else f"{shown} {fault}").encode(errors="replace"))
+        return _REFUSED
+    sys.stdout.buffer.write(b"\n".join(lines))
+    return 0
 
 
-def _read(path: Path) -> dict[str, list[Any]]:
-    """The columns that an argument could take."""
+def _table(path: Path) -> list[bytes]:
+    """The names of the columns that an argument could take, then the values of each, as JSON."""
+    table = table_from_file(path)
     columns: dict[str, list[Any]] = {}
-    unfit: set[str] = set()
-    rows = sizes = characters = 0
-    for part in _parts(path):
-        for column, values in part.items():
-            texts = _texts(values)
-            if texts is None:
-                unfit.add(column)
-                continue
-            _check_texts(texts, column)
-            characters += sum(map(len, texts))
-            sizes += sum(len(value) if type(value) is list else 1 for value in values)
-            columns.setdefault(column, []).extend(values)
-        rows += len(next(iter(part.values()), ()))
-        _check_totals(rows, sizes, characters)
-    fit = {column: values for column, values in columns.items() if column not in unfit}
-    if not rows or not fit:
+    entries = characters = 0
+    for column, name in zip(table.columns, _checked_names(table.columns), strict=True):
+        values = table.read(column) if name else []
+        if (texts := _texts(values)) is None or not values:
+            continue
+        entries += sum(len(value) if type(value) is list else 1 for value in values)
+        characters += sum(map(len, texts))
+        _check_totals(len(values), entries, characters)
+        _check_texts(texts, column)
+        columns[name] = values
+    if not columns:
         raise ValueError("has no rows of text or numbers: give a table of image ids and captions, a row for each image")
-    return fit
+    return [json.dumps(values, ensure_ascii=False).encode() for values in (list(columns), *columns.values())]
 
 
 def _texts(values: list[Any]) -> list[str] | None:
@@ -225,52 +285,28 @@ def _texts(values: list[Any]) -> list[str] | None:
     return [text for text in chain(values, entries) if type(text) is str]
 
 
-def _check_texts(texts: list[str], column: str) -> None:
-    longest = max(texts, key=len, default="")
-    if len(longest) > MAX_CELL:
-        raise ValueError(
-            f"has a text of {len(longest):,} characters in column '{column}' ({longest[:30]!r}...), and none may have "
-            f"more than {MAX_CELL:,}: shorten it"
-        )
-    whole = "".join(texts)
-    if "\0" in whole:
-        raise ValueError(f"has a NUL character (code 0) in column '{column}': write the file again without it")
-    try:
-        whole.encode()
-    except UnicodeEncodeError:
-        raise ValueError(
-            f"has half a character (a lone surrogate) in column '{column}': write the file again as UTF-8"
-        ) from None
-
-
-def _check_totals(rows: int, sizes: int, characters: int) -> None:
+def _check_totals(rows: int, entries: int, characters: int) -> None:
     if rows > MAX_ROWS:
         raise ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
-    if sizes > MAX_VALUES:
+    if entries > MAX_VALUES:
         raise ValueError(f"has more than {MAX_VALUES:,} values: give fewer images, or leave out columns")
     if characters > MAX_BYTES:
         raise ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
 
 
-def _parts(path: Path) -> Iterator[dict[str, list[Any]]]:
-    """The columns of a file; of Parquet, which may unpack to far more than its size, some rows at a time."""
-    if path.suffix.lower() == ".parquet":
-        yield from _parquet_parts(path)
-        return
-    table = table_from_file(path)
-    names = _checked_names(table.columns)
-    yield {name: table.read(column) for column, name in zip(table.columns, names, strict=True) if name}
-
-
-def _parquet_parts(path: Path) -> Iterator[dict[str, list[Any]]]:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        columns = file.schema_arrow.names
-        names = dict(zip(columns, _checked_names(columns), strict=True))
-        # Metadata count values that repeat once: only reading tells how large they are.
-        for batch in file.iter_batches(_ROWS_AT_A_TIME, use_threads=False):
-            yield {name: batch[column].to_pylist() for column, name in names.items() if name}
+def _check_texts(texts: list[str], column: str) -> None:
+    longest = max(texts, key=len, default="")
+    if len(longest) > MAX_CHARACTERS:
+        raise ValueError(
+            f"has a text of {len(longest):,} characters in column '{column}' ({longest[:30]!r}...), and none may have "
+            f"more than {MAX_CHARACTERS:,}: shorten it"
+        )
+    whole = "".join(texts)
+    if "\0" in whole or whole != whole.encode(errors="ignore").decode():
+        raise ValueError(
+            f"has a NUL character (code 0) or half a character (a lone surrogate) in column '{column}': write the file "
+            "again as UTF-8, without it"
+        )
 
 
 def _checked_names(columns: Any) -> list[str]:
@@ -279,17 +315,114 @@ def _checked_names(columns: Any) -> list[str]:
     if len(names) > MAX_COLUMNS:
         raise ValueError(f"has {len(names):,} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
     for name, count in Counter(filter(None, names)).items():
-        if len(name) > MAX_NAME:
-            raise ValueError(
-                f"has a column with a name of {len(name):,} characters ({name[:30]!r}...): "
-                "write the names of the columns in the first row, each shorter than that"
-            )
         if count > 1:
             raise ValueError(f"has {count} columns named '{name}': rename all but one")
-        if not name.isprintable():
-            raise ValueError(f"has a column with characters in its name that cannot be seen ({name!r}): rename it")
+        if len(name) > MAX_NAME or not name.isprintable():
+            raise ValueError(
+                f"has a column whose name has {len(name):,} characters or such as cannot be seen ({name[:30]!r}): "
+                "write short names of the columns in the first row"
+            )
     return names
 
 
+class _Picture(NamedTuple):
+    """An image that was uploaded by itself or in an archive: its name without folders, its bytes, what reads it."""
+
+    name: str
+    size: int
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sources(Sequence[Any]):
+    """The pictures as `captionbias.vision.images.Images` takes them, each read when it is asked for."""
+
+    pictures: Sequence[_Picture]
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def __getitem__(self, index: Any) -> Any:
+        name = shown_name(self.pictures[index].name)
+        try:
+            return {"bytes": self.pictures[index].read(), "path": name}
+        except (BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+            raise ValueError(f"{name} is damaged or locked with a password: pack it again, without one") from error
+
+
+def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
+    """What `open_pictures` needs; the pixels and the previews are files of the folder."""
+    from captionbias.vision.judges import shrunk, small_side
+
+    folder = Path(asked["folder"])
+    images, left_out = _images([one for path in asked["pictures"] for one in _in_upload(Path(path), opened)])
+    regions, notes = None, []
+    if asked["annotations"] and images.ids:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            regions = read_regions(asked["annotations"], images)
+        notes = [str(one.message) for one in heard]
+        notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
+    kept: list[str] = []
+    previews: list[tuple[str, str]] = []
+    side = 0
+    with (folder / PIXELS).open("wb") as file:
+        for row, name in enumerate(images.ids):
+            try:
+                before = after = images[row]
+                if regions is not None:
+                    after = masked_image(before, regions[row], "mean", f"image {shown_name(name)}")
+            except ValueError as error:
+                left_out.append(str(error))
+                continue
+            if len(kept) < PREVIEWS:
+                stages = {"": after} if regions is None else {", before": before, ", masked": after}
+                for stage, image in stages.items():
+                    small, preview = image.copy(), f"{len(previews)}.png"
+                    small.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
+                    small.save(folder / preview)
+                    previews.append((preview, f"{shown_name(name)}{stage}"))
+            side = side or small_side(after)
+            file.write(shrunk(after, side).tobytes())
+            kept.append(name)
+    if not kept:
+        raise ValueError(f"no image is left: {shown(left_out) if left_out else 'the archives are empty'}")
+    if left_out:
+        notes.append(f"{len(left_out):,} files are left out: {shown(left_out)}")
+    return {"ids": kept, "side": side, "notes": notes, "previews": previews}
+
+
+def _images(found: Sequence[_Picture]) -> tuple[Images, list[str]]:
+    """The images by their ids, and what is none of them."""
+    if len(found) > MAX_PICTURES:
+        raise ValueError(f"there are {len(found):,} files, and this page takes {MAX_PICTURES:,} images: give fewer")
+    check_total(sum(picture.size for picture in found))
+    images: dict[str, _Picture] = {}
+    left_out = []
+    for picture in found:
+        name, file = coco_name(picture.name), shown_name(picture.name)
+        if Path(picture.name).suffix.lower() not in PICTURES:
+            left_out.append(f"{file} is not an image")
+        elif (first := images.setdefault(name, picture)) is not picture:
+            both = f"{shown_name(first.name)} and {file}"
+            raise ValueError(f"{both} have the same id {shown_name(name)!r}: remove or rename one")
+    return Images(tuple(images), _Sources([*images.values()])), left_out
+
+
+def _in_upload(path: Path, opened: ExitStack) -> Iterator[_Picture]:
+    """A picture, or what is in an archive, which is read file by file and never unpacked to a folder."""
+    if path.suffix.lower() not in ARCHIVES:
+        yield _Picture(path.name, path.stat().st_size, path.read_bytes)
+        return
+    try:
+        archive = opened.enter_context(ZipFile(path))
+    except (BadZipFile, NotImplementedError, OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{shown_name(path.name)} is not a zip archive, or is damaged: pack it again") from error
+    for member in archive.infolist():
+        *folders, name = re.split(r"[\\/]", member.filename)
+        if not (member.is_dir() or name.startswith(".") or "__MACOSX" in folders):  # which systems add to archives
+            yield _Picture(name, member.file_size, partial(archive.read, member))
+
+
 if __name__ == "__main__":
-    sys.exit(_main(Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(_main())

@@ -24,8 +24,9 @@ class Reader(Fitted):
     Embeddings and logits have 32 bits whatever the precision of the training.
     """
 
-    paths_at_once: ClassVar[int] = 512  # how many captions are read at a time with gradients
-    roughness: ClassVar[int] = 1  # how many times the usual number of steps the integrals begin with
+    internal_batch_size: ClassVar[int] = 512  # how many captions are read at a time with gradients
+    # What integrals begin with: with 4, sums are right for 98% of captions, but single words still off by 0.1.
+    n_steps: ClassVar[int] = 8
 
     def pieces(self, rows: Integers) -> Integers:
         """How many pieces each of the captions `rows` has; a caption without words is one unknown word."""
@@ -43,7 +44,7 @@ class Reader(Fitted):
         """Embeddings of the captions `rows`, `(captions, pieces, width)`."""
 
     @abstractmethod
-    def start(self, rows: Integers) -> Tensor:
+    def baselines(self, rows: Integers) -> Tensor:
         """Where integrals to these captions start, in the shape of `embedded`: captions that say nothing."""
 
     @abstractmethod
@@ -57,7 +58,7 @@ class Reader(Fitted):
     def logits(self, rows: Integers) -> Floats:
         import torch
 
-        groups = of_equal_length(self.pieces(rows), self.paths_at_once)
+        groups = of_equal_length(self.pieces(rows), self.internal_batch_size)
         with torch.no_grad():
             found = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
         return np.concatenate(found)[np.argsort(np.concatenate(groups))]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from captionbias.io.formats import json_object
+
 PERSON = "person"
 
 
-def without_outline(record: dict[str, Any]) -> dict[str, Any]:
-    """An annotation without its outline: outlines are most of the file, and no argument takes them."""
+def without_outline(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A `json_object`; an annotation without its outline: outlines are most of the file, and no argument takes them."""
+    record = json_object(pairs)
     if "category_id" in record:
         record.pop("segmentation", None)
     return record

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from captionbias.captions.coco_objects import objects_of_images, without_outline
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset, needs_datasets
 from captionbias.captions.values import as_list, is_column
+from captionbias.io.formats import json_object
 
 File: TypeAlias = Path | Remote
 MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
@@ -120,6 +121,8 @@ def table_from_file(path: File) -> Table:
             raise ValueError(f"{path} does not exist: check the path")
         if path.is_dir():
             raise ValueError(f"{path} is a directory: give one file in it")
+        if not path.is_file():
+            raise ValueError(f"{path} is a device or a pipe: save what it gives as a file")
         if path.suffix.lower() not in openers:
             raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
         with path.open("rb") as file:
@@ -143,12 +146,16 @@ def _explained(path: File) -> Iterator[None]:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"{path} is broken JSON at {place} ({error.msg}): correct it or write it again") from error
+    except MemoryError as error:
+        raise ValueError(f"{path} needs more memory than is free: give fewer rows, or a larger machine") from error
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply: write an array of records") from error
     except (OSError, pyarrow.ArrowException) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
+        if "is twice in one object" in str(error):
+            raise ValueError(f"{path}: {error}") from error
         if "integer string conversion" not in str(error):
             raise
         raise ValueError(f"{path} has a number of thousands of digits: correct it or write it as text") from error
@@ -180,6 +187,10 @@ def csv_rows(path: File) -> Iterator[list[str]]:
                         f"{path} has {columns} columns, but line {reader.line_num} has {len(row)}: "
                         "put a cell that contains the separator in double quotes"
                     )
+                if "\0" in "".join(row):
+                    raise ValueError(
+                        f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8, or write it again"
+                    )
                 yield row
         except csv.Error as error:
             if "field limit" in str(error):
@@ -197,7 +208,7 @@ def csv_rows(path: File) -> Iterator[list[str]]:
 
 def _json(path: File) -> Table:
     with path.open(encoding="utf-8-sig") as file:
-        content = json.load(file, object_hook=without_outline)
+        content = json.load(file, object_pairs_hook=without_outline)
     match content:
         case {"categories": _, "annotations": [{"category_id": _}, *_]}:
             columns = objects_of_images(content, str(path))
@@ -212,12 +223,13 @@ def _json(path: File) -> Table:
 
 def _jsonl(path: File) -> Table:
     records, numbers = [], []
+    decode = json.JSONDecoder(object_pairs_hook=json_object).decode
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             try:
-                records.append(json.loads(line))
+                records.append(decode(line))
             except json.JSONDecodeError as error:
                 place = f"line {number:,}, column {error.colno}"
                 raise ValueError(f"{path} is broken JSON at {place} ({error.msg}): write one record a line") from error

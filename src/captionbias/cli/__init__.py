@@ -74,6 +74,7 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
 
 def run() -> None:
     """The installed command: a standard output that cannot be written to is one line, too; SIGTERM ends it in order."""
+    _open_streams()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is unfinished is tidied away
     try:
         app(prog_name="captionbias")
@@ -82,6 +83,16 @@ def run() -> None:
         raise
     except OSError as error:
         _end(error)
+
+
+def _open_streams() -> None:
+    """Daemons close the standard streams, and the next file that is opened would take their place and be printed to."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def _flush() -> None:

@@ -36,9 +36,9 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
     Example: captionbias anonymousbench --answers answers.csv --scores scores.csv
     """
     from captionbias.analysis.anonymousbench import anonymousbench as benchmark
-    from captionbias.metrics.measurement import Estimate
     from captionbias.report.terminal import plain_table
     from captionbias.report.wording import interval
+    from captionbias.statistics.samples import Estimate
 
     found = benchmark(answers, scores, bootstrap=bootstrap, seed=seed)
     table = plain_table(

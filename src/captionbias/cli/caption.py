@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
@@ -19,7 +22,9 @@ MODEL: Options = {
         Annotated[
             str,
             typer.Argument(
-                metavar="MODEL", help="The captioner: owner/name on the Hub, or a folder that save_pretrained wrote."
+                metavar="MODEL",
+                help="The captioner: owner/name on the Hub, or a folder that save_pretrained wrote, of a model or of a "
+                "LoRA adapter.",
             ),
         ],
         Parameter.empty,
@@ -47,11 +52,36 @@ GENERATION: Options = {
         str | None,
         "What a chat model is asked; of another model, how its captions begin, which they then leave out.",
         panel=CAPTIONING,
-        show_default="a chat model is asked for one short sentence",
+        show_default="what its family takes: one short sentence, of a chat model",
+    ),
+    "template_arguments": option(
+        list[str] | None,
+        "An argument of the chat template, such as enable_thinking=false; repeat it for several.",
+        "--template-argument",
+        panel=CAPTIONING,
+        metavar="<name=value>",
     ),
     "batch_size": option(int, "Images a batch, on each process.", default=16, panel=CAPTIONING, min=1),
     "max_new_tokens": option(int, "Longest caption, in tokens.", default=30, panel=CAPTIONING, min=1),
     "num_beams": option(int, "Beams of the search; 1 is greedy.", default=1, panel=CAPTIONING, min=1),
+    "temperature": option(float | None, "Draw captions, at this temperature.", panel=CAPTIONING),
+    "top_p": option(
+        float | None, "Draw captions, from the likeliest tokens with this probability together.", panel=CAPTIONING
+    ),
+    "sampling_seed": option(int, "Of drawn captions.", default=0, panel=CAPTIONING),
+    "dtype": option(
+        str | None,
+        "Of the weights: float32, bfloat16, float16, or auto for the files'.",
+        panel=CAPTIONING,
+        show_default="bfloat16 on a GPU, else float32",
+    ),
+    "device_map": option(
+        str | None,
+        "How transformers spreads the model over devices, such as auto.",
+        panel=CAPTIONING,
+        show_default="one device",
+    ),
+    "revision": option(str | None, "Branch, tag or commit of a model on the Hub.", panel=CAPTIONING),
     "strict": option(
         bool, "An image that cannot be read is an error, and not left out.", "--strict", default=False, panel=CAPTIONING
     ),
@@ -77,7 +107,7 @@ AUDIT_OPTIONS = (
 def caption(
     model: str, images: str, image_column: str | None, image_id_column: str | None, output: Path, **values: Any
 ) -> None:
-    """Caption images with any image-to-text model of transformers: BLIP, GIT, vision encoder-decoders, chat models.
+    """Caption images with any image-to-text model of transformers: BLIP, Florence-2, chat models such as Qwen-VL.
 
     Captions are kept as they are made: a run that was killed goes on where it stopped, and no image is captioned twice.
     The output is what captionbias measure --predictions takes. accelerate launch -m captionbias caption ... shares the
@@ -96,10 +126,27 @@ def caption(
     captioning.check_ending(output)
     found = read_images(images, image_column=image_column, id_column=image_id_column)
     with steps() as watch:
-        captions = captioning.caption(model, found, watch=watch, **values)
+        captions = captioning.caption(model, found, watch=watch, **as_generation(values))
     on_rank_0(partial(captioning.write_captions, captions, output))  # another process may read it next
     if not console.quiet:
         say(f"{len(captions):,} captions are in {output}")
+
+
+def as_generation(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the command line as those of `captionbias.vision.captioning.caption`.
+
+    >>> as_generation({"template_arguments": ["enable_thinking=false", "style=plain"]})
+    {'template_arguments': {'enable_thinking': False, 'style': 'plain'}}
+    """
+    arguments = {}
+    for given in values["template_arguments"] or []:
+        name, equals, value = given.partition("=")
+        if not (name and equals):
+            raise ValueError(f"--template-argument {given!r} must be name=value, as in enable_thinking=false")
+        arguments[name] = value
+        with suppress(json.JSONDecodeError):
+            arguments[name] = json.loads(value)
+    return {**values, "template_arguments": arguments}
 
 
 def audit(captions: Path, **values: Any) -> None:

@@ -48,7 +48,8 @@ def consistency(
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.consistency import consistency as study_of
-    from captionbias.report.charts import check_chart, consistency_chart, write_chart
+    from captionbias.report.charts import consistency_chart
+    from captionbias.report.html import check_chart, write_chart
     from captionbias.report.terminal import consistency_tables
 
     if plot:

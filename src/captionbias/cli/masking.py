@@ -6,7 +6,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.caption import GENERATION, IMAGES, MODEL
+from captionbias.cli.caption import GENERATION, IMAGES, MODEL, as_generation
 from captionbias.cli.options import FILES, INPUT, METRICS, RESULT, Options, metric_options, option, split_options
 from captionbias.cli.terminal import complaints, console, needs, say, steps, write_result
 
@@ -80,13 +80,14 @@ def masking(
         from captionbias.analysis.masking import VERSIONS, masking_experiment
         from captionbias.vision.images import read_images
     from captionbias.metrics import catalogue
-    from captionbias.report.charts import check_chart, masking_chart, write_chart
+    from captionbias.report.charts import masking_chart
+    from captionbias.report.html import check_chart, write_chart
 
     if plot:
         check_chart(plot)
     if not complaints.is_terminal or console.quiet:
         disable_progress_bars()
-    generation = {name: values.pop(name) for name in GENERATION}
+    generation = as_generation({name: values.pop(name) for name in GENERATION})
     files, chosen = split_options(values)
     with steps() as watch:
         study = masking_experiment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -78,7 +79,7 @@ def report(
         )
     if console.quiet:
         return
-    command = shlex.join(["captionbias", *sys.argv[1:]])
+    command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
     write_report(found, output, title=title, command=command)
     say(f"the report is in {output}")
     if markdown:

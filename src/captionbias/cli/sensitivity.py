@@ -80,7 +80,8 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     Example: captionbias sensitivity --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
-    from captionbias.report.charts import check_chart, specification_chart, write_chart
+    from captionbias.report.charts import specification_chart
+    from captionbias.report.html import check_chart, write_chart
     from captionbias.report.sensitivity import sensitivity_tables
 
     if inject:

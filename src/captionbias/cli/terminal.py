@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import warnings
@@ -17,6 +18,7 @@ from rich.console import Console
 from captionbias import __version__
 
 STANDARD_OUTPUT = Path("-")
+UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EPIPE)
 RESULT_FILES = (".json", ".csv", ".md")
 
 console = Console()
@@ -176,6 +178,8 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
+            if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
+                raise  # standard output, of which `captionbias.cli.run` tells: whatever writes a file names it
             text = f"error: {spelled(str(error))}"
             complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import captionbias
-from captionbias.datasets.card import CONTENTS, benchmark_of, dataset_card, mark, reasons
+from captionbias.datasets.card import CONTENTS, benchmark, dataset_card, mark, reasons
 
 if TYPE_CHECKING:
     from captionbias.datasets.caption_dataset import CaptionDataset
@@ -185,7 +185,7 @@ def _write(
     template = (_scripts() / name / CARD).read_text(encoding="utf-8")
     (new / CARD).write_text(dataset_card(template, name, infos, opened, new), encoding="utf-8")
     if opened.BENCHMARK:
-        (new / "eval.yaml").write_text(benchmark_of(template), encoding="utf-8")
+        (new / "eval.yaml").write_text(benchmark(template), encoding="utf-8")
     return {key: info.splits[opened.SPLIT].num_examples for key, info in infos.items()}, opened.left_out
 
 

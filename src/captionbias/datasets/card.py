@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from captionbias.text.markdown import one_line
+
 if TYPE_CHECKING:
     from datasets import DatasetInfo
 
@@ -36,15 +38,34 @@ def dataset_card(
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
 
 
-def benchmark_of(template: str) -> str:
-    """The text of the eval.yaml of a dataset with this card: its name and its first paragraph."""
+def benchmark(template: str) -> str:
+    r"""The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
+
+    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
+
+    >>> print(benchmark("---\npretty_name: Captions of people\n---\n# Captions\n\nBias amplification."))
+    name: Captions of people
+    description: Bias amplification.
+    evaluation_framework: captionbias
+    tasks:
+    - id: sway_t_to_a
+    - id: sway_t_to_a_lost
+    ...
+    """
+    import yaml
     from huggingface_hub import DatasetCard
 
-    from captionbias.hub.eval_results import benchmark
+    from captionbias.metrics.catalogue import TASKS
 
     card = DatasetCard(template)
-    paragraphs = [part for part in card.text.strip().split("\n\n") if not part.startswith("#")]
-    return benchmark(card.data["pretty_name"], paragraphs[0])
+    about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))
+    content = {
+        "name": card.data["pretty_name"],
+        "description": one_line(about),
+        "evaluation_framework": "captionbias",
+        "tasks": [{"id": task} for task in TASKS],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
 def mark(name: str) -> str:

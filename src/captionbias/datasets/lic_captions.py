@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ _NAMES = {
     "baselineft": "nic_plus",
     "snowboard": "nic_equalizer",
 }
+_OBJECTS = "rmdup_object_list"
 _WORD, _WORDS = pa.string(), pa.list_(pa.string())
 _COLUMNS = {
     "image_id": pa.int64(),
@@ -61,42 +63,50 @@ class LicCaptions(OriginalFiles):
         self.captioners = tuple(sorted({name for named in self._captioners.values() for name in named}))
         results = (path for named in self._captioners.values() for path in named.values())
         self.files = (*self._human.values(), *results)
+        self._people = cache(self._read_people)
 
     def schema(self, configuration: str) -> pa.Schema:
-        return pa.schema({**_COLUMNS, **dict.fromkeys(self._captioners[configuration], _WORD)})
+        columns = {**_COLUMNS, **dict.fromkeys(self._captioners[configuration], _WORD)}
+        if all(entry.get(_OBJECTS) is None for entry in self._people(configuration).values()):
+            del columns["tasks"]
+        return pa.schema(columns)
 
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
         left_out = self.left_out[configuration] = Counter()
         yield from compared_rows(self._images(configuration), configuration, left_out)
 
-    def _images(self, configuration: str) -> Iterator[dict[str, Any]]:
-        """All images, labelled or not."""
-        path = self._human.get(configuration)
-        if path is None:
+    def _read_people(self, configuration: str) -> dict[int, dict[str, Any]]:
+        """The entries with human captions, by image."""
+        if configuration not in self._human:
             raise ValueError(
                 f"{self.folder} has no {_HUMAN[configuration]}: put it there, or leave {configuration!r} out"
             )
-        people = _entries(path, {"caption_list": list})
+        return _entries(self._human[configuration], {"caption_list": list})
+
+    def _images(self, configuration: str) -> Iterator[dict[str, Any]]:
+        """All images, labelled or not."""
+        people, file = self._people(configuration), _HUMAN[configuration]
         genders, skins = (
             dict(
                 zip(
                     people,
-                    spelled([entry.get(column) for entry in people.values()], choices, f"{path.name}: {column}"),
+                    spelled([entry.get(column) for entry in people.values()], choices, f"{file}: {column}"),
                     strict=True,
                 )
             )
             for column, choices in (("bb_gender", GENDERS), ("bb_skin", SKINS))
         )
         results = {}
-        for name, file in self._captioners[configuration].items():
-            entries = _entries(file, {"pred": str})
-            check_known(file.name, "img_id", list(entries), people)
+        for name, path in self._captioners[configuration].items():
+            entries = _entries(path, {"pred": str})
+            check_known(path.name, "img_id", list(entries), people)
             results[name] = {image: entry["pred"] for image, entry in entries.items() if entry["pred"].strip()}
         for image, entry in sorted(people.items()):
+            shown = entry.get(_OBJECTS)
             yield {
                 "image_id": image,
                 "references": [words for words in entry["caption_list"] if words.strip()],
-                "tasks": [task for task in dict.fromkeys(entry.get("rmdup_object_list") or ()) if task != PERSON],
+                "tasks": None if shown is None else [task for task in dict.fromkeys(shown) if task != PERSON],
                 "gender": genders[image],
                 "skin": skins[image],
                 **{name: captions.get(image) for name, captions in results.items()},

@@ -14,6 +14,7 @@ from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions, check_captions
 from captionbias.explain.contributions import TOLERANCE
+from captionbias.metrics.attack_plan import Attacks
 from captionbias.metrics.inputs import note_nothing_masked, number_classes, shown_tasks
 from captionbias.metrics.lic import plan_lic
 from captionbias.metrics.measurement import Measurement
@@ -125,16 +126,17 @@ def measured_attack(
     Raises:
         ValueError: no attackers were kept, or none of this direction, or unknown classes.
     """
-    plan = measured.plans.get("lic" if measured.metric == "lic" else direction)
-    if plan is None or not plan.fitted or measured.attacker is None:
+    attacks = measured.artefacts if isinstance(measured.artefacts, Attacks) else None
+    plan = attacks.plans.get("lic" if measured.metric == "lic" else direction) if attacks else None
+    if attacks is None or plan is None or not plan.fitted:
         raise ValueError(
             f"measured has no attackers of direction {direction!r}: measure lic, or dbac in this direction, with "
             "keep_attackers=1 or more"
         )
-    explained = _explained(plan.classes) if measured.metric == "lic" else _numbers_of(classes, plan.classes)
+    explained = _numbers_of(classes, plan.classes) if plan.name == "t_to_a" else _explained(plan.classes)
     parts = measured.signature.partition("|")
-    signature = f"metric:attributions|method:{_method(measured.attacker)}|of:{measured.metric}|{parts[2]}"
-    return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, measured.attacker, signature), plan.fitted
+    signature = f"metric:attributions|method:{_method(attacks.attacker)}|of:{measured.metric}|{parts[2]}"
+    return Attack(plan.first("m", len(plan.fitted)), plan.classes, explained, attacks.attacker, signature), plan.fitted
 
 
 def _method(attacker: Attacker) -> str | None:

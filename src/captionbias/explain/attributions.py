@@ -307,7 +307,8 @@ def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
     examples, tests = attack.trials[0].examples, [trial.test for trial in attack.trials]
     rows, values = np.concatenate(tests), np.concatenate([one.values for one in found])
     logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
-    truth, classes = examples.targets[rows], attack.classes
+    truth = np.concatenate([trial.examples.targets[trial.test] for trial in attack.trials])
+    classes = attack.classes
     if examples.multilabel:
         scores, truth = np.exp(-np.logaddexp(0, -logits[:, attack.explained])), truth[:, attack.explained]
         classes = tuple(classes[number] for number in attack.explained)

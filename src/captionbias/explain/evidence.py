@@ -108,7 +108,7 @@ def _pairs(
     words = captions.words(tokenizer)
     sources = (measured.details or {})["sources"]
     found = {}
-    for name, direction in measured.questions.items():
+    for name, direction in measured.artefacts.questions.items():
         lexicon = lexicons["task" if name == "a_to_t" else "attribute"]
         named = named_values(words.tokens, find_mentions(words.tokens, lexicon, tokenizer), lexicon, tokenizer)
         found[name] = _of_direction(direction, sources[name][:PAIRS], words, named)

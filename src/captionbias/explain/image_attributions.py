@@ -20,8 +20,8 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.captions.values import is_missing
-from captionbias.metrics.measurement import Estimate
 from captionbias.statistics.intervals import bootstrap_interval, multiplicities
+from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, tokenize
 from captionbias.vision import needs_images
 from captionbias.vision.images import read_images

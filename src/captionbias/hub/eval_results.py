@@ -1,4 +1,4 @@
-"""Scores as the Hub reads them: evaluation results of a model, and the tasks of a benchmark dataset."""
+"""Scores as the Hub reads them: evaluation results of a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from huggingface_hub.repocard_data import eval_results_to_model_index
 from huggingface_hub.utils import validate_repo_id, yaml_dump  # type: ignore[attr-defined]
 
 from captionbias.hub.scores import Results, interval_text, is_fast, tasks_in, verdict_in
-from captionbias.metrics.catalogue import TASKS, Score
+from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import NOTHING
 from captionbias.text.markdown import one_line
 
@@ -42,7 +42,8 @@ def entries_of(results: Results, dataset: str, revision: str | None, date: str, 
         )
         for task, score in tasks_in(results).items()
     ]
-    return _dumped(eval_result_entries_to_yaml(entries))
+    content = eval_result_entries_to_yaml(entries)
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))  # no line is folded
 
 
 def dated_as_before(text: str, before: str) -> str:
@@ -149,29 +150,6 @@ def line_break(text: str) -> str:
     """
     found = re.search(r"\r?\n", text)
     return found[0] if found else "\n"
-
-
-def benchmark(name: str, description: str) -> str:
-    """The text of `eval.yaml`, which makes a dataset on the Hub a benchmark that captioners' results can name.
-
-    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
-
-    >>> print(benchmark("Captions of people", "Bias amplification."))
-    name: Captions of people
-    description: Bias amplification.
-    evaluation_framework: captionbias
-    tasks:
-    - id: sway_t_to_a
-    - id: sway_t_to_a_lost
-    ...
-    """
-    content = {"name": one_line(name), "description": one_line(description), "evaluation_framework": FRAMEWORK}
-    return _dumped({**content, "tasks": [{"id": task} for task in TASKS]})
-
-
-def _dumped(content: Any) -> str:
-    """YAML in the order of the content, with no text folded over lines."""
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
 def check_repo(argument: str, repo: str) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import TASKS, Score
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.wording import fixed
+from captionbias.statistics.samples import Estimate
 
 Results = Mapping[str, Mapping[str, Any]]  # by the name of the metric, as the metric returns them with details=True
 

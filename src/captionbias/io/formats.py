@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,20 @@ def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
     '{"lic": null}'
     """
     return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An `object_pairs_hook` that refuses what JSON readers drop: a key that an object has twice.
+
+    >>> json.loads('{"lic": 1, "lic": 2}', object_pairs_hook=json_object)
+    Traceback (most recent call last):
+    ValueError: the key 'lic' is twice in one object: keep one
+    """
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {twice!r} is twice in one object: keep one")
+    return content
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Sequence[str | float | None]]) -> str:

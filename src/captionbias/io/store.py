@@ -83,6 +83,8 @@ class Store:
         """
         path = self._path(kind, key)
         try:
+            if path.is_fifo():
+                raise ValueError("a pipe, which would wait for a writer")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 if str(arrays["key"]) != key:
                     raise ValueError(f"an entry of {arrays['key']}")

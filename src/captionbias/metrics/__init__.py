@@ -5,6 +5,7 @@ A metric is a function of captions (or labels) that returns a flat dict; its `me
 
 from typing import Any
 
+from captionbias.metrics import catalogue
 from captionbias.metrics.ba_mals import ba_mals
 from captionbias.metrics.dbac import dbac
 from captionbias.metrics.directional_ba import directional_ba
@@ -29,6 +30,10 @@ _METRICS: tuple[Metric[Any], ...] = (
     gender_error,
     imagecaptioner2,
 )
+
+
+for _metric in _METRICS:
+    catalogue.register(_metric.entry)
 
 
 def find_metric(name: str) -> Metric[Any]:

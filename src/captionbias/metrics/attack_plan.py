@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from captionbias.attackers.base import Fitted, Trial, TrialScores
+from captionbias.attackers.registry import Attacker
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,3 +36,16 @@ class AttackPlan:
         """The plan with those attackers of the captioner's captions that the answers came with."""
         trials = self.first("m", len(answers))
         return replace(self, fitted=[fitted for trial in trials if (fitted := answers[trial].fitted)])
+
+
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """What trained attackers leave to a metric's views.
+
+    `plans`: what the attackers of `lic`, or of each direction of `dbac`, were trained on. `attacker`: how. `questions`:
+    of each direction of `dbac` what its trials compare, see `captionbias.metrics.dbac_direction.Direction`.
+    """
+
+    plans: dict[str, AttackPlan]
+    attacker: Attacker
+    questions: dict[str, Any] = field(default_factory=dict)

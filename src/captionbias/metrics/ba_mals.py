@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,40 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Expand, plain_number
+from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.frequent_words import frequent_words
 from captionbias.metrics.label_inputs import ImageLabels, Named, read_labels
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import PairCounts, in_parts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
+from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    yield Score(
+        "ba_mals",
+        "BA (MALS)",
+        4,
+        SIGNED,
+        "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they weaken "
+        "it (mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=True,
+        against_a_person=True,
+        claim="{tasks} lean to their likelier {value}",
+        task="ba_mals",
+    )
+
+
+@metric(
+    "BA (MALS)",
+    "do captions strengthen each task's lean to its likelier attribute value?",
+    [*_entries()],
+)
 @against_a_person
 def ba_mals(
     captions: Captions | None = None,
@@ -43,7 +67,7 @@ def ba_mals(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
     `b(a, t)` is the share of attribute value `a` among what names task `t` and any value: captions, or images. The
@@ -61,14 +85,10 @@ def ba_mals(
         predicted_tasks: without captions, the predicted tasks; `tasks` when None.
         training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
             of these images when None.
-        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
         at_least: with `words`, in how many human captions a word occurs with each attribute value.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
+        attribute_lexicon, task_lexicon, tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
@@ -89,7 +109,6 @@ def ba_mals(
     >>> result["ba_mals"]
     0.25
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     from_labels = captions is None and predictions is None and references is None
     if not from_labels:
         captions = as_captions(captions, predictions, references, attributes, None)
@@ -134,12 +153,10 @@ def ba_mals(
             "tasks: none occurs with an attribute value in the data and in the predictions, so there is nothing to "
             "compare; give more images, or the words that these captions use as lexicons"
         )
-    return Measurement(
-        "ba_mals",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {"tasks_ba_mals": counted, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())},
-        signature(
-            metric="ba_mals",
+        dict(
             **labels.sources | ({"task": f"frequent,{most_frequent},{at_least}"} if words else {}),
             seed=seed,
             bootstrap=bootstrap,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
+from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, SMALL_DBAC, Score
 from captionbias.metrics.dbac_direction import Direction, DirectionAnswers, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
@@ -33,19 +34,17 @@ from captionbias.metrics.inputs import (
     shown_tasks,
     with_others,
 )
-from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, trial_rows
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
     preset_settings,
-    replicate_count,
-    signature,
-    whole_number,
 )
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
+from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
@@ -53,12 +52,151 @@ if TYPE_CHECKING:
 
 MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 BLIND = "blind"
-DIRECTIONS = ("a_to_t", "t_to_a")
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
-@Metric
+DBAC_2026: dict[str, Any] = {
+    "encoder": "lstm-dbac",
+    "trials": 10,
+    "test_share": 0.2,
+    "alignment": "contextual",
+    "vectors": "captions",
+    "delta": 0.4,
+    "quality": "confidence",
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+    "task_lexicon": "coco_objects",
+    "pairing": "held-out",
+    "controls": True,
+}
+PRESETS = {
+    "dbac-2026": DBAC_2026,
+    "dbac-2026-published": DBAC_2026
+    | {
+        "tokenizer": "whitespace",
+        "task_lexicon": "coco_objects_published",
+        "vectors": "glove-wiki-gigaword-50",
+        "pairing": "every-caption",
+        "controls": False,
+    },
+    "fast": DBAC_2026 | {"encoder": "bow"},
+}
+
+
+def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+
+    def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
+        key = f"dbac_{direction}{form}"
+        return Score(
+            key,
+            f"DBAC {name}, {ending}",
+            3,
+            bounds,
+            meaning,
+            direction=direction,
+            sense="amplification",
+            **{"row": f"  {ending}", "task": key} | also,
+        )
+
+    yield score(
+        "_net",
+        "net",
+        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 "
+        "less (mitigates). Closer to 0 than 0.01 it says nothing.",
+        NET,
+        row=None,
+        judged=True,
+        margin=SMALL_DBAC,
+        control=True,
+        headline=True,
+        claim=claim,
+    )
+    yield score(
+        "_matched",
+        "matched",
+        f"Above 0 the captioner's captions give {hidden} away more than people's that name the same, by whatever "
+        "words.",
+        headline=True,
+    )
+    yield score(
+        "_blind",
+        "blind",
+        "The matched score when the words for the attribute and for the tasks are both hidden: what it owes to other "
+        "words.",
+        control=True,
+    )
+    yield score(
+        "",
+        "as published",
+        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
+        "all: judge by the net one.",
+        headline=True,
+    )
+    yield score(
+        "_prior",
+        "its weights alone",
+        "The published score with a perfect attacker.",
+        task=None,
+        in_tables=False,
+        on_cards=False,
+    )
+
+
+def _omega(direction: str, attacked: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    meaning = (
+        f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
+        "association is stronger; it has no neutral value of its own."
+    )
+    for side, who in SIDES.items():
+        key = f"omega_{side}_{direction}"
+        yield Score(
+            key,
+            f"omega {name}, {who}",
+            3,
+            POSITIVE,
+            meaning,
+            direction=direction,
+            alone=side == "m",
+            human=side == "h",
+        )
+        yield Score(
+            f"{key}_matched",
+            f"omega {name}, {who}, matched",
+            3,
+            POSITIVE,
+            meaning,
+            direction=direction,
+            human=side == "h",
+            in_tables=False,
+            on_cards=False,
+        )
+
+
+@metric(
+    "DBAC",
+    "does the attribute shape the tasks named (A to T), do the tasks shape the attribute named (T to A)?",
+    [
+        *_dbac(
+            "a_to_t",
+            "the attribute shapes the named tasks more",
+            "the attribute",
+            "the {tasks} named reveal {attribute}",
+        ),
+        *_dbac(
+            "t_to_a",
+            "the tasks shape the named attribute more",
+            "the tasks",
+            "the {value} named reveals the {tasks}",
+        ),
+        *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
+        *_omega("t_to_a", "the tasks from captions whose task words are masked"),
+    ],
+    presets=PRESETS,
+    trained=True,
+)
 def dbac(
     captions: Captions | None = None,
     /,
@@ -68,7 +206,7 @@ def dbac(
     attributes: Any = None,
     tasks: Any = None,
     preset: str = "dbac-2026",
-    directions: Sequence[str] = DIRECTIONS,
+    directions: Sequence[str] = ("a_to_t", "t_to_a"),
     encoder: str | type[nn.Module] | None = None,
     model: str | None = None,
     precision: str | None = None,
@@ -92,7 +230,7 @@ def dbac(
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,
-) -> Measurement:
+) -> Scores:
     """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
@@ -119,33 +257,18 @@ def dbac(
             a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
             name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
             `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
-        model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
-            None.
-        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial and of the bootstrap.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
             row of its own, as published, and a person in the captioner's place does not read 0.
         controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
-        alignment: `contextual` or `constant`.
-        vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
-        delta: largest cosine distance of a contextual substitution.
-        vocabulary: the words that human captions are aligned to: a list, or a file of one (JSON, or one word a line);
-            those of the predictions when None.
-        tokenizer: `words` or `whitespace`.
         attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
         join_references: where the captioner writes longer captions than people, join as many human captions of an image
             into one as make them as long; those to spare still say what the image shows. Images with too few are left
             out.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
-            of them alone measures.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
             (of the joined ones, if they are).
             For each direction its `seen` says what percent of each side's test captions are also in the training split
@@ -153,11 +276,8 @@ def dbac(
             over the others, and how many those are: with the same attackers, and weighed by how often these captions
             name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
             the difference of the matched and the blind score. A trial without any does not count.
-        keep_attackers: keep so many attackers of the captioner's captions, the first, for
-            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
-        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, see
-            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
+        model, precision, alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
+        seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
         Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind` and `dbac_d_prior`
@@ -203,7 +323,6 @@ def dbac(
         pairing=pairing,
         controls=controls,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
@@ -246,12 +365,10 @@ def dbac(
                 **_seen(weighed, plans[name], controls_of.get(name), notes),
             }
             rows[name] = sources.rows() if sources else []
-    return Measurement(
-        "dbac",
+    return Scores(
         samples,
         facts,
-        signature(
-            metric="dbac",
+        dict(
             preset=preset,
             **attacker.signature(),
             quality=settings["quality"],
@@ -280,9 +397,7 @@ def dbac(
         }
         if details
         else None,
-        {name: plan.keep(answers) for name, plan in plans.items()},
-        attacker,
-        questions,
+        Attacks({name: plan.keep(answers) for name, plan in plans.items()}, attacker, questions),
     )
 
 

@@ -16,7 +16,6 @@ from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Words
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.inputs import task_counts
-from captionbias.metrics.measurement import known_means
 from captionbias.metrics.pairing import Pairing
 from captionbias.scores import (
     QUALITIES,
@@ -32,6 +31,7 @@ from captionbias.scores import (
     weighted,
 )
 from captionbias.scores.omega import NOT_SHOWN, Weighted
+from captionbias.statistics.samples import known_means
 from captionbias.text import Tokens
 
 SIDES = ("m", "h")

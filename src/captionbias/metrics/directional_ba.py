@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,52 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
+from captionbias.metrics.catalogue import DIRECTIONS, SIGNED, Score
 from captionbias.metrics.label_inputs import labels_of_captions, read_labels, values_of_lexicon
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.scores.cooccurrence import mean_of_defined
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-@Metric
+def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"directional_ba_{direction}",
+        f"directional BA {name}",
+        4,
+        SIGNED,
+        f"Above 0 captions name the {named} that go with {given} more often for it than the data do "
+        f"(amplifies), below 0 less. It also moves with how often captions name {anything} at all.",
+        direction=direction,
+        sense="amplification",
+        headline=True,
+        against_a_person=True,
+        task=f"directional_ba_{direction}",
+    )
+    yield Score(
+        f"directional_ba_h_{direction}",
+        f"directional BA {name}, human captions",
+        4,
+        SIGNED,
+        f"Against the labels of the images. Above 0 people name the {named} that go with {given} more often for it "
+        "than it is there, below 0 less often. It also moves with how often they name anything at all.",
+        direction=direction,
+        sense="amplification",
+        human=True,
+    )
+
+
+@metric(
+    "Directional BA",
+    "do captions name together what goes together, more often than people do?",
+    [
+        *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
+        *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
+    ],
+)
 @against_a_person
 def directional_ba(
     captions: Captions | None = None,
@@ -39,7 +76,7 @@ def directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
     A to T: how much more often than in the data a task is predicted for an attribute value that it goes with. T to A:
@@ -90,7 +127,6 @@ def directional_ba(
     >>> result["directional_ba_a_to_t"]
     0.25
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     people_alone = predictions is None and references is not None
     if people_alone or (captions is not None and captions.predictions is None):
         captions = as_captions(captions, None, references, attributes, tasks)
@@ -130,15 +166,13 @@ def directional_ba(
             **(_image_counts(captions, attribute_lexicon, pairs.attributes) if captions is not None and side else {}),
             "pairs": pairs.table(pairs.amplification()),
         }
-    return Measurement(
-        "directional_ba",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {
             f"undefined_pairs_{side}{name}": int(np.isnan(values).sum())
             for name, values in pairs.amplification().items()
         },
-        signature(
-            metric="directional_ba",
+        dict(
             **labels.sources,
             **({"captions": "human"} if side else {}),
             **data_source(labels),

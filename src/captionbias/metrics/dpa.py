@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +13,67 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
-from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES, normalized_difference
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-@Metric
+def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
+    name = DIRECTIONS[direction]
+    yield Score(
+        f"dpa_{direction}",
+        f"DPA {name}",
+        3,
+        SIGNED,
+        f"Above 0 {more} (amplifies), below 0 harder (mitigates).",
+        direction=direction,
+        sense="amplification",
+        judged=True,
+        headline=True,
+        against_a_person=True,
+        claim=claim,
+        task=f"dpa_{direction}",
+    )
+    for side, who in (("m", "predicted labels"), ("d", "labels of the images")):
+        yield Score(
+            f"predictability_{side}_{direction}",
+            f"predictability {name}, {who}",
+            3,
+            POSITIVE,
+            "How well an attacker guesses one from the other.",
+            direction=direction,
+            in_tables=False,
+            on_cards=False,
+        )
+
+
+@metric(
+    "DPA",
+    "do captions let tasks be guessed from attributes (A to T), or attributes from tasks (T to A)?",
+    [
+        *_dpa(
+            "a_to_t",
+            "the tasks that captions name are easier to guess from the attribute than those shown",
+            "the {tasks} named follow from {attribute}",
+        ),
+        *_dpa(
+            "t_to_a",
+            "the attribute that captions name is easier to guess from the tasks than the true one",
+            "{tasks} predict which {value} is named",
+        ),
+    ],
+    trained=True,
+)
 @against_a_person
 def dpa(
     captions: Captions | None = None,
@@ -54,7 +100,7 @@ def dpa(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = None,
-) -> Measurement:
+) -> Scores:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
@@ -65,24 +111,14 @@ def dpa(
         captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
-        attribute_lexicon, task_lexicon, tokenizer: likewise.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
-        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
         equalize: False compares with the true labels as they are.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the first trial and of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        attribute_lexicon, task_lexicon, tokenizer, controls: as `directional_ba` takes them.
         details: add the nested entry `details`.
-        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, see
-            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
+        precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
         `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], above 0 when predictions amplify; for each `..._human` of one more
@@ -103,11 +139,9 @@ def dpa(
     >>> result["dpa_a_to_t"] > 0.1
     True
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
-    trials = whole_number("trials", trials, least=1)
     if quality not in QUALITIES:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
-    attacker = find_attacker(encoder, precision)
+    attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(
         captions,
         predictions=predictions,
@@ -146,12 +180,10 @@ def dpa(
         }
         return scores | means
 
-    return Measurement(
-        "dpa",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
         {},
-        signature(
-            metric="dpa",
+        dict(
             **attacker.signature(),
             quality=quality,
             equalized=equalize,

@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
+from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
 from captionbias.metrics.inputs import copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import named_in, values_of_lexicon
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import lexicon_name, replicate_count, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    yield Score(
+        "ratio",
+        "captions: second label to first",
+        2,
+        POSITIVE,
+        "Captions that name the second label for each that names the first; the signature says which they are. At 1 "
+        "they are as many.",
+        headline=True,
+        task="gender_ratio",
+    )
+    yield Score(
+        "error",
+        "wrong label, %",
+        1,
+        PERCENT,
+        "0 is best: captions of all that name the other label than the image has. It has no sign.",
+        row="  with the wrong label, %",
+        sense="size",
+        headline=True,
+        against_a_person=True,
+        claim="the wrong {value} is named",
+        task="gender_error",
+    )
+    yield Score(
+        "unnamed",
+        "no label or both, %",
+        1,
+        PERCENT,
+        "Captions that name neither label, or both: they can be neither right nor wrong.",
+        row="  with neither or both, %",
+        against_a_person=True,
+        task="gender_unnamed",
+    )
+
+
+@metric(
+    "Gender ratio and error",
+    "how often do captions name either gender, and the wrong one?",
+    [*_entries()],
+)
 @against_a_person
 def gender_error(
     captions: Captions | None = None,
@@ -34,7 +77,7 @@ def gender_error(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
@@ -46,11 +89,7 @@ def gender_error(
         attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
         tasks: not used.
         attribute_lexicon: two labels and the words that name them, see `captionbias.text.load_lexicon`.
-        tokenizer: `words` or `whitespace`.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
+        tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`.
 
     Returns:
@@ -69,7 +108,6 @@ def gender_error(
     >>> result["ratio"], result["error"]
     (2.0, 25.0)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     lexicon = load_lexicon(attribute_lexicon)
     if len(lexicon.labels) != 2:
         raise ValueError(
@@ -105,12 +143,10 @@ def gender_error(
     table = counts.of()[:, :, 0]
     if not table[:, 0].any():
         note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")
-    return Measurement(
-        "gender_error",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {},
-        signature(
-            metric="gender_error",
+        dict(
             ratio="/".join(reversed(lexicon.labels)),
             tok=tokenizer,
             attribute=lexicon_name(lexicon, attribute_lexicon),

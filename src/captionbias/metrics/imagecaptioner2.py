@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,15 @@ from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.attack_scores import AttackScores
+from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import copies_of, note_nothing_masked, number_classes
-from captionbias.metrics.measurement import Measurement, Metric, Sample, bootstrap_samples, mean_over_trials, trial_rows
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.protocol import lexicon_name, preset_settings, replicate_count, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
+from captionbias.statistics.samples import Sample, bootstrap_samples, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
 from captionbias.vision.judges import Question, answers_for, find_judge, prompt_for
 
@@ -33,7 +35,73 @@ FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by
 KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 
 
-@Metric
+IMAGECAPTIONER2_2023: dict[str, Any] = {
+    "judge": "sat",
+    "epochs": None,
+    "trials": 5,
+    "test_share": 0.2,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
+PRESETS = {
+    "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
+    "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
+}
+
+
+def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    key, main = f"imagecaptioner2{form}", not form
+    yield Score(
+        key,
+        f"ImageCaptioner2{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
+        "(amplifies), below 0 less (mitigates).",
+        sense="amplification",
+        judged=main,
+        headline=main,
+        claim="image and caption together give {attribute} away" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            f"ImageCaptioner2{name} x 100, {who}",
+            1,
+            PERCENT,
+            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "
+            f"the prompt. {chance}",
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
+@metric(
+    "ImageCaptioner2",
+    "can the attribute be told from the image and its caption, once neither shows it?",
+    [
+        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers chance is 100 / k."),
+        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers chance is 100 / k."),
+        *_imagecaptioner2(
+            "_lic",
+            " LIC",
+            "the judge's probability of the true answer where it is right",
+            "With k answers chance is 100 / k², and up to 100 / k for a judge that is sure of itself.",
+        ),
+        *_imagecaptioner2(
+            "_raw",
+            " raw",
+            "the judge's probability of the true answer among all words that it could say",
+            "It has no chance level: a judge that is used as it is may hardly ever say any of the answers.",
+        ),
+    ],
+    presets=PRESETS,
+    trained=True,
+    of_images=True,
+)
 def imagecaptioner2(
     captions: Captions | None = None,
     /,
@@ -60,8 +128,8 @@ def imagecaptioner2(
     cache: bool | str | Path = True,
     distributed: bool = True,
     details: bool = False,
-    progress: Progress = False,
-) -> Measurement:
+    progress: Progress = None,
+) -> Scores:
     """ImageCaptioner2 of a captioner (`imagecaptioner2_m`), of human captions (`imagecaptioner2_d`), and the
     amplification between them (`imagecaptioner2`), all x 100.
 
@@ -72,10 +140,6 @@ def imagecaptioner2(
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; None to measure the human captions alone.
-        references: `n` lists of human captions; None to measure the captioner alone.
-        attributes: `n` labels of the protected attribute, two or more values.
-        tasks: not used; taken so that all metrics have the same arguments.
         images: one for each caption: what `captionbias.vision.images.read_images` takes (a folder, a file, a dataset, a
             sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
             have these (from `read_captions`); with other captions they are in the same order.
@@ -93,17 +157,11 @@ def imagecaptioner2(
         answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
         trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
             interval and no verdict.
-        seed: seed of the first trial and of the bootstrap.
-        tokenizer: `words` or `whitespace`.
         attribute_lexicon: what is masked in captions: a built-in lexicon, a file or a mapping; see
             `captionbias.text.load_lexicon`.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
-            of them alone measures.
         details: add the nested entry `details`.
-        progress: show a progress bar, or a function to call with the numbers of finished and of all trials.
+        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
+        seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
         Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
@@ -129,7 +187,6 @@ def imagecaptioner2(
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     if settings["epochs"] is not None:
         settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
     notes: list[str] = []
@@ -157,12 +214,10 @@ def imagecaptioner2(
     if settings["trials"] < 2:
         note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
     samples = _samples(scored, settings["trials"], bootstrap if settings["trials"] > 1 else 0, seed, copies)
-    return Measurement(
-        "imagecaptioner2",
+    return Scores(
         samples,
         {"test_images": float(np.mean([len(trial.test) for trial in queue]))},
-        signature(
-            metric="imagecaptioner2",
+        dict(
             preset=preset,
             judge=attacker.name,
             **({"precision": attacker.precision} if attacker.precision else {}),
@@ -187,7 +242,6 @@ def imagecaptioner2(
         }
         if details
         else None,
-        attacker=attacker,
     )
 
 

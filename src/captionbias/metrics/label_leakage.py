@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,21 +11,54 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
+from captionbias.metrics.catalogue import PERCENT, SIGNED_PERCENT, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import read_labels
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import Progress
 from captionbias.scores import leakage
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    yield Score(
+        "label_leakage",
+        "leakage of task labels x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 less "
+        "(mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=True,
+        against_a_person=True,
+        claim="the {tasks} named give {attribute} away",
+        task="label_leakage",
+    )
+    for suffix, who in (("m", "captioner"), ("d", "images")):
+        yield Score(
+            f"label_leakage_{suffix}",
+            f"leakage of task labels x 100, {who}",
+            1,
+            PERCENT,
+            "Percent of test images whose attribute is guessed right from their tasks.",
+            row=f"  {who}",
+            on_cards=False,
+        )
+
+
+@metric(
+    "Label leakage",
+    "is the attribute guessed better from the tasks that captions name?",
+    [*_entries()],
+    trained=True,
+)
 @against_a_person
 def label_leakage(
     captions: Captions | None = None,
@@ -49,7 +83,7 @@ def label_leakage(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = None,
-) -> Measurement:
+) -> Scores:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
     An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
@@ -61,22 +95,12 @@ def label_leakage(
         predictions: `n` model captions; the tasks that they name are the predicted ones.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
         attributes, tasks, predicted_tasks: as `directional_ba` takes them; each set of attribute values is a class.
-        attribute_lexicon, task_lexicon, tokenizer: likewise.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
-        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
         equalize: False compares with the true tasks as they are.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the first trial and of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any.
+        attribute_lexicon, task_lexicon, tokenizer, controls: as `directional_ba` takes them.
         details: add the nested entry `details`.
-        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, see
-            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
+        precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
         `label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the predicted
@@ -97,9 +121,7 @@ def label_leakage(
     >>> result["label_leakage"] > 10
     True
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
-    trials = whole_number("trials", trials, least=1)
-    attacker = find_attacker(encoder, precision)
+    attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(
         captions,
         predictions=predictions,
@@ -138,12 +160,10 @@ def label_leakage(
         sides = {side: 100 * of_side.means("", multiplicity) for side, of_side in scored.items()}
         return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
 
-    return Measurement(
-        "label_leakage",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
         {},
-        signature(
-            metric="label_leakage",
+        dict(
             **attacker.signature(),
             equalized=equalize,
             **labels.sources,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
+from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
@@ -26,26 +27,17 @@ from captionbias.metrics.inputs import (
     of_one_length,
     read_vocabulary,
 )
-from captionbias.metrics.measurement import (
-    Measurement,
-    Metric,
-    Sample,
-    bootstrap_samples,
-    known_means,
-    mean_over_trials,
-)
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pictures import beside_pictures
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
     preset_settings,
-    replicate_count,
-    signature,
-    whole_number,
 )
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
+from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 
 if TYPE_CHECKING:
@@ -55,7 +47,65 @@ KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 NAMES = {"m": "model", "h": "human"}
 
 
-@Metric
+LIC_2022: dict[str, Any] = {
+    "encoder": "lstm-lic",
+    "trials": 10,
+    "test_share": 0.1,
+    "alignment": "constant",
+    "vectors": "captions",
+    "delta": 0.4,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
+PRESETS = {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}}
+
+
+def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    side = f"Of 100: {what} from captions whose attribute words are masked. With k labels chance is {chance}."
+    main = key == "lic"
+    yield Score(
+        key,
+        f"{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away more than people's (amplifies), below 0 less "
+        "(mitigates).",
+        sense="amplification",
+        judged=True,
+        headline=main,
+        claim="the wording alone gives {attribute} away" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            f"{name} x 100, {who}",
+            1,
+            PERCENT,
+            side,
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
+@metric(
+    "LIC",
+    "can the attribute be read from captions that do not name it?",
+    [
+        *_lic(
+            "lic",
+            "LIC",
+            "how often, and how surely, an attacker reads the attribute",
+            "100 / k², and up to 100 / k for an attacker that is sure of itself",
+        ),
+        *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
+        *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
+    ],
+    presets=PRESETS,
+    trained=True,
+)
 def lic(
     captions: Captions | None = None,
     /,
@@ -86,7 +136,7 @@ def lic(
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,
-) -> Measurement:
+) -> Scores:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
     Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
@@ -172,7 +222,6 @@ def lic(
         tokenizer=tokenizer,
         attribute_lexicon=attribute_lexicon,
     )
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     notes: list[str] = []
     captions, joined = of_one_length(captions, join_references, notes)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
@@ -220,12 +269,10 @@ def lic(
         if details
         else None
     )
-    return Measurement(
-        "lic",
+    return Scores(
         _samples(scored, settings["trials"], bootstrap, seed, captions.copies),
         facts,
-        signature(
-            metric="lic",
+        dict(
             preset=preset,
             **attacker.signature(),
             **beside,
@@ -242,8 +289,7 @@ def lic(
         ),
         notes,
         tables,
-        {"lic": plan.keep(answers)},
-        attacker,
+        Attacks({"lic": plan.keep(answers)}, attacker),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,12 +13,14 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
+from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
-from captionbias.metrics.measurement import Measurement, Metric, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import in_parts, random_groups
 from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
+from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, mean_of_defined
+from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource
 
 MOST_COMBINATIONS = 5000
@@ -25,7 +28,43 @@ EXCHANGES = 40
 CELLS_AT_ONCE = 2**24
 
 
-@Metric
+def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float, float] = SHARE) -> Iterable[Score]:
+    yield Score(
+        key,
+        f"multi-attribute BA {name}",
+        4,
+        bounds,
+        f"0 is best: how far captions move {meaning}. It has no sign.",
+        direction=key.partition("ba_")[2] or None,
+        sense="size",
+        headline=True,
+        against_a_person=True,
+        task=key,
+    )
+    yield Score(
+        f"{key}_variance",
+        f"multi-attribute BA {name}, variance",
+        5,
+        SHARE,
+        "How unequally they do.",
+        row="  variance",
+        direction=key.partition("ba_")[2] or None,
+        sense="size",
+        on_cards=False,
+    )
+
+
+@metric(
+    "Multi-attribute BA",
+    "directional BA over combinations of tasks, in either sense.",
+    [
+        *_multi_directional_ba("multi_directional_ba_a_to_t", "A to T", "combinations of tasks for an attribute value"),
+        *_multi_directional_ba("multi_directional_ba_t_to_a", "T to A", "attribute values for a combination of tasks"),
+        *_multi_directional_ba(
+            "multi_mals", "undirected", "the share of a combination's likelier attribute value", (0.0, 2.0)
+        ),
+    ],
+)
 @against_a_person
 def multi_directional_ba(
     captions: Captions | None = None,
@@ -47,7 +86,7 @@ def multi_directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
     As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
@@ -60,17 +99,13 @@ def multi_directional_ba(
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
-        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
         training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
             those count that some of these images has, and which value is a combination's likelier one; those of these
             images when None.
-        attribute_lexicon, task_lexicon, tokenizer: as `directional_ba` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
+        attribute_lexicon, task_lexicon, tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`, with each pair's counts, probabilities and share.
 
     Returns:
@@ -95,7 +130,6 @@ def multi_directional_ba(
     >>> result["combinations"], result["multi_directional_ba_a_to_t"]
     (2, 0.125)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
     at_least = whole_number("at_least", at_least, least=1)
     labels = read_labels(
         captions,
@@ -131,16 +165,14 @@ def multi_directional_ba(
 
     changes = pairs.changes()
     undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
-    return Measurement(
-        "multi_directional_ba",
+    return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {
             "combinations": len(pairs.tasks),
             **undefined,
             **(_null(labels, groups, names, expand, seed) if controls and bootstrap and labels.human is None else {}),
         },
-        signature(
-            metric="multi_directional_ba",
+        dict(
             **labels.sources,
             **data_source(labels),
             at_least=at_least,

@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
-from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.measurement import Scores
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 
@@ -19,38 +19,44 @@ P = ParamSpec("P")
 SIDES = ("predictions", "references", "attributes", "tasks")
 
 
-def against_a_person(measure: Callable[P, Measurement]) -> Callable[P, Measurement]:
+def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
     """A metric of captions that also scores one more person, unless its option `controls` is False.
 
     Of each image with two human captions or more one is drawn. Of these images, and against their other captions, both
     the captioner and the drawn captions are scored, on the same trials and bootstrap replicates. `<key>_human` is the
     person's score, `<key>_excess` the captioner's minus the person's: 0 for one more person.
     """
-    keys = [score.key for score in scores_of(measure.__name__) if score.against_a_person]
-
-    score: Callable[..., Measurement] = measure
+    score: Callable[..., Scores] = measure
 
     @functools.wraps(measure)
-    def measured(captions: Captions | None = None, /, **options: Any) -> Measurement:
-        found = score(captions, **options)
+    def measured(captions: Captions | None = None, /, **options: Any) -> Scores:
         sides = {name: options.get(name) for name in SIDES}
-        if not options.get("controls", True) or (captions is None and sides["references"] is None):
-            return found
-        pair = captioner_and_person(as_captions(captions, **sides), options.get("seed", 0))
+        compared = options.get("controls", True) and (captions is not None or sides["references"] is not None)
+        pair = captioner_and_person(as_captions(captions, **sides), options.get("seed", 0)) if compared else None
         if pair is None:
-            return found
+            return score(captions, **options)
+        watch = options.get("progress")
+
+        def run(number: int, captions: Captions | None, options: dict[str, Any]) -> Scores:
+            """One of the three, of which a caller's `progress` is told as of one."""
+            if callable(watch):
+                options = options | {"progress": lambda done, total: watch(number * total + done, 3 * total)}
+            return score(captions, **options)
+
+        found = run(0, captions, options)
         rest = {name: value for name, value in options.items() if name not in SIDES}
-        rest |= {"controls": False, "details": False} | ({"progress": False} if rest.get("progress") else {})
+        rest |= {"controls": False, "details": False}
         try:
-            captioner, person = (score(side, **rest).samples for side in pair)
+            captioner, person = (run(number, side, rest).samples for number, side in enumerate(pair, start=1))
         except ValueError as error:
             note(found.notes, f"not compared with one more person: {error}")
             return found
+        keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
         added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
         added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
         return replace(found, samples=found.samples | added)
 
-    return cast("Callable[P, Measurement]", measured)
+    return cast("Callable[P, Scores]", measured)
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:

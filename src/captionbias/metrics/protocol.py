@@ -13,57 +13,6 @@ from captionbias.metrics.catalogue import METRICS
 from captionbias.text import Lexicon
 
 LEAST_REPLICATES = 20  # of the bootstrap
-LIC_2022: dict[str, Any] = {
-    "encoder": "lstm-lic",
-    "trials": 10,
-    "test_share": 0.1,
-    "alignment": "constant",
-    "vectors": "captions",
-    "delta": 0.4,
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-}
-DBAC_2026: dict[str, Any] = {
-    "encoder": "lstm-dbac",
-    "trials": 10,
-    "test_share": 0.2,
-    "alignment": "contextual",
-    "vectors": "captions",
-    "delta": 0.4,
-    "quality": "confidence",
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-    "task_lexicon": "coco_objects",
-    "pairing": "held-out",
-    "controls": True,
-}
-IMAGECAPTIONER2_2023: dict[str, Any] = {
-    "judge": "sat",
-    "epochs": None,
-    "trials": 5,
-    "test_share": 0.2,
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-}
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "imagecaptioner2": {
-        "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
-        "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
-    },
-    "lic": {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}},
-    "dbac": {
-        "dbac-2026": DBAC_2026,
-        "dbac-2026-published": DBAC_2026
-        | {
-            "tokenizer": "whitespace",
-            "task_lexicon": "coco_objects_published",
-            "vectors": "glove-wiki-gigaword-50",
-            "pairing": "every-caption",
-            "controls": False,
-        },
-        "fast": DBAC_2026 | {"encoder": "bow"},
-    },
-}
 
 
 def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[str, Any]]:
@@ -78,11 +27,14 @@ def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[
     Raises:
         ValueError: an unknown preset or alignment, or trials that are not a whole number of 1 or more.
     """
-    presets = PRESETS[metric]
-    name = METRICS[metric].preset(preset) or preset if isinstance(preset, str) else ""
-    if name not in presets:
+    presets = METRICS[metric].presets
+    name = next(iter(presets)) if preset == "papers" else preset
+    if not isinstance(name, str) or name not in presets:
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join((*presets, 'papers'))}")
-    result = presets[name] | {setting: value for setting, value in chosen.items() if value is not None}
+    result = {**presets[name]} | {setting: value for setting, value in chosen.items() if value is not None}
+    for setting, value in result.items():
+        if isinstance(presets[name].get(setting), bool) and not isinstance(value, bool):
+            raise ValueError(f"{setting} must be True or False, not {value!r}")
     result["trials"] = whole_number("trials", result["trials"], least=1)
     if result.get("alignment", "constant") not in ("constant", "contextual"):
         raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")

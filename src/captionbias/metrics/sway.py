@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, NamedTuple
@@ -14,13 +14,14 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, Words, as_captions
+from captionbias.metrics.catalogue import ANY, DIRECTIONS, DOUBLE_PERCENT, Score
 from captionbias.metrics.inputs import check_named, copies_of, note_labels_from_captions
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
-from captionbias.metrics.measurement import Extreme, Measurement, Metric, Sample, bootstrap_samples
+from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.protocol import lexicon_name, replicate_count, signature, whole_number
+from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores.sway import (
     Leans,
     Naming,
@@ -32,6 +33,7 @@ from captionbias.scores.sway import (
     suggested_by_others,
     suggested_values,
 )
+from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 
 BEARER = "person"  # whoever has the attribute is no task
@@ -55,7 +57,78 @@ class SwayImages(NamedTuple):
     person: Integers
 
 
-@Metric
+def _entries() -> Iterable[Score]:
+    def score(key: str, label: str, meaning: str, **also: Any) -> Score:
+        key = f"sway_{key}"
+        direction = key[5:11]
+        values = {"sense": "amplification", "direction": direction, "row": f"  {label}", "task": key}
+        bounds = DOUBLE_PERCENT if direction == "t_to_a" else ANY
+        whole = f"sway {DIRECTIONS[direction]}, of 100" + (f", {label}" if label else "")
+        return Score(key, whole, 1, bounds, meaning, **values | also)
+
+    def ends(key: str, label: str, what: str) -> Iterable[Score]:
+        for end in ("least", "most"):
+            meaning = f"The same if {what.format(end=end)}."
+            yield score(f"{key}_{end}", label.format(end=end), meaning, in_tables=False, task=None)
+
+    def decided(key: str, *more: tuple[str, str]) -> dict[str, tuple[str, ...]]:
+        low, high = zip(*more, ("least", "most"), strict=True)
+        return {side: tuple(f"sway_{key}_{end}" for end in of) for side, of in (("above", low), ("below", high))}
+
+    yield score(
+        "t_to_a",
+        "",
+        "Of 100 captions that name the attribute, how many more than a person's name a wrong value beside tasks that "
+        "suggest another than the true one, compared with beside tasks that suggest it. 0 is a person; errors that do "
+        "not follow the tasks read 0.",
+        row=None,
+        judged=True,
+        headline=True,
+        claim="the {value} named follows the {tasks} around",
+        sentence="Beside {tasks} that go with another {value}, {captioner} names the wrong one {more} than people",
+        **decided("t_to_a"),
+    )
+    yield from ends("t_to_a", "{end} swayed", "every value were as often swayed as the {end} swayed one")
+    yield score(
+        "t_to_a_lost",
+        "silence counted as wrong",
+        "The same of all captions: one that names no value, or several, counts as wrong.",
+        judged=True,
+        headline=True,
+        claim="{value} omitted or wrong follows the {tasks} around",
+        sentence="Beside {tasks} that go with another {value}, {captioner} omits it or names it wrong {more} than "
+        "people",
+        **decided("t_to_a_lost"),
+    )
+    yield from ends("t_to_a_lost", "{end} lost", "every value were as often lost as the {end} lost one")
+    yield score(
+        "a_to_t",
+        "",
+        "In 100 captions, how many more mentions than a person's of tasks that go with an attribute value where the "
+        "image has that value, what it shows being the same. 0 is a person.",
+        row=None,
+        judged=True,
+        headline=True,
+        claim="the {tasks} named follow {attribute}",
+        sentence="In like pictures, {captioner} names {tasks} that go with the person's {value} {more} than people",
+        **decided("a_to_t", ("low", "high")),
+    )
+    for end, what in (("low", "lowest"), ("high", "highest")):
+        yield score(
+            f"a_to_t_{end}",
+            f"{what} possible",
+            f"The {what} that it can be: people do not name all that is there, so what a captioner names beyond them "
+            "may all be there or all be made up. With complete tasks there is no such range.",
+        )
+    yield from ends("a_to_t", "{end} without a task", "the one task were left out that leaves the {end}")
+
+
+@metric(
+    "Sway",
+    "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do the "
+    "tasks named follow the attribute (A to T)?",
+    [*_entries()],
+)
 def sway(
     captions: Captions | None = None,
     /,
@@ -72,7 +145,7 @@ def sway(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Measurement:
+) -> Scores:
     """Bias counted in captions: what a captioner names wrong beside tasks that suggest it, beyond what a person does.
 
     T to A: the person's true value being the same, is a wrong one named more often where the tasks around suggest it?
@@ -120,8 +193,6 @@ def sway(
     >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
     (True, False)
     """
-    seed, bootstrap = whole_number("seed", seed, least=0), replicate_count(bootstrap)
-    draws = whole_number("draws", draws, least=1)
     captions = as_captions(captions, predictions, references, attributes, tasks)
     for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
         if getattr(captions, side) is None:
@@ -147,15 +218,13 @@ def sway(
         return {key: _mean_of_known(np.stack([one[key] for one in of_draws]))[None] for key in of_draws[0]}
 
     samples = bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed)
-    return Measurement(
-        "sway",
+    return Scores(
         _scores(samples, named, table.goes_with),
         {
             "sway_images": len(named.value),
             "sway_suggested": float(np.mean([(one.images.suggested != NO_VALUE).sum() for one in compared])),
         },
-        signature(
-            metric="sway",
+        dict(
             lean=source,
             draws=draws,
             tok=tokenizer,
@@ -168,7 +237,7 @@ def sway(
         ),
         notes,
         _tables(samples, named, table, compared) if details else None,
-        artefacts=compared[0].images,
+        compared[0].images,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import SMALL_DBAC as SMALL_DBAC
-from captionbias.metrics.measurement import Estimate
+from captionbias.statistics.samples import Estimate
 
 NOTHING = "-"
 AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "unclear"

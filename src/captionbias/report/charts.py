@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from captionbias.analysis.resampling import added
 from captionbias.analysis.sensitivity import label as choice_label
-from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
-from captionbias.report.picture import Picture, main_scores, span_of
+from captionbias.report.picture import main_scores, span_of
 from captionbias.report.svg import box, document, line, mark, shortened, text, tick_text, ticks, tone
 from captionbias.report.wording import interval, subjects
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from captionbias.analysis.masking import MaskingStudy
     from captionbias.analysis.sensitivity import Sensitivity
     from captionbias.report.rows import Row
-    from captionbias.report.views import Grid
 
 WIDE, NARROW = 720.0, 360.0
 NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
@@ -248,35 +245,6 @@ def intervals(panels: Sequence[Panel], title: str, stacked: bool = False) -> Cha
     `stacked`: names above their intervals also where there is room beside them.
     """
     return _both(lambda width: _intervals(panels, title, width, stacked or width < WIDE))
-
-
-def write_chart(
-    chart: Chart, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
-) -> None:
-    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
-
-    `grid`, `signatures`: shown on the page below it.
-
-    Raises:
-        ValueError: a path that ends otherwise or cannot be written.
-    """
-    from captionbias.report.html import chart_page
-
-    check_chart(path)
-    if path.suffix.lower() == ".html":
-        write_text(chart_page(chart, title, grid=grid, signatures=signatures), path)
-    else:
-        Picture(chart.wide).save(path)
-
-
-def check_chart(path: Path) -> None:
-    """Raise a ValueError for a name that `write_chart` does not write."""
-    if path.suffix.lower() not in (".svg", ".html"):
-        raise ValueError(f"{path} ends in neither .svg nor .html: name a file of one of these kinds")
-    if path.suffix.lower() == ".html":
-        from captionbias.report.html import check_installed
-
-        check_installed()
 
 
 def shown_scores(audit: Audit) -> list[Score]:

@@ -21,12 +21,12 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
-from captionbias.report.picture import captioner_picture
+from captionbias.report.picture import Picture, captioner_picture
 from captionbias.report.svg import tone
 from captionbias.report.wording import fixed, grouped_notes, percent, subjects, verdicts
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
@@ -132,20 +132,30 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     )
 
 
-def chart_page(chart: Chart, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()) -> str:
-    """A chart as one HTML page that loads nothing, with the table of its numbers.
+def write_chart(
+    chart: Chart, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
+) -> None:
+    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
+
+    `grid`, `signatures`: shown on the page below it.
 
     Raises:
-        ValueError: jinja2 is missing.
+        ValueError: a path that ends otherwise or cannot be written, or jinja2 is missing.
     """
-    return _rendered(
-        "chart.html.jinja",
-        chart=chart,
-        title=title,
-        grid=grid,
-        signatures=signatures,
-        shown=views.shown,
-    )
+    check_chart(path)
+    if path.suffix.lower() == ".svg":
+        Picture(chart.wide).save(path)
+        return
+    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures, "shown": views.shown}
+    write_text(_rendered("chart.html.jinja", **content), path)
+
+
+def check_chart(path: Path) -> None:
+    """Raise a ValueError for a name that `write_chart` does not write, or if jinja2 is missing for a page."""
+    if path.suffix.lower() not in (".svg", ".html"):
+        raise ValueError(f"{path} ends in neither .svg nor .html: name a file of one of these kinds")
+    if path.suffix.lower() == ".html":
+        check_installed()
 
 
 def write_attributions(found: ImageAttributions, path: str | Path, *, title: str) -> None:

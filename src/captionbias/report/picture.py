@@ -9,10 +9,11 @@ from typing import Any
 from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
-from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.measurement import Measurement, Result
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
 from captionbias.report.svg import box, document, line, mark, room, shortened, text, tick_text, ticks, tone
 from captionbias.report.wording import fixed, interval
+from captionbias.statistics.samples import Estimate
 
 WIDTH, MIDDLE = 360.0, 180.0
 ROW, LINE = 42.0, 15.0
@@ -58,6 +59,20 @@ class Picture(str):
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"path is {str(path)!r}: name a file that ends in .svg")
         write_text(self._repr_svg_(), Path(path))
+
+
+def picture(found: Measurement | Mapping[str, Any]) -> Picture:
+    """The main scores with their intervals, a person at 0, and with details what is behind `sway`: an SVG.
+
+    Args:
+        found: what a metric measured or returned, or read from a file.
+
+    >>> picture({"lic": 20.1, "signature": "metric:lic"}).startswith("<svg")
+    True
+    """
+    result = Result(found.flat() if isinstance(found, Measurement) else found)
+    details = result.get("details") or {}
+    return captioner_picture(result.estimates, sway=details if "cells" in details else None)
 
 
 def captioner_picture(

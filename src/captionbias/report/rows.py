@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionbias.hub.scores import interval_keys, verdict_in
 from captionbias.io.files import replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
-from captionbias.metrics.measurement import Estimate
+from captionbias.metrics.measurement import Result
+from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.wording import interval
+from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code, escaped
 
 WRITTEN_BY = "captionbias measure --output, compare --output or report --json"
@@ -43,12 +44,12 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
     rows = []
     image_set = content.get("image_set", "")
     for captioner, metric, flat in _results(content, name):
+        estimates = Result(flat).estimates
         for score in catalogue.scores_of(metric):
             if flat.get(score.key) is not None:
-                low, high = map(flat.get, interval_keys(score.key))
-                said = verdict_in(flat, score)
+                said = verdict(estimates, score.key) if score.judged else NOTHING
                 how = flat["signature"], image_set
-                rows.append(Row(captioner, metric, score.key, flat[score.key], low, high, said, *how))
+                rows.append(Row(captioner, metric, score.key, *estimates[score.key][:3], said, *how))
     return rows
 
 

@@ -13,9 +13,9 @@ from rich.table import Table
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import NOTHING, UNCLEAR, detectable, verdict
 from captionbias.report.wording import fixed, interval, p_text, percent
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
@@ -75,7 +75,7 @@ def lic_table(measured: Measurement) -> Table:
     table = plain_table("LIC x 100 [95% interval]", "", *SCORES.values(), meaning=meaning)
     for side, name in sides.items():
         table.add_row(name, *(interval(estimates.get(f"{score}_{side}"), 1) for score in SCORES))
-    values = len(measured.plans["lic"].classes)
+    values = len(measured.artefacts.plans["lic"].classes)
     chance = 100 / values
     # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
     table.add_row("chance", f"{chance / values:.1f} or more", f"{chance:.1f}", f"{chance:.1f}")
@@ -88,7 +88,7 @@ def lic_table(measured: Measurement) -> Table:
 
 def dbac_table(measured: Measurement) -> Table:
     """DBAC of each direction: net with its verdict, matched, blind, published, and the parts they are made of."""
-    directions, estimates = list(measured.plans), measured.estimates
+    directions, estimates = list(measured.artefacts.plans), measured.estimates
     both = any(key.startswith("dbac_") for key in estimates)
     meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
     if both:

@@ -12,9 +12,9 @@ from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.measurement import Estimate
 from captionbias.metrics.verdicts import SMALL_DBAC, detectable, verdict
 from captionbias.report.picture import main_scores
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
@@ -386,7 +386,7 @@ def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
         yield _leak(measured, key, seen, audit.details("lic", captioner)["unseen"].get(key))
     if "dbac" in audit.comparisons:
         measured = audit.measurement("dbac", captioner)
-        for direction in measured.plans:
+        for direction in measured.artefacts.plans:
             details = audit.details("dbac", captioner)[direction]
             forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
             for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:

@@ -11,7 +11,8 @@ from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DB
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
-    from captionbias.metrics.measurement import Estimate, Measurement
+    from captionbias.metrics.measurement import Measurement
+    from captionbias.statistics.samples import Estimate
 
 MORE = {AMPLIFIES: "more often", MITIGATES: "less often"}
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
@@ -31,7 +32,7 @@ def fixed(number: float, digits: int) -> str:
 def interval(estimate: Estimate | None, digits: int) -> str:
     """A score with its 95% interval over images and trials.
 
-    >>> from captionbias.metrics.measurement import Estimate
+    >>> from captionbias.statistics.samples import Estimate
     >>> interval(Estimate(1.234, 0.5, 2.0), 1)
     '1.2 [0.5, 2.0]'
     """
@@ -46,7 +47,7 @@ def interval(estimate: Estimate | None, digits: int) -> str:
 def percent(share: Estimate) -> str:
     """A share in [0, 1] with its 95% interval, in percent.
 
-    >>> from captionbias.metrics.measurement import Estimate
+    >>> from captionbias.statistics.samples import Estimate
     >>> percent(Estimate(0.668, 0.6, 0.7))
     '66.8% [60.0%, 70.0%]'
     """

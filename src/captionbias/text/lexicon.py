@@ -11,7 +11,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from captionbias.io.formats import json_object
+
 SEPARATOR = ", "  # between the values of a crossing
+MOST_WORDS = 100_000
 KEYS = ("groups", "masked_only", "mask", "extends", "description", "source")
 
 
@@ -91,7 +94,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
         known = ", ".join(builtin_lexicons())
         raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a JSON file that exists")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
     except (OSError, ValueError) as error:
         raise ValueError(f"lexicon {path} cannot be read as JSON: {error}") from error
     if not isinstance(content, dict):
@@ -156,6 +159,11 @@ def _check_disjoint(words: dict[str, tuple[str, ...]], alone: tuple[str, ...], n
         raise ValueError(f"lexicon {name!r} has no words: map each label to the words that name it")
     if empty := [label for label, listed in words.items() if not listed]:
         raise ValueError(f"lexicon {name!r}, label {empty[0]!r}: no word names it; list one or more, or remove it")
+    number = len(alone) + sum(map(len, words.values()))
+    if number > MOST_WORDS:
+        raise ValueError(
+            f"lexicon {name!r} has {number:,} words; the limit is {MOST_WORDS:,}: list those that name a label"
+        )
     seen: dict[str, str] = {}
     for label, listed in (*words.items(), ("masked_only", alone)):
         for word in listed:

@@ -84,7 +84,8 @@ def caption_images(
             _seed(weights.device, seed + number)
             inputs = {name: _moved(value, weights) for name, value in batch.items()}
             tokens = captioner.generate(**inputs, **arguments)
-            tokens = _without_prompt(getattr(tokens, "sequences", tokens), inputs.get("input_ids"))
+            prompt = inputs.get("decoder_input_ids", inputs.get("input_ids"))
+            tokens = _without_prompt(getattr(tokens, "sequences", tokens), prompt)
             texts = decoder.batch_decode(tokens, skip_special_tokens=True)
             done.append((number, [text.strip() for text in texts]))
     if size > 1:
@@ -125,11 +126,12 @@ def _moved(value: Any, weights: torch.Tensor) -> Any:
 
 
 def _without_prompt(tokens: torch.Tensor, prompt: torch.Tensor | None) -> torch.Tensor:
-    """What was generated. Decoders repeat their prompt before it, BLIP's without the prompt's last token."""
+    """What was generated. Decoders repeat their prompt before it, BLIP's without its last token, Pix2Struct's after a
+    token that starts."""
     if prompt is not None:
-        for length in (prompt.shape[1], prompt.shape[1] - 1):
-            if tokens[:, :length].equal(prompt[:, :length]):
-                return tokens[:, length:]
+        for start, length in ((0, prompt.shape[1]), (0, prompt.shape[1] - 1), (1, prompt.shape[1])):
+            if tokens[:, start : start + length].equal(prompt[:, :length]):
+                return tokens[:, start + length :]
     return tokens
 
 

@@ -13,7 +13,7 @@ from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.values import as_list
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.protocol import PRESETS, whole_number
+from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
@@ -106,7 +106,10 @@ class TrainingBias:
         word vectors if the metrics need some."""
         for name in self.options:
             self._measure_people(name)
-        if "dbac" in self.options and PRESETS["dbac"][self.options["dbac"]["preset"]]["vectors"] == CAPTIONS:
+        if (
+            "dbac" in self.options
+            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]]["vectors"] == CAPTIONS
+        ):
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
 
@@ -172,7 +175,7 @@ class TrainingBias:
 
     def _measure_people(self, name: str) -> None:
         """For its errors only, of the metrics that measure human captions alone."""
-        if name in PRESETS:
+        if catalogue.METRICS[name].presets:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
                 find_metric(name).measure(_usable(name, self.people), **{**self.options[name], "trials": 1})
@@ -188,8 +191,9 @@ def _options(
     """By metric, as it takes them."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
-    if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(catalogue.OF_CAPTIONS)) & set(metrics):
-        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.OF_CAPTIONS)}, not {metrics!r}")
+    known = catalogue.of_captions()
+    if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(known)) & set(metrics):
+        raise ValueError(f"metrics must list one or more of {', '.join(known)}, not {metrics!r}")
     wanted = {
         **others,
         "preset": preset,

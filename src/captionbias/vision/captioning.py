@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.attackers.device import device
-from captionbias.attackers.pretrained.encoding import reading, refuse_missing, silenced
-from captionbias.attackers.pretrained.models import Model, find_model
+from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.ranks import share
 from captionbias.io.files import replacing
 from captionbias.io.store import Store, open_store
 from captionbias.progress import told_if_long
 from captionbias.vision import needs_images
+from captionbias.vision.captioners import DTYPES, Hearing, find_captioner, load_captioner, reason
+from captionbias.vision.draws import Draws
 from captionbias.vision.images import Images, open_image, read_images
 from captionbias.warnings import CaptionBiasWarning
 
@@ -36,11 +37,8 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str, float], None]
 
-PROMPT = "Describe the image in one short sentence."  # for a chat model that is given none
-# What makes captions: another version may make others.
-LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
-# Part of every key: raise it when captions are kept, or images digested, in another way.
-FORMAT = 1
+# Part of every key: raise it when captions are made or kept, or images digested, in another way.
+FORMAT = 2
 THREADS = min(8, os.cpu_count() or 1)  # that read and decode images while the model captions others
 MAX_LISTED = 20  # images in a warning
 
@@ -50,9 +48,16 @@ def caption(
     images: Any,
     *,
     prompt: str | None = None,
+    template_arguments: Mapping[str, Any] | None = None,
     batch_size: int = 16,
     max_new_tokens: int = 30,
     num_beams: int = 1,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    sampling_seed: int = 0,
+    dtype: str | None = None,
+    device_map: str | Mapping[str, Any] | None = None,
+    revision: str | None = None,
     strict: bool = False,
     cache: bool | str | Path = True,
     distributed: bool = True,
@@ -60,22 +65,31 @@ def caption(
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
 
-    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor has a chat
-    template, answers a prompt about it. The search is greedy, or by beams. Weights are in bf16 on a GPU, else in fp32.
-    A caption does not depend on the other images of its batch, except by rounding.
+    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor or tokenizer
+    has a chat template, answers a prompt about it. The search is greedy, by beams, or drawn. A caption does not depend
+    on the other images of its batch, except by rounding, and is without the prompt, thoughts, boxes and their tokens.
 
     Several processes of `accelerate launch` share the batches out; each must make the same call and gets all captions.
     A run that was killed goes on where it stopped, and loses a batch a process at most.
 
     Args:
         model: owner/name on the Hub, or a folder that `save_pretrained` wrote: weights (safetensors), processor or
-            image processor, and tokenizer. No code of the model's own is run.
+            image processor, and tokenizer; or the adapter that peft saved for such a model, which needs `peft`. No
+            code of the model's own is run.
         images: see `captionbias.vision.images.read_images`.
-        prompt: what a chat model is asked, by default `PROMPT`; or how the captions of another model begin, which they
-            then leave out.
+        prompt: what a chat model is asked; or how the captions of another model begin, which they then leave out. By
+            default what its family takes: `captionbias.vision.captioners.PROMPTS`.
+        template_arguments: of the chat template, such as `{"enable_thinking": False}`.
         batch_size: images a batch, on each process.
         max_new_tokens: longest caption, in tokens.
         num_beams: beams of the search.
+        temperature: draw captions, at this temperature (above 0).
+        top_p: draw captions, from the likeliest tokens whose probabilities add up to this, in (0, 1].
+        sampling_seed: of drawn captions.
+        dtype: of the weights: float32, bfloat16, float16, or auto for the files'. bfloat16 on a GPU and float32
+            elsewhere when None.
+        device_map: how transformers spreads the model over devices, such as "auto"; Accelerate's device when None.
+        revision: branch, tag or commit of a model on the Hub.
         strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
         distributed: False when one process captions alone.
@@ -87,10 +101,10 @@ def caption(
         are left out.
 
     Raises:
-        ValueError: the model or the images cannot be read, or the model takes no images or no prompt.
+        ValueError: the model or the images cannot be read, or the model takes no images, no prompt or no such options.
 
     Warns:
-        CaptionBiasWarning: images are left out.
+        CaptionBiasWarning: images are left out, or captions are cut off at `max_new_tokens`.
 
     Example:
         caption("Salesforce/blip-image-captioning-base", "photos")  # {"42": "a woman with a dog", ...}
@@ -98,52 +112,64 @@ def caption(
     found = read_images(images)
     with needs_images():
         import torch
-        import transformers  # noqa: F401
+        import transformers
 
-        from captionbias.training.captioning import GPUS, caption_images
+        from captionbias.training.captioning import caption_images
     for argument, value in (("batch_size", batch_size), ("max_new_tokens", max_new_tokens), ("num_beams", num_beams)):
         if value < 1:
             raise ValueError(f"{argument} is {value}: it must be 1 or more")
-    files, store, place = find_model(str(model), "model", LIBRARIES), open_store(cache), device()
-    precision = torch.bfloat16 if place.type in GPUS else torch.float32
-    settings = [FORMAT, files.identity, prompt, max_new_tokens, num_beams, str(precision)]
+    drawn = _drawn(temperature, top_p, num_beams)
+    files, store, place = find_captioner(str(model), revision), open_store(cache), device()
+    precision = _precision(dtype, place)
+    arguments = dict(template_arguments or {})
+    generation = [max_new_tokens, num_beams, drawn and [*drawn, sampling_seed]]
+    settings = [FORMAT, files.identity, prompt, arguments, generation, precision]
     identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
     kept = _kept(store, identity)
-    load = once(partial(_load, files, prompt, precision, place))
+    load = once(partial(load_captioner, files, prompt, arguments, precision, place, device_map))
 
-    def captions_of(pictures: list[Any]) -> list[str]:
-        captioner, processor, tokenizer = load()
+    def captions_of(batch: list[_Read]) -> list[tuple[str, bool]]:
+        captioner = load()
+        hearing, options = Hearing(captioner), {}
+        if drawn:
+            draws = Draws(*drawn, [f"{sampling_seed} {one.digest}" for one in batch])
+            options["logits_processor"] = transformers.LogitsProcessorList([draws])
         try:
             with silenced():
                 texts = caption_images(
-                    captioner,
-                    processor,
-                    pictures,
-                    tokenizer=tokenizer,
+                    captioner.model,
+                    captioner.processor,
+                    [one.picture for one in batch],
+                    tokenizer=hearing,
                     batch_size=batch_size,
                     max_new_tokens=max_new_tokens,
                     num_beams=num_beams,
+                    generation=options,
                     distributed=False,
                 )
         except torch.OutOfMemoryError as error:
             raise ValueError(f"batch_size {batch_size} needs more memory than {place} has: lower it") from error
-        return [" ".join(text.split()) for text in texts]
+        except Exception as error:  # families raise almost anything at what they cannot do
+            raise ValueError(
+                f"model {files.name!r} cannot caption these images, asked {captioner.asked!r} ({reason(error)}): give "
+                "another prompt, or name another model"
+            ) from error
+        return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
 
     batches = [range(start, min(start + batch_size, len(found))) for start in range(0, len(found), batch_size)]
 
-    def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, str]]], None, None]:
+    def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:
         with closing(_ahead(partial(_read, found, kept), (batches[position] for position in positions))) as read:
             for number, (position, batch) in enumerate(zip(positions, read, strict=True)):
                 report(number, len(positions))
                 if strict and (faults := [one.fault for one in batch if one.fault]):
                     raise ValueError(faults[0])
                 if missing := [one for one in batch if one.picture is not None]:
-                    texts = captions_of([one.picture for one in missing])
-                    fresh = {one.digest: text for one, text in zip(missing, texts, strict=True)}
+                    fresh = {one.digest: said for one, said in zip(missing, captions_of(missing), strict=True)}
                     kept.update(fresh)
                     if store:
                         _keep(store, identity, fresh)
-                yield position, [(kept.get(one.digest, ""), one.fault) for one in batch]
+                yield position, [(*kept.get(one.digest, ("", False)), one.fault) for one in batch]
             if store:
                 store.trim()
 
@@ -153,14 +179,39 @@ def caption(
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
         done = [one for batch in share(keys, run, distributed=distributed) for one in batch]
-    unread = [fault for _, fault in done if fault]
+    unread = [fault for _, _, fault in done if fault]
     if len(unread) == len(found):
         raise ValueError(f"images: none of {len(found):,} can be read; the first: {unread[0]}")
-    _note_left_out(unread, len(found), "cannot be read and are left out")
-    captions = {image: text for image, (text, fault) in zip(found.ids, done, strict=True) if not fault}
-    silent = [image for image, text in captions.items() if not text]
-    _note_left_out(silent, len(found), "have an empty caption and are left out")
-    return {image: text for image, text in captions.items() if text}
+    _note(unread, len(found), "cannot be read and are left out")
+    said = {image: text for image, (text, _, fault) in zip(found.ids, done, strict=True) if not fault}
+    _note([image for image, text in said.items() if not text], len(found), "have an empty caption and are left out")
+    cut = [image for image, (_, is_cut, _) in zip(found.ids, done, strict=True) if is_cut]
+    _note(cut, len(found), f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)")
+    return {image: text for image, text in said.items() if text}
+
+
+def _drawn(temperature: float | None, top_p: float | None, num_beams: int) -> tuple[float, float] | None:
+    """Temperature and top p of captions that are drawn."""
+    if temperature is None and top_p is None:
+        return None
+    found = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p
+    if not 0 < found[0] < np.inf:
+        raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
+    if not 0 < found[1] <= 1:
+        raise ValueError(f"top_p is {top_p}: it must be above 0 and no more than 1")
+    if num_beams > 1:
+        raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
+    return found
+
+
+def _precision(dtype: str | None, place: torch.device) -> str:
+    from captionbias.training.captioning import GPUS
+
+    if dtype is None:
+        return "bfloat16" if place.type in GPUS else "float32"
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype is {dtype!r}: choose from {', '.join(DTYPES)}")
+    return dtype
 
 
 def write_captions(captions: Mapping[str, str], path: str | Path) -> None:
@@ -196,71 +247,28 @@ def check_ending(path: str | Path) -> None:
 # The model
 
 
-def open_captioner(model: str | Path) -> tuple[Any, Any, Any]:
+def open_captioner(
+    model: str | Path,
+    *,
+    prompt: str | None = None,
+    template_arguments: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+) -> tuple[Any, Any, Any]:
     """A captioner in fp32 on Accelerate's device, what makes its input of images, and its tokenizer.
+
+    Args:
+        model, prompt, template_arguments, revision: see `caption`.
 
     Raises:
         ValueError: the model cannot be read, or does not caption images.
     """
     with needs_images():
-        import torch
+        import torch  # noqa: F401
         import transformers  # noqa: F401
 
-    return _load(find_model(str(model), "model", LIBRARIES), None, torch.float32, device())
-
-
-def _load(files: Model, prompt: str | None, precision: torch.dtype, place: torch.device) -> tuple[Any, Any, Any]:
-    """The model on its device, what makes its input of images, and its tokenizer."""
-    from transformers import AutoConfig, AutoModelForImageTextToText
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-
-    with reading(files, "model"):
-        kind = AutoConfig.from_pretrained(files.folder).model_type
-    if kind not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        raise ValueError(f"model {files.name!r} is of the kind {kind!r}, which does not caption images: name another")
-    with reading(files, "model"):
-        loaded: Any = AutoModelForImageTextToText.from_pretrained(
-            files.folder, dtype=precision, output_loading_info=True
-        )
-        model, found = loaded
-        refuse_missing(found["missing_keys"])
-    return model.to(place), *_processor(files, kind, prompt)
-
-
-def _processor(files: Model, kind: str, prompt: str | None) -> tuple[Any, Any]:
-    import transformers
-
-    auto: Any = transformers  # its classes have no types
-    with reading(files, "model"):
-        processor = auto.AutoProcessor.from_pretrained(files.folder)
-        if hasattr(processor, "image_processor"):
-            tokenizer = processor.tokenizer
-        else:  # vision encoder-decoders have two separate ones
-            processor = auto.AutoImageProcessor.from_pretrained(files.folder)
-            tokenizer = auto.AutoTokenizer.from_pretrained(files.folder)
-    tokenizer.padding_side = "left"  # a decoder goes on after the last token
-    if getattr(processor, "chat_template", None):
-        asked = [{"type": "image"}, {"type": "text", "text": prompt or PROMPT}]
-        text = processor.apply_chat_template([{"role": "user", "content": asked}], add_generation_prompt=True)
-        begun = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
-
-        def chat(images: list[Any], return_tensors: str) -> Any:
-            options = {"padding": True, "add_special_tokens": not begun, "return_tensors": return_tensors}
-            return processor(text=[text] * len(images), images=[[image] for image in images], **options)
-
-        return chat, tokenizer
-    if prompt is None:
-        return processor, tokenizer
-    if not hasattr(processor, "tokenizer"):
-        raise ValueError(f"prompt: model {files.name!r} takes images alone; leave the prompt out")
-
-    def begin(images: list[Any], return_tensors: str) -> Any:
-        inputs = processor(images=images, text=[prompt] * len(images), return_tensors=return_tensors)
-        if kind == "git":  # it would go on after the token that ends a text; BLIP takes that one off itself
-            inputs.update({name: inputs[name][:, :-1] for name in ("input_ids", "attention_mask")})
-        return inputs
-
-    return begin, tokenizer
+    files = find_captioner(str(model), revision)
+    found = load_captioner(files, prompt, template_arguments or {}, "float32", device())
+    return found.model, found.processor, found.tokenizer
 
 
 # Images
@@ -275,7 +283,7 @@ class _Read:
     fault: str = ""
 
 
-def _read(images: Images, kept: Mapping[str, str], row: int) -> _Read:
+def _read(images: Images, kept: Mapping[str, Any], row: int) -> _Read:
     try:
         source, name = images.sources[row], f"image {images.ids[row]}"
         content: Any = source.get("bytes") or source.get("path") if isinstance(source, dict) else source
@@ -305,7 +313,7 @@ def _ahead(read: Callable[[int], _Read], batches: Iterable[range]) -> Generator[
             yield [one.result() for one in last]
 
 
-def _note_left_out(images: list[str], total: int, lack: str) -> None:
+def _note(images: list[str], total: int, lack: str) -> None:
     if images:
         listed = "; ".join(images[:MAX_LISTED]) + ("; ..." if len(images) > MAX_LISTED else "")
         warnings.warn(f"{len(images):,} of {total:,} images {lack}: {listed}", CaptionBiasWarning, stacklevel=3)
@@ -314,9 +322,9 @@ def _note_left_out(images: list[str], total: int, lack: str) -> None:
 # Captions that are kept
 
 
-def _kept(store: Store | None, identity: str) -> dict[str, str]:
-    """Captions by the digests of their images."""
-    found: dict[str, str] = {}
+def _kept(store: Store | None, identity: str) -> dict[str, tuple[str, bool]]:
+    """Captions by the digests of their images, and whether they are cut off."""
+    found: dict[str, tuple[str, bool]] = {}
     if store is None:
         return found
     for key in store.keys("captions", identity):
@@ -324,6 +332,6 @@ def _kept(store: Store | None, identity: str) -> dict[str, str]:
     return found
 
 
-def _keep(store: Store, identity: str, captions: Mapping[str, str]) -> None:
+def _keep(store: Store, identity: str, captions: Mapping[str, tuple[str, bool]]) -> None:
     content = np.frombuffer(json.dumps(captions).encode(), np.uint8)
     store.save("captions", f"{identity}-{token_hex(8)}", {"captions": content})

@@ -15,6 +15,7 @@ from captionbias.attackers.pretrained import embeddings as module
 from captionbias.attackers.pretrained.embeddings import embed
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import GIGABYTE, Store
+from captionbias.metrics import dpa, label_leakage
 
 WIDTH = 5
 TEXTS = [f"caption {number}" for number in range(20)]
@@ -96,3 +97,11 @@ def test_only_what_serves_counts_as_used(store):
         os.utime(entry.path, (1, 1))
     encoded(store, TEXTS[:3])
     assert [entry.used == 1 for entry in store.contents()] == [True, False]
+
+
+@pytest.mark.parametrize("metric", [dpa, label_leakage], ids=lambda metric: metric.name)
+def test_without_a_cache_attackers_of_labels_keep_no_embeddings(metric, tiny_bert, own_cache):
+    labels = {"attributes": ["female", "male"] * 10, "tasks": [["dog"], ["cake"]] * 10}
+    told = [["dog"], ["cake"], ["cake"], ["dog"]] * 5
+    metric(**labels, predicted_tasks=told, encoder=str(tiny_bert), trials=1, bootstrap=0, cache=False)
+    assert not own_cache.exists()

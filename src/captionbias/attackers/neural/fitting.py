@@ -187,7 +187,7 @@ class FittedNetwork(Reader):
     def embedded(self, rows: Integers) -> Tensor:
         return self._embed(self._tokens(rows))
 
-    def start(self, rows: Integers) -> Tensor:
+    def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone."""
         return self._embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
 

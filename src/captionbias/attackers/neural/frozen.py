@@ -200,8 +200,8 @@ class FittedHead(Reader):
     network: OnTable
     captions: Embedded
 
-    paths_at_once: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
-    roughness: ClassVar[int] = 2  # with MiniLM, 16 steps are enough for nine captions in ten, 8 for less than half
+    internal_batch_size: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
+    n_steps: ClassVar[int] = 16  # with MiniLM enough for nine captions in ten, 8 for less than half
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
@@ -216,7 +216,7 @@ class FittedHead(Reader):
     def embedded(self, rows: Integers) -> Tensor:
         return self.captions.embed(self._chosen(self.captions.pieces.ids, rows))
 
-    def start(self, rows: Integers) -> Tensor:
+    def baselines(self, rows: Integers) -> Tensor:
         """The captions with the mask token for each word piece, or what the encoder has in its place."""
         ids = self._chosen(self.captions.pieces.ids, rows)
         return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.captions.pieces.blank))

@@ -44,6 +44,7 @@ def find_model(
     argument: str = "encoder",
     libraries: Sequence[str] = LIBRARIES,
     companions: Sequence[str] = TOKENIZERS,
+    revision: str | None = None,
 ) -> Model:
     """The pretrained model in a folder, or of that name on the Hub, fetched there if it is not on this machine yet.
 
@@ -51,21 +52,43 @@ def find_model(
         argument: the user's argument that names it, for messages.
         libraries: those that read and run it.
         companions: the files, of which one must be there, that say how its input is prepared.
+        revision: branch, tag or commit on the Hub.
 
     Raises:
         ValueError: the folder holds no model, or there is none of that name here and none can be fetched.
     """
-    folder = _path(name)
-    local = folder.is_dir()
-    folder = folder.resolve() if local else _fetched(name, argument)
+    folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
         raise ValueError(
             f"{argument} {name!r}: {folder} lacks {lacking}; save the whole model and its "
             f"{_prepares(companions)} in a folder with save_pretrained, and give the path of that folder as {argument}="
         )
-    digest = _digest(folder, _state(folder))
-    identity = " ".join([digest, *(f"{library} {version(library)}" for library in libraries)])
-    return Model(f"{folder.name}-{digest[:8]}" if local else name, folder, identity)
+    identity = " ".join([digest(folder), *(f"{library} {version(library)}" for library in libraries)])
+    return Model(signed_name(name, folder), folder, identity)
+
+
+def find_folder(name: str, argument: str = "encoder", revision: str | None = None) -> Path:
+    """The folder of that path, or the one into which what the Hub has under that name is fetched.
+
+    Raises:
+        ValueError: there is neither, or a revision of a folder is asked for.
+    """
+    folder = _path(name)
+    if not folder.is_dir():
+        return _fetched(name, argument, revision)
+    if revision is not None:
+        raise ValueError(f"revision: {argument} {name!r} is a folder here, which has no revisions; leave it out")
+    return folder.resolve()
+
+
+def signed_name(name: str, folder: Path) -> str:
+    """A model's name in signatures: the Hub's, or the folder's with a digest of its files."""
+    return f"{folder.name}-{digest(folder)[:8]}" if _path(name).is_dir() else name
+
+
+def digest(folder: Path) -> str:
+    """Of a model's files."""
+    return _digest(folder, _state(folder))
 
 
 def is_model(name: str) -> bool:
@@ -77,11 +100,11 @@ def _path(name: str) -> Path:
     return Path(os.path.expanduser(name))  # pathlib's own raises for the home of a user who is not there
 
 
-def _fetched(name: str, argument: str) -> Path:
+def _fetched(name: str, argument: str, revision: str | None) -> Path:
     from huggingface_hub import constants, snapshot_download
 
     try:
-        return Path(snapshot_download(KNOWN.get(name, name), allow_patterns=FILES))
+        return Path(snapshot_download(KNOWN.get(name, name), revision=revision, allow_patterns=FILES))
     except Exception as error:  # the Hub's client raises of its own, of requests' and of the system's kinds
         raise ValueError(
             f"{argument} {name!r} is neither a folder here ({_path(name).absolute()}) nor among downloaded models "

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.app import upload_state
-from captionbias.app.roles import CAPTIONER
-from captionbias.app.upload_state import (
+from captionbias.app import data as module
+from captionbias.app import uploads
+from captionbias.app.data import (
     MAX_CAPTIONERS,
     MAX_FILES,
     Columns,
@@ -22,6 +22,7 @@ from captionbias.app.upload_state import (
     left_out,
     read_uploads,
 )
+from captionbias.app.roles import CAPTIONER
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory
 
@@ -159,10 +160,10 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
         uploaded(write, Columns(), *names)
     with pytest.raises(ValueError, match="two captioners are called x: rename a file"):
         uploaded(write, Columns(), "x.csv", "x.json")
-    monkeypatch.setattr(upload_state, "MAX_IMAGES", 2)
+    monkeypatch.setattr(module, "MAX_IMAGES", 2)
     with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
         captions_of(uploaded(write, Columns("id", ("a",), attribute_column=("who",)), "x.csv"))
-    monkeypatch.setattr(upload_state, "MAX_TOTAL", 100)
+    monkeypatch.setattr(uploads, "MAX_TOTAL", 100)
     with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
         read_uploads([str(first), str(write("y.csv", TABLE))])
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from captionbias.app.line import Line
 from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
-from captionbias.app.uploads import MAX_BYTES, MAX_IMAGES, open_upload, shown_name
+from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
@@ -25,12 +24,8 @@ MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
 SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
-MAX_TOTAL = 3 * MAX_BYTES  # of all files together, as long as the page is open
-LARGE = 5_000_000  # bytes of files that take seconds to read
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
-
-_small, _large = Line(2), Line()  # small files do not wait for large ones
 
 
 @dataclass(frozen=True)
@@ -83,27 +78,19 @@ class Data:
         return {CAPTIONER: next(iter(self.predictions.values()), None), **self.others()}
 
 
-def read_uploads(paths: Sequence[str], address: str = "") -> Data:
+def read_uploads(paths: Sequence[str]) -> Data:
     """Read uploaded files of any kind, in any order, and find out which is what.
 
-    It waits for the turn of the address that they come from.
-
     Raises:
-        ValueError: the address has begun too much, there are too many files, two of one name or captioner, or
-            `open_upload` refuses a file.
+        ValueError: there are too many files, two of one name or captioner, or `open_table` refuses a file.
     """
     if len(paths) > MAX_FILES:
         raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")
     files = sorted(map(Path, paths), key=lambda path: path.name)
-    total = sum(path.stat().st_size for path in files)
-    if total > MAX_TOTAL:
-        raise ValueError(
-            f"the files have {total / 1e6:,.0f} MB together, and this page takes {MAX_TOTAL / 1e6:,.0f} MB at most: "
-            "give fewer captioners or images"
-        )
+    check_total(sum(path.stat().st_size for path in files))
     _check_names("files", [shown_name(path.name) for path in files])
-    with (_large if total > LARGE else _small).turn(address), ThreadPoolExecutor(READERS) as readers:
-        tables = list(readers.map(open_upload, files))
+    with ThreadPoolExecutor(READERS) as readers:
+        tables = list(readers.map(open_table, files))
     return as_said(tables, roles_of(tables))
 
 

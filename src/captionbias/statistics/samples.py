@@ -1,0 +1,201 @@
+"""A quantity's samples over trials and bootstrap replicates, the estimate made of them, and the one bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Floats, Integers
+from captionbias.progress import told_if_long
+from captionbias.statistics.intervals import (
+    bootstrap_interval,
+    resamples,
+    rounded,
+    standard_deviation,
+    trial_interval,
+)
+
+LEAST_IMAGES = 20  # for intervals
+POWERED = 2.8  # standard errors: power 80% at the level 5% (1.96 + 0.84)
+
+
+class Estimate(NamedTuple):
+    """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
+    its standard deviation and 95% interval over trials alone (two trials or more); how large a difference from 0 a
+    95% interval would tell from it in four of five samples (`detectable`)."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    std: float | None = None
+    trial_low: float | None = None
+    trial_high: float | None = None
+    detectable: float | None = None
+
+    def flat(self, key: str) -> dict[str, float]:
+        """The entries of a flat result: what is undefined is left out, never 0 and never nan.
+
+        >>> Estimate(1.5, 1.0, 2.0).flat("lic")
+        {'lic': 1.5, 'lic_ci_low': 1.0, 'lic_ci_high': 2.0}
+        """
+        return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
+
+
+ARRAYS = ("values", "per_trial", "replicates")  # of a Sample
+UNBOUNDED = (-float("inf"), float("inf"))
+ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable")  # of an Estimate's keys
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One quantity: what its mean and its intervals are made of.
+
+    `values`: in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials. `per_trial`: in each trial
+    with the images of each bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's
+    trials, `(replicates,)`.
+    """
+
+    values: Floats
+    per_trial: Floats
+    replicates: Floats
+
+    def __sub__(self, other: Sample) -> Sample:
+        """The difference of two quantities of the same images, trials and replicates."""
+        return Sample(self.values - other.values, self.per_trial - other.per_trial, self.replicates - other.replicates)
+
+    def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
+        """The mean over trials with its spread and its intervals, which end at the quantity's `bounds`; None where it
+        is undefined in every trial.
+
+        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0)).estimate()
+        Estimate(value=1.0, low=None, high=None, std=None, trial_low=None, trial_high=None, detectable=None)
+        """
+        known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
+        if not len(known):
+            return None
+        value, low, high, std, trial_low, trial_high = rounded(float(known.mean())), *[None] * 5
+        detectable = None
+        if len(known) > 1:
+            std = standard_deviation(known)
+            trial_low, trial_high = np.clip(trial_interval(known), *bounds).tolist()
+        if len(drawn) > 1:
+            low, high = map(rounded, bootstrap_interval(value, drawn, bounds))
+            detectable = POWERED * standard_deviation(drawn)
+        return Estimate(value, low, high, std, trial_low, trial_high, detectable)
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme(Sample):
+    """The least or the largest of several quantities of the same images: its interval is from the least (largest) of
+    their lower ends to that of their upper ends, so that it is above 0 only if all of theirs are (below, for `max`).
+    Undefined where one of them is.
+
+    >>> one, two = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0)) for value in (1.0, 2.0))
+    >>> Extreme.of(min, [one, two]).estimate().value
+    1.0
+    """
+
+    pick: Callable[[Iterable[float]], float]
+    among: tuple[Sample, ...]
+
+    @classmethod
+    def of(cls, pick: Callable[[Iterable[float]], float], samples: Iterable[Sample]) -> Extreme:
+        """The extreme of samples, `pick` being `min` or `max`."""
+        among = tuple(samples)
+        best = np.minimum if pick is min else np.maximum
+
+        def of_all(arrays: Iterable[Floats]) -> Floats:
+            return np.asarray(best.reduce(list(arrays)))
+
+        values, per_trial, replicates = (of_all(getattr(one, name) for one in among) for name in ARRAYS)
+        return cls(values, per_trial, replicates, pick, among)
+
+    def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
+        known = [found for one in self.among if (found := one.estimate(bounds))]
+        if len(known) < len(self.among):
+            return None
+        value, low, high = (
+            None if None in ends else self.pick(ends) for ends in zip(*(found[:3] for found in known), strict=True)
+        )
+        detectable = [found.detectable for found in known if found.detectable is not None]
+        return Estimate(value, low, high, detectable=max(detectable, default=None))  # type: ignore[arg-type]
+
+
+# Each quantity in each trial, `(trials, replicates)` or `(1, replicates)`, from how often each unit counts, `(units,
+# replicates)`, and how much each trial does, `(trials, replicates)`; the latter is None for the estimate itself.
+Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
+
+
+def bootstrap_samples(
+    quantities: Quantities,
+    units: int,
+    trials: int,
+    replicates: int,
+    seed: int,
+    overlap: float = 0.0,
+    copies: Integers | None = None,
+) -> dict[str, Sample]:
+    """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
+
+    `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together.
+
+    Fewer than `LEAST_IMAGES` units have no replicates: resamples of a handful of images are too much like each other.
+
+    >>> samples = bootstrap_samples(lambda counts, _: {"lic": counts[:1] * 2.0}, 30, trials=1, replicates=40, seed=0)
+    >>> samples["lic"].values.tolist(), samples["lic"].replicates.shape
+    ([2.0], (40,))
+    """
+    estimate = quantities(np.ones((units, 1)), None)
+    per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
+    means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
+    drawn = units if copies is None else int(copies.max()) + 1
+    replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
+    with told_if_long("bootstrap", "replicates") as report:
+        report(done, replicates)
+        for multiplicity, weights in resamples(drawn, trials, replicates, seed, overlap):
+            if copies is not None:
+                multiplicity = multiplicity[copies]
+            for key, values in quantities(multiplicity, weights).items():
+                per_trial[key].append(values)
+                means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
+            done += multiplicity.shape[1]
+            report(done, replicates)
+    return {
+        key: Sample(values[:, 0], np.concatenate(per_trial[key], axis=1), np.concatenate(means[key]))
+        for key, values in estimate.items()
+    }
+
+
+def mean_over_trials(values: Floats, weights: Floats) -> Floats:
+    """The mean over trials in each replicate, from values and weights of shape `(trials, replicates)`.
+
+    A trial is left out of a replicate that drew none of its test captions: its value is nan there.
+    """
+    counted = weights * ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
+
+
+def known_means(values: Mapping[str, Floats]) -> dict[str, float]:
+    """The mean over those trials in which each quantity, `(trials,)`, is defined; none where it is in no trial.
+
+    >>> known_means({"lic_m": np.array([1.0, np.nan, 2.0]), "lic_d": np.array([np.nan])})
+    {'lic_m': 1.5}
+    """
+    known = {name: of_trials[~np.isnan(of_trials)] for name, of_trials in values.items()}
+    return {name: rounded(float(of_trials.mean())) for name, of_trials in known.items() if len(of_trials)}
+
+
+def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:
+    """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it.
+
+    >>> trial_rows([3], {"lic": np.array([1.0]), "leakage": np.array([np.nan])})
+    [{'seed': 3, 'lic': 1.0}]
+    """
+    return [
+        {"seed": seed} | {name: float(of[number]) for name, of in columns.items() if not np.isnan(of[number])}
+        for number, seed in enumerate(seeds)
+    ]
