@@ -48,7 +48,6 @@ def started(tmp_path):
     environment = {
         "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         "TMPDIR": str(tmp_path / "temporary"),
-        "JOBLIB_TEMP_FOLDER": str(tmp_path / "temporary"),
         "LOKY_MAX_CPU_COUNT": "2",
         "CAPTIONBIAS_CACHE": str(tmp_path / "cache"),
     }

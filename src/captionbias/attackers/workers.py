@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 import warnings
@@ -82,7 +83,12 @@ def _in_pool(
     from joblib import Parallel, delayed, parallel_config
 
     with parallel_config("loky", inner_max_num_threads=1, initializer=_begin_worker, initargs=(os.getpid(),)):
-        parallel = Parallel(workers, return_as="generator_unordered", batch_size=1)
+        parallel = Parallel(
+            workers,
+            return_as="generator_unordered",
+            batch_size=1,
+            temp_folder=tempfile.gettempdir(),  # joblib's own choice may be a file system in memory
+        )
     # joblib tells of workers that it replaces, as their mapped pages count as growth, and of items left undone.
     warnings.filterwarnings("ignore", r"A worker stopped while some jobs|\d+ tasks which were still", UserWarning)
     try:
