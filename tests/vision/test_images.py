@@ -7,16 +7,19 @@ import json
 import struct
 import subprocess
 import sys
+import tarfile
 import zlib
 
 import datasets
+import fsspec
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageOps
 
-from captionbias.vision.images import MAX_PIXELS, Images, open_image, read_images, stored_size, turned
+from captionbias.vision.images import MAX_PIXELS, Images, open_image, read_images, read_source, stored_size, turned
 from tests.patience import PATIENCE
 
 SIZE = (6, 4)  # width, height
@@ -237,6 +240,61 @@ def test_datasets_are_read_from_memory_folders_and_parquet_without_decoding(fold
     assert len(read_images(f"{tmp_path / 'both'}::test")) == 2
     with pytest.raises(ValueError, match=r"has the splits train, test: name one, as in .*:NAME"):
         read_images(tmp_path / "both")
+
+
+def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
+    shards = tmp_path_factory.mktemp("shards")
+    for shard, name in (("0.tar", "street 1.bmp"), ("1.tar", "more/000000000007.PNG")):
+        with tarfile.open(shards / shard, "w") as archive:
+            archive.add(folder / "notes.md", "notes.md")
+            archive.add(folder / name, name)
+    images = read_images(shards)
+    assert images.ids == ("street 1", "7")
+    np.testing.assert_array_equal(images[1], pixels[::-1])
+    assert read_images(shards / "0.tar").ids == ("street 1",)
+    (shards / "t.csv").write_text("id,file_name\n5,1.tar/more/000000000007.PNG\n")
+    table = read_images(shards / "t.csv")
+    assert table.ids == ("5",)
+    np.testing.assert_array_equal(table[0], pixels[::-1])
+    assert read_source(table.sources[0])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
+    (shards / "t.csv").write_text("id,file_name\n5,1.tar/gone.png\n")
+    with pytest.raises(ValueError, match=r"row 0: .*1.tar has no 'gone.png': correct the row"):
+        read_images(shards / "t.csv")
+    (shards / "0.tar").write_bytes(b"no archive" * 100)
+    with pytest.raises(ValueError, match=r"0.tar cannot be read as a tar archive \(.*\): unpack it"):
+        read_images(shards)
+
+
+def test_addresses_in_a_table_are_fetched(folder, pixels):
+    fsspec.filesystem("memory").pipe("memory://host/a.png", (folder / "COCO_val2014_000000000042.png").read_bytes())
+    (folder / "t.csv").write_text("image_url\nmemory://host/a.png\nmemory://host/gone.png\n")
+    images = read_images(folder / "t.csv")
+    assert images.ids == ("a", "gone")
+    np.testing.assert_array_equal(images[0], pixels)
+    assert stored_size(images.sources[0])[:2] == pixels.shape[:2]
+    with pytest.raises(
+        ValueError, match=r"image gone \(memory://host/gone.png\) cannot be fetched \(.*: check the address"
+    ):
+        _ = images[1]
+    with pytest.raises(ValueError, match="is elsewhere: copy it to this machine, or give a table with a column of add"):
+        read_images("https://host/images.tar")
+
+
+def test_tables_in_memory_and_datasets_with_one_split_are_images(pixels):
+    pictures = [Image.fromarray(pixels), pixels]
+    frame = pd.DataFrame({"image": pictures, "image_id": [5, 6]})
+    for source in (frame, {"image": pictures, "image_id": [5, 6]}):
+        images = read_images(source)
+        assert images.ids == ("5", "6")
+        np.testing.assert_array_equal(images[1], pixels)
+    dataset = datasets.Dataset.from_dict({"image": pictures[:1], "id": [7]}).cast_column("image", datasets.Image())
+    assert read_images(datasets.DatasetDict(test=dataset)).ids == ("7",)
+    with pytest.raises(ValueError, match=r"has the splits train, test: give one, such as images\['test'\]"):
+        read_images(datasets.DatasetDict(train=dataset, test=dataset))
+    streamed = dataset.to_iterable_dataset()
+    with pytest.raises(ValueError, match=r"images is streamed, .* give datasets.Dataset.from_list\(list\(images.take"):
+        read_images(streamed)
+    assert read_images(datasets.Dataset.from_list(list(streamed.take(1000)))).ids == ("7",), "as the message says"
 
 
 def test_sequences_of_anything_are_images(folder, pixels):

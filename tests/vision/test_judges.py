@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -11,9 +13,10 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.pretrained import encoding
 from captionbias.text import tokenize
-from captionbias.vision import judges
+from captionbias.vision import images, judges
 from captionbias.vision.images import read_images
 from captionbias.vision.judges import PROMPTS, Question, answers_for, find_judge, prompt_for
+from tests.patience import PATIENCE
 
 PROMPT = "in the picture"
 ANSWERS = ("woman", "man")
@@ -156,6 +159,27 @@ def test_a_model_as_it_is_answers_the_same_caption_once(tiny_blip, monkeypatch):
     judge.fit(trial(seed=0))
     judge.fit(trial(seed=1))
     assert len(asked) == 12
+
+
+def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(tiny_blip, monkeypatch):
+    made = []
+    together = threading.Barrier(2, timeout=PATIENCE)
+
+    class Pictures(list):
+        def __getitem__(self, row):
+            together.wait()  # for good, with one thread
+            made.append(row)
+            return super().__getitem__(row)
+
+    monkeypatch.setattr(images, "cores", lambda: 2)
+    asked = Question(Pictures(question().images), PROMPT, ANSWERS)
+    judge = find_judge(str(tiny_blip), asked, epochs=2)
+    judge.fit(trial(train=8))
+    judge.fit(trial(train=8, seed=1))
+    assert sorted(made) == list(range(12))
+    kept = images.Kept([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
+    assert len(list(kept)) == 2
+    assert list(kept.kept) == [0], "there is no room for two"
 
 
 def test_large_images_are_made_small_for_the_small_judge():

@@ -62,10 +62,32 @@ def test_copies_that_are_there_are_not_made_again(planted, tmp_path, monkeypatch
     steps = []
     copies = write_masked(images, regions, to, batch=1, progress=lambda step, done: steps.append((step, done)))
     assert (copies.written, copies.there, list(copies.left_out)) == (1, 1, ["42"])
-    assert steps == [("masking", 0.5), ("masking", 1.0)]
+    assert [round(done, 2) for _, done in steps] == [0.33, 0.67, 1.0]
     assert (to / "7.jpg").stat().st_mtime_ns == before
     monkeypatch.setattr(masked_copies, "masked_image", None)
     assert write_masked(images.select([0, 1]), regions.select([0, 1]), to).there == 2
+
+
+@pytest.mark.parametrize("kind", ["jpg", "png"])
+def test_a_changed_image_or_region_is_masked_anew(planted, tmp_path, kind):
+    images, regions = planted
+    to, black = tmp_path / "to", {"kind": kind, "fill": "#000000"}
+    write_masked(images, regions, to, **black)
+    before = {key: (to / f"{key}.{kind}").read_bytes() for key in (7, 9)}
+    images.sources[0].write_bytes(images.sources[1].read_bytes())
+    copies = write_masked(images, regions, to, **black)
+    assert (copies.written, copies.there) == (1, 1)
+    assert (to / f"7.{kind}").read_bytes() != before[7]
+
+    moved = [annotation(9, box=(20, 10, 5, 5)), annotation(42), annotation(7, category=18)]
+    regions = read_regions(write_annotations(tmp_path, moved, IDS), images)
+    copies = write_masked(images, regions, to, **black)
+    assert (copies.written, copies.there, list(copies.left_out)) == (2, 0, ["7"])
+    assert names(to) == [f"42.{kind}", f"9.{kind}", SETTINGS]
+    hidden = np.asarray(read_images(to)[1])
+    assert hidden[10:15, 20:25].max() < 40
+    assert hidden[3:11, 2:8].max() > 100, "where nobody is any more"
+    assert write_masked(images, regions, to, **black).there == 2
 
 
 def test_other_settings_and_foreign_folders_are_refused(planted, tmp_path):

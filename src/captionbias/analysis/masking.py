@@ -144,7 +144,7 @@ def masking_experiment(
         for version in chosen:
             try:
                 shares[version] = attribute_images(
-                    captioner, processor, pictures[version], whole, captions[version], tokenizer=tokenizer
+                    captioner, processor, pictures[version], whole, captions[version], tokenizer=tokenizer, fill=fill
                 )
             except ValueError as error:  # with the person masked no caption may name the attribute
                 warnings.warn(f"{version}: no attribution ({error})", CaptionBiasWarning, stacklevel=2)

@@ -9,7 +9,7 @@ from captionbias.cli.caption import IMAGES
 from captionbias.cli.options import INPUT, RESULT, Options, option
 from captionbias.cli.terminal import console, say
 
-MAP = "Map"
+METHOD = "Method"
 OPTIONS: Options = (
     {
         "model": option(
@@ -34,15 +34,39 @@ OPTIONS: Options = (
             show_default="made now",
         ),
         "attribute": option(
-            str, "The words: gender, race, age, or a JSON file.", default="gender", panel=INPUT, metavar="<name|file>"
+            str,
+            "The words: gender, race, age, or a JSON file, of tasks for one.",
+            default="gender",
+            panel=INPUT,
+            metavar="<name|file>",
+        ),
+        "method": option(
+            str,
+            "occlusion: person and rest are filled, for any captioner; gradients: a map of what speaks for the word.",
+            default="occlusion",
+            panel=METHOD,
+            metavar="<occlusion|gradients>",
+        ),
+        "fill": option(
+            str,
+            "Of occlusion: mean (the mean colour of the image), blur, or a colour such as '#808080'.",
+            default="mean",
+            panel=METHOD,
         ),
         "layer": option(
-            str | None, "The module whose output is the map.", panel=MAP, show_default="the vision encoder"
+            str | None,
+            "Of gradients: the module whose output is the map.",
+            panel=METHOD,
+            show_default="the vision encoder",
         ),
         "averaged": option(
-            bool, "Weight a channel by its mean gradient, as Grad-CAM does.", "--averaged", default=False, panel=MAP
+            bool,
+            "Of gradients: weight a channel by its mean gradient, as Grad-CAM does.",
+            "--averaged",
+            default=False,
+            panel=METHOD,
         ),
-        "batch_size": option(int, "Images at a time.", default=8, panel=MAP, min=1),
+        "batch_size": option(int, "Images at a time.", default=8, panel=METHOD, min=1),
         "overlays": option(int, "Pictures in an HTML file.", default=24, panel=RESULT, min=0),
         "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000, panel=RESULT, min=0),
         "seed": option(int, "Seed of the bootstrap.", default=0, panel=RESULT),
@@ -61,6 +85,8 @@ def attribution(
     annotations: Path,
     captions: Path | None,
     attribute: str,
+    method: str,
+    fill: str,
     layer: str | None,
     averaged: bool,
     batch_size: int,
@@ -69,7 +95,9 @@ def attribution(
     seed: int,
     output: Path | None,
 ) -> None:
-    """What share of what makes a captioner say "woman" or "man" is outside the person? By class activation maps.
+    """What share of what makes a captioner say "woman" or "man" is outside the person?
+
+    By default the person is filled, then the rest of the picture: how much less likely does the word get?
 
     Example: captionbias attribution --model Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --output shares.html
@@ -99,6 +127,8 @@ def attribution(
         texts,
         tokenizer=tokenizer,
         attribute_lexicon=attribute,
+        method=method,
+        fill=fill,
         layer=layer,
         averaged=averaged,
         batch_size=batch_size,
@@ -107,13 +137,13 @@ def attribution(
         overlays=overlays if page else 0,
     )
     console.print(attribution_table(shares), markup=False)
-    left = len({share.image for share in shares.shares})
-    say(f"\n{left:,} of {shares.images:,} images, {len(shares.shares):,} words")
+    left = len({credit.image for credit in shares.credits})
+    say(f"\n{left:,} of {shares.images:,} images, {len(shares.credits):,} words")
     if page and output is not None and not console.quiet:
         write_attributions(shares, output, title=f"Where {Path(model).name} finds the attribute")
         say(f"the page is in {output}")
     elif not page:
-        write_result({"model": model, "layer": layer, "averaged": averaged, **shares.as_dict()}, output)
+        write_result({"model": model, "fill": fill, "layer": layer, "averaged": averaged, **shares.as_dict()}, output)
 
 
 def _read_captions(path: Path) -> dict[str, str]:

@@ -33,8 +33,8 @@ MODEL: Options = {
 IMAGES: Options = {
     "images": option(
         str,
-        "The images: a folder, a table with a column of paths or images, a .txt file with a path a line, or "
-        "owner/dataset:configuration:split.",
+        "The images: a folder, of webdataset's .tar files too, a table with a column of paths, addresses or images, a "
+        ".txt file with a path a line, or owner/dataset:configuration:split.",
         default=Parameter.empty,
         panel=INPUT,
         metavar="<folder|file|dataset>",

@@ -52,7 +52,7 @@ OPTIONS: Options = {
     ),
     "output": option(
         Path,
-        "The folder of the copies. Those that are there are not made again.",
+        "The folder of the copies. Those of unchanged images and regions are not made again.",
         default=Parameter.empty,
         panel=RESULT,
         file_okay=False,

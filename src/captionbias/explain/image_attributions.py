@@ -1,11 +1,4 @@
-"""Where in an image a captioner finds the attribute that it names: the share outside the person, by class activation.
-
-Grad-CAM weighs a channel by its gradient's mean over all places. That is right where the places are pooled, as in the
-networks that it was made for. A captioner attends to some patches, and to another patch the same channel may mean the
-opposite: with captioners that read a planted cue in one patch, or the person, the mean told neither from the other,
-while gradients in their own places did (0.71 to 0.98 outside the person, and 0.30 to 0.33, of a picture 0.81 of which
-is outside). Where places are pooled and then weighted, both are the same.
-"""
+"""Where in an image a captioner finds the attribute that it names: in the person, or outside."""
 
 from __future__ import annotations
 
@@ -20,53 +13,81 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.captions.values import is_missing
-from captionbias.statistics.intervals import bootstrap_interval, multiplicities
+from captionbias.explain import class_activation, occlusion
+from captionbias.explain.named_words import find_words
+from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, tokenize
+from captionbias.text import LexiconSource
 from captionbias.vision import needs_images
 from captionbias.vision.images import read_images
+from captionbias.vision.masks import check_fill
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 BATCH = 8
-MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
+METHODS = ("occlusion", "gradients")
+LITTLE = 0.1  # of the largest gain of a label: what words gain less are said anyway, and what speaks for them is noise
 SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
-class Share(NamedTuple):
-    """One attribute word of one image's caption.
+class Credit(NamedTuple):
+    """What speaks for one word of one image's caption.
 
-    `share`: of the attribution, outside the person, in [0, 1]. `area`: of the picture, outside the person: what the
-    share would be if every place counted alike.
+    `person`, `outside`: by occlusion what each adds to the log-odds of the word, in nats, below 0 where it speaks
+    against it; by gradients the share of each, which add up to 1. `area`: the share of the picture outside the
+    person.
     """
 
     image: str
     word: str
     label: str
-    share: float
+    person: float
+    outside: float
     area: float
     caption: str
 
 
-@dataclass(frozen=True, eq=False)
-class ImageAttributions:
-    """What share of a captioner's attribution for attribute words is outside the person.
+class Shares(NamedTuple):
+    """What speaks for the words of some images.
 
-    Attributes:
-        shares: a row a word; see `Share`.
-        mean: their mean, first over each image's words and then over images, with its 95% interval over images.
-        area: the mean share of the picture outside the person, over the same images.
-        images: how many were given.
-        notes: what was left out, and why.
-        overlays: pictures of the first images, as PNG: as the captioner sees them, attribution in red, the person's
-            outline in white. By the number of their row in `shares`.
+    `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
+    where one part speaks against them, None where the picture hardly makes them likelier, as of a word that the
+    captioner says when it sees nothing. `area`: the mean share of the pictures outside the person: what the share would
+    be if every place counted alike. `gain`: what the picture adds to a word's log-odds, in nats; 1 by gradients. An
+    image counts as the mean of its words.
     """
 
-    shares: list[Share]
-    mean: Estimate
+    share: Estimate | None
     area: float
+    gain: float
+    words: int
+
+    def as_dict(self) -> dict[str, float | None]:
+        share = {"share": None} if self.share is None else self.share.flat("share")
+        return {**share, "area": self.area, "gain": self.gain, "words": self.words}
+
+
+@dataclass(frozen=True, eq=False)
+class ImageAttributions:
+    """What share of what makes a captioner say the attribute's words is outside the person.
+
+    Attributes:
+        method: `occlusion` or `gradients`.
+        credits: a row a word; see `Credit`.
+        overall: of all words; see `Shares`.
+        by_label: of the words of each label.
+        images: how many were given.
+        notes: what was left out, and why.
+        overlays: pictures of the first images, as PNG: as the captioner sees them, what speaks for the word in red, the
+            person's outline in white. By the number of their row in `credits`.
+    """
+
+    method: str
+    credits: list[Credit]
+    overall: Shares
+    by_label: dict[str, Shares]
     images: int
     notes: list[str] = field(default_factory=list)
     overlays: dict[int, bytes] = field(default_factory=dict)
@@ -74,24 +95,13 @@ class ImageAttributions:
     def as_dict(self) -> dict[str, Any]:
         """For a file, without the pictures."""
         return {
-            "mean": self.mean.value,
-            "mean_ci_low": self.mean.low,
-            "mean_ci_high": self.mean.high,
-            "area": self.area,
+            "method": self.method,
+            **self.overall.as_dict(),
+            "by_label": {label: found.as_dict() for label, found in self.by_label.items()},
             "images": self.images,
             "notes": self.notes,
-            "shares": [share._asdict() for share in self.shares],
+            "credits": [credit._asdict() for credit in self.credits],
         }
-
-
-class _Named(NamedTuple):
-    """A place where a caption names the attribute: the tokens of the word, and the tokens of the caption."""
-
-    image: int
-    word: str
-    label: str
-    ids: list[int]
-    places: list[int]
 
 
 def attribute_images(
@@ -103,6 +113,8 @@ def attribute_images(
     *,
     tokenizer: Any = None,
     attribute_lexicon: LexiconSource = "gender",
+    method: str = "occlusion",
+    fill: str = "mean",
     layer: str | None = None,
     averaged: bool = False,
     batch_size: int = BATCH,
@@ -110,13 +122,20 @@ def attribute_images(
     seed: int = 0,
     overlays: int = 0,
 ) -> ImageAttributions:
-    """How much of what makes a captioner say "woman" lies outside the person: class activation of its attribute words.
+    """How much of what makes a captioner say "woman" lies outside the person.
 
-    The captioner reads its own caption, and the gradient of the log-probability of the words that name the attribute
-    goes back to the last feature map, or the patches' last states, of its vision encoder. There each channel is
-    weighted by its gradient; their sum over channels, where it is above 0, is laid over the picture. Pictures are seen
-    as the captioner's processor makes them, cut and scaled, and persons alike. Compare a share with its `area`, and
-    with that of other captioners: encoders also pass on what they saw from patch to patch.
+    By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
+    with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
+    The share is that of all credit. It needs nothing but probabilities, so every captioner that generates can be
+    measured. The outline of a filled person can still be seen; regions of boxes hide it.
+
+    By gradients, the gradient of the words' log-probability goes back to the last feature map, or the patches' last
+    states, of the vision encoder. There each channel is weighted by its gradient; their sum over channels, where it is
+    above 0, is laid over the picture. Encoders pass on what they saw from patch to patch, so that places that the word
+    does not depend on can be in the map.
+
+    Pictures are seen as the captioner's processor makes them, cut and scaled, and persons alike. Compare a share with
+    its `area`, and with that of other captioners; by occlusion, where either part would do, each has half.
 
     Args:
         model: an image-to-text model of transformers, such as BLIP, GIT, a vision encoder-decoder or a chat model.
@@ -126,27 +145,38 @@ def attribute_images(
             `captionbias.vision.masks.read_regions`, say.
         captions: of each image, or by image id; the model's own when None.
         tokenizer: the model's; the processor's when None.
-        attribute_lexicon: the words, with their labels; see `captionbias.text.load_lexicon`.
-        layer: another module of the model, by its name in `model.named_modules()`, whose output is the feature map.
-        averaged: weight a channel by its mean gradient, as Grad-CAM does.
+        attribute_lexicon: the words, with their labels, of an attribute or of tasks; see
+            `captionbias.text.load_lexicon`.
+        method: `occlusion`, or `gradients`, for which the vision encoder's output must be a map of the picture.
+        fill: of occlusion: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
+        layer: of gradients: another module of the model, by its name in `model.named_modules()`, whose output is the
+            feature map.
+        averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
         batch_size: images at a time.
         bootstrap: replicates over images; 0 for no interval.
         seed: of the bootstrap.
         overlays: how many pictures to make.
 
     Raises:
-        ValueError: no caption names the attribute, regions do not fit the images, or the model has no such map.
+        ValueError: no caption names the attribute, regions do not fit the images, or by gradients the model has no such
+            map.
 
     Warns:
         CaptionBiasWarning: images are left out: their captions name no attribute, they show no person, or nothing in
-            them speaks for the word.
+            them speaks for the word; or a label has no share, as the pictures hardly make its words likelier.
 
-    Source: Nair et al. 2026, section 5.2 (the attribution score, by Grad-CAM); Draelos and Carin 2020 (HiResCAM, the
-    map with gradients in their places); Selvaraju et al. 2017 (Grad-CAM).
+    Source: Nair et al. 2026, section 5.2 (the attribution score, by Grad-CAM); Zeiler and Fergus 2014 (occlusion);
+    Shapley 1953; Draelos and Carin 2020 (HiResCAM, the map with gradients in their places); Selvaraju et al. 2017
+    (Grad-CAM).
     """
     with needs_images():
         import torch  # noqa: F401
         import transformers  # noqa: F401
+    if method not in METHODS:
+        raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
+    if method == "occlusion" and (layer is not None or averaged):
+        raise ValueError("layer and averaged are of maps: give method='gradients' with them")
+    check_fill(fill)
     found = read_images(images)
     if len(regions) != len(found):
         raise ValueError(
@@ -154,38 +184,55 @@ def attribute_images(
         )
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
     texts = _captions(model, processor, tokenizer, found, captions)
-    named = _find_words(texts, tokenizer, attribute_lexicon)
+    named = find_words(texts, tokenizer, attribute_lexicon)
     if not named:
         raise ValueError(
             "captions: none names the attribute; give captions that do, or the words that they use as attribute_lexicon"
         )
     view = _View(processor)
-    shares: list[Share] = []
+    credits: list[Credit] = []
     pictures: dict[int, bytes] = {}
     nobody, silent = set(), set()
     with _frozen(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            seen = [found[one.image] for one in batch]
-            maps = _activation(model, processor, tokenizer, seen, batch, layer, averaged)
-            for one, image, heat in zip(batch, seen, maps, strict=True):
-                person = view.region(regions[one.image], image, found.ids[one.image])
+            seen, people = [found[one.image] for one in batch], [regions[one.image] for one in batch]
+            inside = [
+                view.region(person, image, found.ids[one.image])
+                for person, image, one in zip(people, seen, batch, strict=True)
+            ]
+            if method == "occlusion":
+                parts = occlusion.credits(model, processor, seen, people, batch, fill)
+                maps = [_spread(own, rest, person) for (own, rest), person in zip(parts, inside, strict=True)]
+            else:
+                cells = class_activation.maps(model, processor, tokenizer, seen, batch, layer, averaged)
+                maps = [_enlarged(heat, person.shape) for heat, person in zip(cells, inside, strict=True)]
+            for one, image, person, heat in zip(batch, seen, inside, maps, strict=True):
                 if not person.any():
                     nobody.add(one.image)
-                    continue
-                heat = _enlarged(heat, person.shape)
-                if not heat.sum() > 0:
+                elif not heat.any():
                     silent.add(one.image)
-                    continue
-                if len(pictures) < overlays:
-                    pictures[len(shares)] = _overlay(view.picture(image), heat, person)
-                share, area = float(heat[~person].sum() / heat.sum()), float((~person).mean())
-                shares.append(Share(found.ids[one.image], one.word, one.label, share, area, texts[one.image]))
-    notes = _notes(len(found), len(found) - len({one.image for one in named}), len(nobody), len(silent))
-    if not shares:
+                else:
+                    if len(pictures) < overlays:
+                        pictures[len(credits)] = _overlay(view.picture(image), heat, person)
+                    sums = float(heat[person].sum()), float(heat[~person].sum())
+                    area = float((~person).mean())
+                    credits.append(Credit(found.ids[one.image], one.word, one.label, *sums, area, texts[one.image]))
+    notes = _left_out(len(found), len(found) - len({one.image for one in named}), len(nobody), len(silent))
+    if not credits:
         raise ValueError(f"images: none is left: {'; '.join(notes)}")
-    mean, area = _means(shares, bootstrap, seed)
-    return ImageAttributions(shares, mean, area, len(found), notes, pictures)
+    labels = sorted({credit.label for credit in credits})
+    by_label = {label: _shares([one for one in credits if one.label == label], bootstrap, seed) for label in labels}
+    most = max(shares.gain for shares in by_label.values())
+    for label, shares in by_label.items():
+        if shares.share is None or shares.gain < LITTLE * most:
+            by_label[label] = shares._replace(share=None)
+            notes.append(
+                f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
+            )
+    for note in notes:
+        warnings.warn(note, CaptionBiasWarning, stacklevel=2)
+    return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(found), notes, pictures)
 
 
 def _captions(
@@ -207,40 +254,6 @@ def _captions(
     return ["" if is_missing(text) else str(text) for text in listed]
 
 
-def _find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[_Named]:
-    """Each attribute word that a caption names, and the captioner's tokens of it."""
-    if not getattr(tokenizer, "is_fast", False):
-        raise ValueError("tokenizer does not say where its tokens are in a text; give the captioner's fast tokenizer")
-    lexicon, tokens = load_lexicon(source), tokenize(texts)
-    mentions, rows, found = find_mentions(tokens, lexicon), tokens.rows, []
-    for start, length, label in zip(mentions.starts, mentions.lengths, mentions.labels, strict=True):
-        if label < 0:  # masked in captions, but of no value
-            continue
-        image = int(rows[start])
-        words = [tokens.words[number] for number in tokens.ids[tokens.offsets[image] : start + length]]
-        first, last = _span(texts[image].lower(), words, int(length))
-        cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
-        places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
-        if places:
-            found.append(
-                _Named(image, texts[image][first:last].lower(), lexicon.labels[label], cut["input_ids"], places)
-            )
-    return found
-
-
-def _span(text: str, words: Sequence[str], length: int) -> tuple[int, int]:
-    """Where the last `length` of a text's first words begin and end in it."""
-    first = last = 0
-    for number, word in enumerate(words):
-        begin = max(text.find(word, last), last)
-        first = begin if number == len(words) - length else first
-        last = begin + len(word)
-    return first, last
-
-
-# The map
-
-
 @contextmanager
 def _frozen(model: nn.Module) -> Iterator[None]:
     """In evaluation mode, as which a captioner captions; every module's own mode is put back."""
@@ -251,119 +264,6 @@ def _frozen(model: nn.Module) -> Iterator[None]:
     finally:
         for module, mode in modes:
             module.training = mode
-
-
-def _activation(
-    model: Any,
-    processor: Any,
-    tokenizer: Any,
-    images: Sequence[Any],
-    batch: Sequence[_Named],
-    layer: str | None,
-    averaged: bool,
-) -> list[Floats32]:
-    """The map of each word, `(height, width)` in cells of the feature map, nothing in it below 0."""
-    import torch
-
-    weights = next(model.parameters())
-    inputs = {
-        name: value.to(weights.device, weights.dtype if value.is_floating_point() else value.dtype)
-        for name, value in processor(images=list(images), return_tensors="pt").items()
-    }
-    inputs["pixel_values"].requires_grad_(True)
-    kept: list[Tensor] = []
-    hook = _feature_layer(model, layer).register_forward_hook(lambda _, __, output: kept.append(_states(output)))
-    try:
-        with torch.enable_grad():
-            total = _log_probability(model, tokenizer, inputs, batch)
-            found = torch.autograd.grad(total, kept[-1], allow_unused=True)[0] if kept else None
-    finally:
-        hook.remove()
-    if found is None:
-        raise ValueError(
-            f"layer {layer or 'of the vision encoder'}: what the captioner says does not depend on its output; give "
-            "another as layer, a name in model.named_modules()"
-        )
-    height, width = inputs["pixel_values"].shape[-2:]
-    states, gradient = (_as_map(values.detach().float(), height / width, layer) for values in (kept[-1], found))
-    weight = gradient.mean(dim=(2, 3), keepdim=True) if averaged else gradient
-    maps = (weight * states).sum(dim=1).clamp(min=0)
-    return [np.asarray(one, np.float32) for one in maps.cpu().numpy()]
-
-
-def _feature_layer(model: Any, layer: str | None) -> nn.Module:
-    """The module of that name; else the vision encoder."""
-    from transformers import PreTrainedModel
-
-    modules = dict(model.named_modules())
-    if layer is not None:
-        if layer not in modules:
-            raise ValueError(f"layer {layer!r} is not a module of the model; see model.named_modules()")
-        found: nn.Module = modules[layer]
-        return found
-    for name, module in modules.items():
-        if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
-            return module
-    raise ValueError("layer is missing: the model has no vision encoder of its own; give a name in named_modules()")
-
-
-def _states(output: Any) -> Tensor:
-    first: Any = output[0] if isinstance(output, tuple) else output
-    states: Tensor = getattr(first, "last_hidden_state", first)
-    return states
-
-
-def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], batch: Sequence[_Named]) -> Tensor:
-    """Of each caption's word after all tokens before it, the sum over the batch."""
-    import torch
-
-    decoder = bool(model.config.is_encoder_decoder)
-    device, longest = inputs["pixel_values"].device, max(len(one.ids) for one in batch)
-    given = dict(inputs)
-    begun = None if decoder else given.pop("input_ids", None)  # a chat model's prompt
-    if begun is None:
-        begun = torch.full((len(batch), 1), _first_token(model), device=device)
-    filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
-    padded = torch.tensor([one.ids + [filler] * (longest - len(one.ids)) for one in batch], device=device)
-    text = torch.cat((begun, padded), dim=1)
-    for name, value in given.items():  # what the processor says of each token of the prompt
-        if value.shape == begun.shape:
-            given[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
-    logits = model(**given, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
-    row, place = zip(*((row, begun.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
-    before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
-    said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
-    return said
-
-
-def _first_token(model: Any) -> int:
-    """What the decoder begins a caption with."""
-    own = model.config.get_text_config(decoder=True)
-    for number in (getattr(model.config, "decoder_start_token_id", None), own.bos_token_id):
-        if number is not None:
-            return int(number)
-    raise ValueError(
-        "model has no token that begins a caption; set decoder_start_token_id or bos_token_id in its config"
-    )
-
-
-def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:
-    """`(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
-
-    `shape`: the picture's height over its width. Tokens of no patch come first.
-    """
-    if values.ndim == 4:
-        return values
-    tokens = values.shape[1] if values.ndim == 3 else 0
-    for extra in range(min(MOST_EXTRA, tokens)):
-        height = round(np.sqrt((tokens - extra) * shape))
-        width = round(height / shape)
-        if height * width == tokens - extra:
-            return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
-    raise ValueError(
-        f"layer {layer or 'of the vision encoder'}: its output of shape {tuple(values.shape)} is not a map of the "
-        "picture; give another as layer, a name in model.named_modules()"
-    )
 
 
 # The picture as the captioner sees it
@@ -402,23 +302,34 @@ class _View:
         return inside
 
     def _pixels(self, image: Any) -> Floats:
-        pixels = np.asarray(self.processor(images=[image], return_tensors="np")["pixel_values"][0], np.float64)
-        return np.moveaxis(pixels, 0, 2)
+        """Numbers `(H, W, 3)`; of the image itself where the captioner sees it in pieces."""
+        pixels = self.processor(images=[image], return_tensors="pt").get("pixel_values")
+        if getattr(pixels, "shape", ())[:2] != (1, 3) or pixels.ndim != 4:
+            return np.asarray(image, np.float64) / 255
+        return np.moveaxis(pixels[0].double().numpy(), 0, 2)
 
 
-def _enlarged(heat: Floats32, shape: tuple[int, ...]) -> Floats32:
+def _spread(own: float, rest: float, person: Flags) -> Floats:
+    """A map of the credits of the person and of the rest, each spread over its part of the picture."""
+    heat: Floats = np.where(person, own / max(person.sum(), 1), rest / max((~person).sum(), 1))
+    return heat
+
+
+def _enlarged(heat: Floats32, shape: tuple[int, ...]) -> Floats:
+    """A map `(height, width)` in that shape, with a sum of 1 if there is anything in it."""
     from torch import from_numpy
     from torch.nn.functional import interpolate
 
     large = interpolate(from_numpy(heat)[None, None], size=shape, mode="bilinear", align_corners=False)
-    return np.asarray(large[0, 0].numpy(), np.float32)
+    pixels: Floats = large[0, 0].double().numpy()
+    return pixels / (pixels.sum() or 1)
 
 
-def _overlay(picture: Floats, heat: Floats32, person: Flags) -> bytes:
-    """A PNG: attribution in red, the person's outline in white."""
+def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
+    """A PNG: what speaks for the word in red, the person's outline in white."""
     from PIL import Image
 
-    covered = SHADE * heat[..., None] / heat.max()
+    covered = SHADE * heat[..., None].clip(min=0) / np.abs(heat).max()
     shown = picture * (1 - covered) + covered * np.array([1.0, 0.0, 0.0])
     inner = person.copy()
     for axis in (0, 1):
@@ -432,25 +343,33 @@ def _overlay(picture: Floats, heat: Floats32, person: Flags) -> bytes:
 # What is said of all
 
 
-def _means(shares: Sequence[Share], replicates: int, seed: int) -> tuple[Estimate, float]:
-    """The mean share over images with its interval, and the mean area; an image counts as the mean of its words."""
-    _, image = np.unique([share.image for share in shares], return_inverse=True)
+def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:
+    """The share outside the person of all credit, with its interval over images."""
+    _, image = np.unique([credit.image for credit in credits], return_inverse=True)
     words = np.bincount(image)
-    share, area = (np.bincount(image, [getattr(one, name) for one in shares]) / words for name in ("share", "area"))
-    value, low, high = float(share.mean()), None, None
-    if replicates > 1 and len(share) > 1:
-        drawn = np.concatenate([share @ times / len(share) for times in multiplicities(len(share), replicates, seed)])
-        low, high = bootstrap_interval(value, drawn, (0.0, 1.0))
-    return Estimate(value, low, high), float(area.mean())
+    person, outside, area = (
+        np.bincount(image, [getattr(credit, name) for credit in credits]) / words
+        for name in ("person", "outside", "area")
+    )
+    total = person + outside
+    gain, share, least = float(total.mean()), None, float(total.mean())
+    drawn = np.empty((2, 0))
+    if replicates > 1 and len(words) > 1:
+        blocks = multiplicities(len(words), replicates, seed)
+        drawn = np.concatenate([np.stack((outside, total)) @ times / len(words) for times in blocks], axis=1)
+        least = float(np.quantile(drawn[1], (1 - LEVEL) / 2))
+    if gain > 0 and least > 0:
+        value = float(outside.mean()) / gain
+        bounds = (0.0, 1.0) if min(person.min(), outside.min()) >= 0 else (-np.inf, np.inf)
+        interval = bootstrap_interval(value, drawn[0] / drawn[1], bounds) if drawn.size else (None, None)
+        share = Estimate(value, *interval)
+    return Shares(share, float(area.mean()), gain, len(credits))
 
 
-def _notes(images: int, unnamed: int, nobody: int, silent: int) -> list[str]:
+def _left_out(images: int, unnamed: int, nobody: int, silent: int) -> list[str]:
     reasons = (
         (unnamed, "their captions name no attribute"),
         (nobody, "no person is in their regions"),
         (silent, "nothing in them speaks for the word"),
     )
-    notes = [f"{count:,} of {images:,} images are left out: {reason}" for count, reason in reasons if count]
-    for note in notes:
-        warnings.warn(note, CaptionBiasWarning, stacklevel=3)
-    return notes
+    return [f"{count:,} of {images:,} images are left out: {reason}" for count, reason in reasons if count]

@@ -136,7 +136,8 @@ def masking_chart(study: MaskingStudy) -> Chart:
             panels.append(_panel(catalogue.SCORES[key], entries, catalogue.label(key)))
     if study.attributions:
         entries = [
-            Entry(name, study.attributions[name].mean if name in study.attributions else None) for name in versions
+            Entry(name, study.attributions[name].overall.share if name in study.attributions else None)
+            for name in versions
         ]
         panels.append(Panel("attribution outside the person", entries, "share", zero=False))
     return intervals(panels, "Scores of each version of the images")

@@ -164,8 +164,8 @@ def write_attributions(found: ImageAttributions, path: str | Path, *, title: str
     Raises:
         ValueError: the path cannot be written, or jinja2 is missing.
     """
-    pictures = [(found.shares[row], b64encode(png).decode()) for row, png in found.overlays.items()]
-    text = _rendered("attributions.html.jinja", found=found, mean=percent(found.mean), pictures=pictures, title=title)
+    pictures = [(found.credits[row], b64encode(png).decode()) for row, png in found.overlays.items()]
+    text = _rendered("attributions.html.jinja", found=found, percent=percent, pictures=pictures, title=title)
     write_text(text, Path(path))
 
 

@@ -315,18 +315,23 @@ def _defined(value: float, form: str) -> str:
 
 
 def attribution_table(found: ImageAttributions, of: str = "") -> Table:
-    """The share of attribution outside the person, of each word and of all images; `of`: which images."""
+    """What share of what speaks for the words is outside the person, by label; `of`: which images."""
+    gain = ["gain"] if found.method == "occlusion" else []
     table = plain_table(
         f"Attribution outside the person{f', {of}' if of else ''} [95% interval]",
-        *("", "share", "area", "words"),
-        meaning="Area: of the pictures, outside the person; what the share would be if every place counted alike.",
+        *("", "share", "area", *gain, "words"),
+        meaning="Area: of the pictures, outside the person; what the share would be if every place counted alike."
+        + (
+            " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
+            if gain
+            else ""
+        ),
     )
-    for word, of_word in groupby(sorted(found.shares, key=lambda share: share.word), key=lambda share: share.word):
-        rows = list(of_word)
-        share, area = (float(np.mean([getattr(row, name) for row in rows])) for name in ("share", "area"))
-        table.add_row(word, f"{share:.1%}", f"{area:.1%}", f"{len(rows):,}")
-    table.add_section()
-    table.add_row("all", percent(found.mean), f"{found.area:.1%}", f"{len(found.shares):,}", style="bold")
+    for label, shares in [*found.by_label.items(), ("all", found.overall)]:
+        if label == "all":
+            table.add_section()
+        gained = [f"{shares.gain:.2f}"] if gain else []
+        table.add_row(label, percent(shares.share), f"{shares.area:.1%}", *gained, f"{shares.words:,}")
     return table
 
 

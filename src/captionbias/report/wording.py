@@ -44,13 +44,15 @@ def interval(estimate: Estimate | None, digits: int) -> str:
     return f"{score} [{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
 
 
-def percent(share: Estimate) -> str:
-    """A share in [0, 1] with its 95% interval, in percent.
+def percent(share: Estimate | None) -> str:
+    """A share with its 95% interval, in percent; a dash for none.
 
     >>> from captionbias.statistics.samples import Estimate
     >>> percent(Estimate(0.668, 0.6, 0.7))
     '66.8% [60.0%, 70.0%]'
     """
+    if share is None:
+        return NOTHING
     if share.low is None or share.high is None:
         return f"{share.value:.1%}"
     return f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"

@@ -82,7 +82,7 @@ def caption_images(
     with _untouched(captioner, weights.device), torch.no_grad():
         for number, batch in _own_batches(images, processor, batch_size, rank, size):
             _seed(weights.device, seed + number)
-            inputs = {name: _moved(value, weights) for name, value in batch.items()}
+            inputs = {name: moved(value, weights) for name, value in batch.items()}
             tokens = captioner.generate(**inputs, **arguments)
             prompt = inputs.get("decoder_input_ids", inputs.get("input_ids"))
             tokens = _without_prompt(getattr(tokens, "sequences", tokens), prompt)
@@ -118,7 +118,7 @@ def check_images(images: Any) -> None:
         )
 
 
-def _moved(value: Any, weights: torch.Tensor) -> Any:
+def moved(value: Any, weights: torch.Tensor) -> Any:
     """To the model's device, numbers with a fraction in the model's precision."""
     if not hasattr(value, "is_floating_point"):
         return value

@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cache as once
 from functools import partial
@@ -28,7 +28,7 @@ from captionbias.progress import told_if_long
 from captionbias.vision import needs_images
 from captionbias.vision.captioners import DTYPES, Hearing, find_captioner, load_captioner, reason
 from captionbias.vision.draws import Draws
-from captionbias.vision.images import Images, open_image, read_images
+from captionbias.vision.images import Images, open_image, read_images, read_source
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -285,18 +285,9 @@ class _Read:
 
 def _read(images: Images, kept: Mapping[str, Any], row: int) -> _Read:
     try:
-        source, name = images.sources[row], f"image {images.ids[row]}"
-        content: Any = source.get("bytes") or source.get("path") if isinstance(source, dict) else source
-        if isinstance(content, (str, Path)):
-            name = f"{name} ({content})"
-            with suppress(OSError):  # `open_image` says what is wrong with it
-                content = Path(content).expanduser().read_bytes()
-        picture = None if isinstance(content, bytes) else open_image(content, name)
-        digest = hashlib.blake2b(content if picture is None else picture.tobytes(), digest_size=16)
-        digest.update(b"file" if picture is None else str(picture.size).encode())
-        if digest.hexdigest() in kept:
-            return _Read(digest.hexdigest())
-        return _Read(digest.hexdigest(), open_image(content, name) if picture is None else picture)
+        name = f"image {images.ids[row]}"
+        source, digest = read_source(images.sources[row], name)
+        return _Read(digest, None if digest in kept else open_image(source, name))
     except ValueError as error:
         return _Read(fault=str(error))
 

@@ -1,29 +1,38 @@
-"""Images from folders, files, datasets and memory, seen alike: ids, and RGB pictures that are decoded when needed."""
+"""Images from folders, files, shards, addresses, datasets and memory, seen alike: ids, and RGB pictures decoded when
+needed."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from captionbias.arrays import Array
-from captionbias.captions.sources import TABLES, load_rows, names_dataset
-from captionbias.captions.tables import Table, no_column, table_from_file
-from captionbias.captions.values import image_keys, is_column
+from captionbias.attackers.workers import cores
+from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
+from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
+from captionbias.captions.values import image_keys, is_column, is_missing
 from captionbias.vision import needs_images
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
+AHEAD = 64  # images that are opened before they are used
 # Formats of photographs. Pillow knows more, and starts other programs for some.
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
-IMAGE_COLUMNS = ("image", "image_path", "file_name", "filename", "path", "filepath", "file")
+PATHS = ("image_path", "file_name", "filename", "path", "filepath", "file")
+IMAGE_COLUMNS = ("image", *PATHS, "image_url", "coco_url", "url")
+SHARD = ".tar"
 ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
 _COCO_NAME = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})")
 _WAY_OUT = "replace it, or leave it out"
@@ -77,6 +86,54 @@ class Selected(Sequence[Any]):
         return self.entries[self.positions[index]]
 
 
+@dataclass(eq=False)
+class Kept(Sequence[Any]):
+    """Images that are made once, while there is room for them in memory; the others are made anew for each use."""
+
+    images: Sequence[Any]
+    room: int = 2_000_000_000  # bytes
+    kept: dict[int, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index in self.kept:
+            return self.kept[index]
+        image = self.images[index]
+        size = 4 * image.width * image.height  # as Pillow holds RGB
+        if size <= self.room:
+            self.room -= size
+            self.kept[index] = image
+        return image
+
+
+def opened(images: Sequence[Any]) -> Iterator[Any]:
+    """The images one after the other, opened on all cores, some ahead of their use."""
+    with Parallel(cores(), prefer="threads") as threads:
+        for start in range(0, len(images), AHEAD):
+            rows = range(start, min(start + AHEAD, len(images)))
+            yield from threads(delayed(images.__getitem__)(row) for row in rows)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in a tar archive that is not compressed, as webdataset writes them; read when it is needed."""
+
+    archive: Path
+    name: str
+    start: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.archive}/{self.name}"
+
+    def read(self) -> bytes:
+        with self.archive.open("rb") as file:
+            file.seek(self.start)
+            return file.read(self.size)
+
+
 # One image
 
 
@@ -86,13 +143,14 @@ def open_image(source: Any, name: str = "image") -> Image:
     Grey, 16-bit grey, palette and CMYK images are converted; what is transparent becomes white.
 
     Args:
-        source: a path, a PIL image, the bytes of a file, `{"bytes": ..., "path": ...}` as datasets has it, or pixels
-            `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or numbers with a fraction in [0, 1].
+        source: a path, an address (https://..., s3://... and what else fsspec knows), a PIL image, the bytes of a file,
+            `{"bytes": ..., "path": ...}` as datasets has it, or pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or
+            numbers with a fraction in [0, 1].
         name: what messages call it.
 
     Raises:
-        ValueError: there is no such file, it is no image, is cut off, or has more than `MAX_PIXELS` pixels, or a
-            package is missing. The message has `name` and the way out.
+        ValueError: there is no such file, it cannot be fetched, is no image, is cut off, or has more than `MAX_PIXELS`
+            pixels, or a package is missing. The message has `name` and the way out.
 
     >>> open_image(np.full((2, 3), 0.5)).getpixel((0, 0))
     (128, 128, 128)
@@ -103,6 +161,30 @@ def open_image(source: Any, name: str = "image") -> Image:
         return _turned(_rgb(image), _orientation(image))  # the orientation now: Pillow has turned a TIFF, and says so
     except Exception as error:  # decoders raise many kinds
         raise _unreadable(source, name, error) from error
+
+
+def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
+    """An image's source with its file in memory, for `open_image`, and a digest of what it holds.
+
+    Raises:
+        ValueError: there is no such file; or, of pictures and pixels, as `open_image`.
+
+    >>> read_source(b"one file")[1] == read_source({"bytes": b"one file", "path": "a.jpg"})[1] != read_source(b"two")[1]
+    True
+    """
+    content = _located(source)
+    if isinstance(content, (Path, Remote, Member)):
+        with suppress(OSError):  # `open_image` says what is wrong with it
+            read = content.read_bytes() if isinstance(content, Path) else _fetched(content, name)
+            source, content = {"bytes": read, "path": str(content)}, read
+    if isinstance(content, bytes):
+        digest = hashlib.blake2b(content, digest_size=16)
+        digest.update(b"file")
+    else:
+        source = open_image(source, name)
+        digest = hashlib.blake2b(source.tobytes(), digest_size=16)
+        digest.update(str(source.size).encode())
+    return source, digest.hexdigest()
 
 
 def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
@@ -157,15 +239,14 @@ def _opened(source: Any, name: str) -> Image:
     with needs_images():
         from PIL import Image, UnidentifiedImageError
 
-    where = _where(source, name)
-    if isinstance(source, dict):
-        source = source.get("bytes") or source.get("path")
+    where, source = _where(source, name), _located(source)
     try:
         if isinstance(source, Image.Image):
             image = source
-        elif isinstance(source, (str, Path, bytes)):
+        elif isinstance(source, (Path, Remote, Member, bytes)):
             Image.init()  # or formats that were not used yet are unknown
-            file = io.BytesIO(source) if isinstance(source, bytes) else Path(source).expanduser()
+            content = _fetched(source, name) if isinstance(source, (Remote, Member)) else source
+            file = io.BytesIO(content) if isinstance(content, bytes) else content
             image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
         elif hasattr(source, "__array__"):
             image = Image.fromarray(_bytes_of_pixels(np.asarray(source), name))
@@ -189,9 +270,31 @@ def _opened(source: Any, name: str) -> Image:
     return image
 
 
+def _located(source: Any) -> Any:
+    """What an entry of a dataset holds; a text as the path or address that it is."""
+    if isinstance(source, dict):
+        source = source.get("bytes") or source.get("path")
+    if isinstance(source, str) and is_url(source):
+        return Remote(source)
+    return Path(source).expanduser() if isinstance(source, (str, Path)) else source
+
+
+def _fetched(file: Remote | Member, name: str) -> bytes:
+    try:
+        if isinstance(file, Member):
+            return file.read()
+        with file.open("rb") as opened:
+            content: bytes = opened.read()
+        return content
+    except Exception as error:  # file systems raise many kinds
+        raise ValueError(
+            f"{name} ({file}) cannot be fetched ({error}): check the address, or copy the images to a folder"
+        ) from error
+
+
 def _where(source: Any, name: str) -> str:
     path = source.get("path") if isinstance(source, dict) else source
-    return f"{name} ({path})" if isinstance(path, (str, Path)) else name
+    return f"{name} ({path})" if isinstance(path, (str, Path, Remote, Member)) else name
 
 
 def _unreadable(source: Any, name: str, error: Exception) -> ValueError:
@@ -244,10 +347,11 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     """Images with ids, from wherever they are. Nothing is decoded yet.
 
     Args:
-        source: a folder (with its subfolders), an image file, a table (.csv, .tsv, .json, .jsonl, .parquet) with a
-            column of paths relative to the file or of images, a .txt file with a path a line, `owner/dataset`,
-            `owner/dataset:configuration:split`, a folder that datasets wrote, a `datasets.Dataset`, or a sequence of
-            what `open_image` takes.
+        source: a folder (with its subfolders) of images or of webdataset's shards (.tar), an image file, a shard, a
+            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses, of
+            members of shards (`00001.tar/42.jpg`) or of images, a .txt file with one of these a line, `owner/dataset`,
+            `owner/dataset:configuration:split`, a folder that datasets wrote, a `datasets.Dataset`, a DataFrame or
+            mapping with a column of what `open_image` takes, or a sequence of that.
         image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
         id_column: of a table or dataset; default: the first of `ID_COLUMNS`.
 
@@ -264,24 +368,30 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     """
     if isinstance(source, Images):
         return source
-    if hasattr(source, "cast_column") and hasattr(source, "__len__"):  # a dataset that is not streamed
-        return _from_dataset(source, "the dataset", image_column, id_column)
+    if hasattr(source, "cast_column"):
+        return _from_dataset(_whole(source), "the dataset", image_column, id_column)
     if is_column(source):
         return _checked("images", [_name(entry, row) for row, entry in enumerate(source)], source)
+    if isinstance(source, Mapping) or hasattr(source, "columns"):
+        return _from_columns(table_from_memory(source, "images"), Path(), image_column, id_column)
     if not isinstance(source, (str, Path)):
         raise ValueError(
             f"images is of type {type(source).__name__}: give a folder, a file, a dataset or a sequence of images"
         )
+    if is_url(source):
+        raise ValueError(f"{source} is elsewhere: copy it to this machine, or give a table with a column of addresses")
     path = Path(source).expanduser()
     if path.is_dir():
         return _from_folder(path, image_column, id_column)
     if path.suffix.lower() in TABLES:
         return _from_table(path, image_column, id_column)
     if path.suffix.lower() == ".txt" and path.is_file():
-        lines = filter(None, map(str.strip, path.read_text(encoding="utf-8-sig").splitlines()))
-        return _from_paths(str(path), [path.parent / line for line in lines])
+        lines = list(filter(None, map(str.strip, path.read_text(encoding="utf-8-sig").splitlines())))
+        return _from_files(str(path), _beside(path.parent, lines, str(path)))
+    if path.suffix.lower() == SHARD and path.is_file():
+        return _from_files(str(path), _of_images(_members(path)))
     if path.is_file():
-        return _from_paths(str(path), [path])
+        return _from_files(str(path), [path])
     if names_dataset(source):
         return _from_dataset(_loaded(str(source)), str(source), image_column, id_column)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
@@ -290,18 +400,54 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
 def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
     if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
         return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
+    files = _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
+    if not files and next(path.rglob("*.parquet"), None):
+        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
+    shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
+    return _from_files(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
+
+
+def _of_images(files: Iterable[Any]) -> list[Any]:
+    """Those whose names end as images' do."""
     with needs_images():
         from PIL import Image
 
     suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in suffixes and file.is_file())
-    if not files and next(path.rglob("*.parquet"), None):
-        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
-    return _from_paths(str(path), files)
+    return [file for file in files if Path(str(file)).suffix.lower() in suffixes]
 
 
-def _from_paths(where: str, paths: Sequence[Path]) -> Images:
-    return _checked(where, [_name(path, row) for row, path in enumerate(paths)], paths)
+def _members(shard: Path) -> list[Member]:
+    try:
+        with tarfile.open(shard, "r:") as archive:
+            return [Member(shard, one.name, one.offset_data, one.size) for one in archive if one.isreg()]
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
+
+
+def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
+    """The images of a column; its texts are addresses, or paths and members of shards beside the folder's files."""
+    shards: dict[Path, dict[str, Member]] = {}
+
+    def located(row: int, entry: Any) -> Any:
+        if is_missing(entry) or (isinstance(entry, str) and not entry):
+            raise ValueError(f"{where}: row {row} has no path of an image: add it or drop the row")
+        if not isinstance(entry, str) or is_url(entry):
+            return entry
+        before, ending, name = entry.partition(f"{SHARD}/")
+        shard = folder / Path(before + SHARD).expanduser()
+        if not ending or not shard.is_file():
+            return folder / Path(entry).expanduser()
+        if shard not in shards:
+            shards[shard] = {member.name.removeprefix("./"): member for member in _members(shard)}
+        if name not in shards[shard]:
+            raise ValueError(f"{where}: row {row}: {shard} has no {name!r}: correct the row, or drop it")
+        return shards[shard][name]
+
+    return [located(row, entry) for row, entry in enumerate(entries)]
+
+
+def _from_files(where: str, files: Sequence[Any]) -> Images:
+    return _checked(where, [_name(file, row) for row, file in enumerate(files)], files)
 
 
 def _from_table(path: Path, image_column: str | None, id_column: str | None) -> Images:
@@ -310,13 +456,13 @@ def _from_table(path: Path, image_column: str | None, id_column: str | None) -> 
         with needs_images():
             from datasets import Dataset
         return _from_dataset(Dataset.from_parquet(str(path)), str(path), image_column, id_column)
-    entries = table.column(_column(table, image_column, IMAGE_COLUMNS))
-    for row, entry in enumerate(entries):
-        if not isinstance(entry, str) or not entry:
-            raise ValueError(f"{path}: row {row} has no path of an image: add it or drop the row")
-    paths = [path.parent / Path(entry).expanduser() for entry in entries]
-    ids = _ids(table, id_column)
-    return _from_paths(str(path), paths) if ids is None else _checked(str(path), ids, paths)
+    return _from_columns(table, path.parent, image_column, id_column)
+
+
+def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
+    column = _column(table, image_column, IMAGE_COLUMNS)
+    sources, ids = _beside(folder, table.column(column), f"'{column}' of {table.name}"), _ids(table, id_column)
+    return _from_files(table.name, sources) if ids is None else _checked(table.name, ids, sources)
 
 
 def _holds_images(path: Path, column: str | None) -> bool:
@@ -324,6 +470,20 @@ def _holds_images(path: Path, column: str | None) -> bool:
     from pyarrow.types import is_struct
 
     return any(is_struct(field.type) and column in (None, field.name) for field in read_schema(path))
+
+
+def _whole(dataset: Any) -> Any:
+    """The dataset, if it is one whose images can be looked up by their position; the split, if there is one."""
+    if isinstance(dataset, Mapping):
+        if len(dataset) != 1:
+            raise ValueError(f"images has the splits {', '.join(dataset)}: give one, such as images[{min(dataset)!r}]")
+        (dataset,) = dataset.values()
+    if not hasattr(dataset, "__len__"):
+        raise ValueError(
+            "images is streamed, and images are looked up by position: load the dataset without streaming, or give "
+            "datasets.Dataset.from_list(list(images.take(1000)))"
+        )
+    return dataset
 
 
 def _loaded(source: str) -> Any:
@@ -369,9 +529,9 @@ def _ids(table: Table, chosen: str | None) -> list[str] | None:
 
 def _name(entry: Any, row: int) -> str:
     path = entry.get("path") if isinstance(entry, dict) else entry
-    if not isinstance(path, (str, Path)) or not path:
+    if not isinstance(path, (str, Path, Remote, Member)) or not str(path):
         return f"row {row}"
-    return coco_name(path)
+    return coco_name(str(path).partition("?")[0] if is_url(str(path)) else str(path))
 
 
 def coco_name(path: str | Path) -> str:

@@ -23,6 +23,7 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.vision import needs_images
+from captionbias.vision.images import Kept, opened
 from captionbias.vision.judging import Judged, Memory, judged, train
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     digest = model.identity.split()[0][:8]
     name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
-    asked = _identity(question, schedule, _digest(map(np.asarray, question.images)), place)
+    question = replace(question, images=Kept(question.images))  # each trial and epoch looks at them again
+    asked = _identity(question, schedule, _digest(map(np.asarray, opened(question.images))), place)
     return Attacker(
         f"{name},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
         precision,
@@ -173,7 +175,7 @@ def small_pixels(images: Sequence[Any]) -> Array:
     """Images as the small judge sees them: `(images, side, side, 3)` of bytes."""
     side = small_side(images[0]) if len(images) else SIDE
     small = np.empty((len(images), side, side, 3), np.uint8)
-    for number, image in enumerate(images):
+    for number, image in enumerate(opened(images)):
         small[number] = shrunk(image, side)
     return small
 

@@ -1,13 +1,17 @@
-"""Masked copies of images in a folder, each whole or not there, made once."""
+"""Masked copies of images in a folder, each whole or not there, made once.
+
+A copy's comment is a digest of the image and of the region that it was made from.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from captionbias.arrays import Flags
@@ -15,7 +19,7 @@ from captionbias.attackers.ranks import on_rank_0, share
 from captionbias.attackers.workers import cores
 from captionbias.io.files import replacing
 from captionbias.io.formats import write_json
-from captionbias.vision.images import Images, Selected
+from captionbias.vision.images import Images, open_image, read_source
 from captionbias.vision.masks import check_fill, masked_image
 
 if TYPE_CHECKING:
@@ -26,7 +30,16 @@ KINDS: dict[str, dict[str, Any]] = {
     "jpg": {"format": "JPEG", "quality": 95, "subsampling": 0},
     "png": {"format": "PNG", "compress_level": 1},
 }
+T = TypeVar("T")
 Find: TypeAlias = Callable[[list["Image"]], Sequence[Flags]]
+
+
+class _Outdated(NamedTuple):
+    """An image whose copy is not there, or was made from another image or region."""
+
+    picture: Image
+    region: Any  # flags `(H, W)`; None until a function has found them
+    made_from: str
 
 
 class Copies(NamedTuple):
@@ -55,7 +68,10 @@ def write_masked(
     batch: int = 16,
     progress: Callable[[str, float], None] | None = None,
 ) -> Copies:
-    """Write a masked copy of each image to a folder, as ID.jpg or ID.png; those that are there are not made again.
+    """Write a masked copy of each image to a folder, as ID.jpg or ID.png.
+
+    A copy that is there is made again if its image or its region has changed, and removed if there is nothing to mask
+    any more. What a function finds is not compared: it is asked about new and changed images alone.
 
     Several processes of `accelerate launch` share the images out; each must make the same call.
 
@@ -87,39 +103,44 @@ def write_masked(
     def path(row: int) -> Path:
         return to / f"{images.ids[row]}.{kind}"
 
-    def copy(row: int, picture: Image, regions: Sequence[Flags], number: int) -> str:
-        """Why there is no copy, or ""."""
+    def outdated(row: int) -> _Outdated | None:
+        """What the copy is to be made from; None if it was made from the same image and region."""
         name = f"image {images.ids[row]}"
-        done = _or_reason(lambda: masked_image(picture, regions[number], fill, name))
+        source, made_from = read_source(images.sources[row], name)
+        region = None if callable(find) else find[row]
+        if region is not None:
+            made_from += hashlib.blake2b(np.ascontiguousarray(region).data, digest_size=16).hexdigest()
+        return None if _made_from(path(row)) == made_from else _Outdated(open_image(source, name), region, made_from)
+
+    def copy(row: int, of: _Outdated) -> str:
+        """Why there is no copy, or ""."""
+        done = _or_reason(masked_image, of.picture, of.region, fill, f"image {images.ids[row]}")
         if isinstance(done, str):
             return done
         with replacing(path(row)) as part:
-            done.save(part, **KINDS[kind])
+            done.save(part, **KINDS[kind], **_comment(of.made_from, kind))
         return ""
 
     def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
         """Each position with None if its copy was there, "" if it is new, or why there is none."""
-        missing = [position for position in positions if not path(position).exists()]
-        yield from ((position, None) for position in set(positions) - set(missing))
         with Parallel(cores(), prefer="threads") as threads:
-            for start in range(0, len(missing), batch):
-                rows = missing[start : start + batch]
-                opened = threads(delayed(_or_reason)(partial(images.__getitem__, row)) for row in rows)
-                pictures: dict[int, Any] = dict(zip(rows, opened, strict=True))
-                reasons = {row: picture for row, picture in pictures.items() if isinstance(picture, str)}
-                readable = [row for row in rows if row not in reasons]
-                if not callable(find):
-                    regions: Sequence[Flags] = Selected(find, readable)
-                else:
-                    regions = find([pictures[row] for row in readable]) if readable else []
-                tasks = (delayed(copy)(row, pictures[row], regions, number) for number, row in enumerate(readable))
-                reasons |= zip(readable, threads(tasks), strict=True)
+            for start in range(0, len(positions), batch):
+                rows = positions[start : start + batch]
+                opened = threads(delayed(_or_reason)(outdated, row) for row in rows)
+                found: dict[int, Any] = dict(zip(rows, opened, strict=True))
+                fresh = {row: one for row, one in found.items() if isinstance(one, _Outdated)}
+                if callable(find) and fresh:
+                    regions = find([one.picture for one in fresh.values()])
+                    fresh = {row: one._replace(region=regions[at]) for at, (row, one) in enumerate(fresh.items())}
+                found |= zip(fresh, threads(delayed(copy)(row, one) for row, one in fresh.items()), strict=True)
                 for row in rows:
-                    if strict and reasons[row]:
-                        raise ValueError(reasons[row])
-                    yield row, reasons[row]
+                    if found[row]:
+                        path(row).unlink(missing_ok=True)
+                        if strict:
+                            raise ValueError(found[row])
+                    yield row, found[row]
                 if progress:
-                    progress("masking", (start + len(rows)) / len(missing))
+                    progress("masking", (start + len(rows)) / len(positions))
 
     outcomes = share(images.ids, write)
     # The reasons without the way out, which was taken.
@@ -149,8 +170,30 @@ def _prepare(folder: Path, settings: dict[str, Any]) -> None:
     write_json({"settings": settings, "left_out": {}}, known)
 
 
-def _or_reason(function: Callable[[], Image]) -> Image | str:
+def _comment(made_from: str, kind: str) -> dict[str, Any]:
+    from PIL.PngImagePlugin import PngInfo
+
+    if kind == "jpg":
+        return {"comment": made_from}
+    written = PngInfo()
+    written.add_text("comment", made_from)
+    return {"pnginfo": written}
+
+
+def _made_from(copy: Path) -> str:
+    """The comment of a copy; "" if there is none."""
+    from PIL import Image
+
     try:
-        return function()
+        with Image.open(copy) as opened:
+            comment = opened.info.get("comment", "")
+    except OSError:
+        return ""
+    return comment.decode(errors="replace") if isinstance(comment, bytes) else str(comment)
+
+
+def _or_reason(function: Callable[..., T], *arguments: Any) -> T | str:
+    try:
+        return function(*arguments)
     except ValueError as error:
         return str(error)
