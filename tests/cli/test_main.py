@@ -381,3 +381,8 @@ def test_what_daemons_close_ends_nothing(sides, tmp_path):
 )
 def test_the_option_that_is_wrong_is_named(arguments, message):
     assert message in refused(*arguments)
+
+
+def test_attributes_in_place_of_attribute(sides):
+    error = refused("measure", "lic", *sides, "--attributes", "gender")
+    assert error == "--attributes names a file of labels; what is measured is --attribute gender"

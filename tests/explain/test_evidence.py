@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from captionbias.captions import check_captions
-from captionbias.explain.evidence import IMAGES, PAIRS, captions_behind
+from captionbias.explain.evidence import IMAGES, PAIRS, WORD_IMAGES, captions_behind
 from captionbias.metrics import dbac
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon, split_words
@@ -110,3 +110,15 @@ def test_without_people_there_is_no_difference_and_without_tasks_these_are_what_
         for row in pair["rows"]:
             texts = untold.references[row["row"]]
             assert any(names(text, "task", pair["task"]) for text in texts)
+
+
+def test_behind_a_word_are_the_images_of_its_value_whose_caption_has_it(found, planted):
+    (handbag,) = found["captioners"]["sat"]["words"]["female"]
+    having = [row for row, text in enumerate(planted.predictions) if "handbag" in split_words(text)]
+    assert handbag["word"] == "handbag"
+    assert handbag["images"] == len(having) == sum(handbag["labels"].values())
+    assert handbag["people"] == sum("handbag" in split_words(texts[0]) for texts in planted.references)
+    assert len(handbag["rows"]) == WORD_IMAGES
+    assert {planted.attributes[row["row"]] for row in handbag["rows"]} == {"female"}
+    assert {row["row"] for row in handbag["rows"]} <= set(having)
+    assert found["captioners"]["sat"]["words"]["male"] == []

@@ -136,6 +136,7 @@ TRAINED = {"training_attributes": LABELS["attributes"], "training_tasks": LABELS
         ("dpa", UNKNOWN, r"attributes\[17\] is 'both'"),
         ("dpa", {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)}, "tasks: none of its names"),
         ("dpa", {"predicted_tasks": LABELS["tasks"]}, "predicted_tasks: labels are found in captions"),
+        ("label_leakage", {"predictions": ["a man", "a girl"] * (IMAGES // 2)}, "predictions: no task is predicted"),
         ("directional_ba", TRAINED, "training_attributes: labels are found in captions"),
         ("directional_ba", {"predictions": None, "tasks": None}, "tasks is missing"),
         *(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +66,16 @@ def test_a_file_of_words_is_as_good_as_a_list_in_any_order(metric, tmp_path):
 def test_what_is_no_vocabulary_is_refused(metric, vocabulary, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         metric(**CAPTIONS, **FAST, vocabulary=vocabulary)
+
+
+def test_vectors_that_do_not_exist_are_refused_even_if_no_word_needs_them():
+    captions = ["a woman with a cake", "a man with a dog"] * 40
+    with pytest.raises(ValueError, match="vectors: there is no file nope"):
+        dbac(
+            predictions=captions,
+            references=[[text] * 2 for text in captions],
+            attributes=["female", "male"] * 40,
+            preset="fast",
+            trials=1,
+            vectors=Path("nope"),
+        )

@@ -167,19 +167,6 @@ def test_a_mark_and_the_ends_of_its_interval_are_where_their_numbers_are():
         assert {interval(one, 3) for one in numbers} | {"sat"} <= texts
 
 
-def test_a_chart_is_written_as_a_picture_or_a_page_and_nothing_else(tmp_path):
-    chart = charts.scores_chart(made_up())
-    charts.write_chart(chart, tmp_path / "all.svg", "Scores")
-    assert (tmp_path / "all.svg").read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-    charts.write_chart(chart, tmp_path / "all.html", "<Scores>", signatures=["metric:<lic>"])
-    page = (tmp_path / "all.html").read_text()
-    for part in (chart.wide, chart.narrow, "<title>&lt;Scores&gt;</title>", "metric:&lt;lic&gt;"):
-        assert part in page
-    with pytest.raises(ValueError, match=r"all.png ends in neither .svg nor .html"):
-        charts.write_chart(chart, tmp_path / "all.png", "Scores")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html", "all.svg"]
-
-
 if __name__ == "__main__":
     PICTURES.mkdir(exist_ok=True)
     for name, svg in drawn().items():

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import catalogue, dbac, lic, sway
+from captionbias.metrics import Measurement, catalogue, dbac, lic, sway
 from captionbias.training import bias_scores
 from captionbias.training.scores import TrainingBias
 
@@ -121,3 +121,22 @@ def test_a_training_checks_the_human_captions_first_and_measures_as_often_as_it_
         TrainingBias([["a man", "nothing here"]] * 300, planted.attributes, None).prepare()
     with pytest.raises(TypeError, match="unexpected keyword argument trails"):
         TrainingBias(*human(planted), None, trails=2)
+
+
+def test_the_few_that_speak_may_show_no_task(planted):
+    """Tasks that occur, but not in the images that are left: the captioner's fault, not the arguments'."""
+    tasks = [["dog"] if row < 200 else [] for row in range(300)]
+    said = ["" if row < 200 else text for row, text in enumerate(planted.predictions)]
+    found, (note,) = remarks(lambda: bias_scores(said, *human(planted), tasks=tasks))
+    assert set(found) == {"empty_captions", "lic"}
+    assert "dbac is left out: tasks has no task in any image that has a caption" in note
+
+
+def test_other_warnings_are_not_swallowed(planted, monkeypatch):
+    def warns(*arguments, **options):
+        warnings.warn("of a library", RuntimeWarning, stacklevel=2)
+        return Measurement("lic", {}, {}, "")
+
+    monkeypatch.setattr(lic, "measure", warns)
+    with pytest.warns(RuntimeWarning, match="of a library"):
+        bias_scores(planted.predictions, *human(planted), metrics=["lic"])

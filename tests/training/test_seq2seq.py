@@ -68,3 +68,12 @@ def test_other_images_than_the_references_and_logits_are_refused(planted, tokeni
             compute(evaluation(padded(tokenizer, captions)))
     with pytest.raises(ValueError, match="predict_with_generate=True, or BiasCallback"):
         compute(evaluation(np.zeros((300, 5))))
+
+
+def test_errors_come_before_the_training(planted, tokenizer):
+    with pytest.raises(ValueError, match="preset 'quick' is unknown"):
+        bias_metrics(tokenizer, **human(planted), preset="quick")
+    with pytest.raises(ValueError, match=r"references\[1\] is empty"):
+        bias_metrics(tokenizer, references=[["a man"], []], attributes=["male", "female"])
+    with pytest.raises(ValueError, match="tokenizer: str has no batch_decode"):
+        bias_metrics("gpt2", **human(planted))

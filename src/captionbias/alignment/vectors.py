@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.request import urlopen
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import svds
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from captionbias.arrays import Array, Flags, Floats
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
@@ -26,6 +23,7 @@ from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
+    from scipy import sparse
 
 CAPTIONS = "captions"
 _DIMENSIONS, _WINDOW, _CONTEXT_SMOOTHING = 50, 3, 0.75
@@ -130,6 +128,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
     """
     with needs_gensim():
         from gensim.models import KeyedVectors
+    from scipy.sparse.linalg import svds
 
     tokens = tokens.used()
     if not len(tokens.ids):
@@ -156,6 +155,8 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
 
 def _contexts(tokens: Tokens) -> sparse.csr_array:
     """How often each word is near each other one, `(words, words)`: the next word counts 1, the one after it 2/3..."""
+    from scipy import sparse
+
     size, rows = len(tokens.words), tokens.rows
     counts = sparse.csr_array((size, size))
     for distance in range(1, _WINDOW + 1):
@@ -168,6 +169,9 @@ def _contexts(tokens: Tokens) -> sparse.csr_array:
 
 def _borrowed(words: tuple[str, ...], counts: sparse.csr_array) -> sparse.csr_array:
     """Contexts of the words spelled like each word: as many as the closest is like it, of `_BORROWED_COUNTS`."""
+    from scipy import sparse
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     spelling = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), lowercase=False).fit_transform(words)
     likeness = sparse.csr_array(spelling @ spelling.T)
     likeness.setdiag(0)
