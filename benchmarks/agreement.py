@@ -39,7 +39,7 @@ UNSEEN = {
     "nic_plus": (38.6, -7.7),
 }
 # Nair et al. 2026, tables 10 (gender) and 13 (race): DBAC T to A; tables 11 and 14: LIC, of captioners that are here.
-ENCODERS = ["lstm", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
+ENCODERS = ["lstm-dbac", "bilstm", "rnn", "birnn", "transformer-1h", "transformer-5h"]
 PUBLISHED = {
     "gender": {
         "DBAC T to A": {
@@ -190,7 +190,7 @@ def dbac_a_to_t(shared: Shared, vectors: str) -> None:
         row: dict[str, Any] = {"captioner": name, "Table 9": "-"}
         if name in TABLE_9:
             row["Table 9"] = shared.table_9["a_to_t"][TABLE_9[name]]
-        for encoder in ("lstm", "bow"):
+        for encoder in ("lstm-dbac", "bow"):
             score = published_dbac(shared, vectors, "a_to_t", encoder, name)
             row[f"published, {encoder}"] = 100 * score["dbac_a_to_t"]
         rows.append(row | {"prior": 100 * score["dbac_a_to_t_prior"]})
@@ -201,7 +201,7 @@ def dbac_t_to_a(shared: Shared, vectors: str) -> None:
     started, rows = time.perf_counter(), []
     for name in TABLE_9:
         row: dict[str, Any] = {"captioner": name, "Table 9": shared.table_9["t_to_a"][TABLE_9[name]]}
-        for encoder in ("lstm", "bow"):
+        for encoder in ("lstm-dbac", "bow"):
             score = published_dbac(shared, vectors, "t_to_a", encoder, name)
             row[encoder] = 100 * score["dbac_t_to_a"]
             row[f"sd {encoder}"] = 100 * score["dbac_t_to_a_std"]
@@ -250,7 +250,7 @@ def encoders(shared: Shared, vectors: str, attribute: str) -> None:
         for encoder in ENCODERS:
             found = {
                 "DBAC T to A": dbac(**given, **BY_ENCODER, vectors=vectors, encoder=encoder)["dbac_t_to_a"],
-                "LIC": lic(**given, encoder="lstm-dbac" if encoder == "lstm" else encoder)["lic"] / 100,
+                "LIC": lic(**given, encoder=encoder)["lic"] / 100,
             }
             for title, value in found.items():
                 rows = tables.setdefault(f"{title}, here", [])

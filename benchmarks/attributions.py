@@ -89,7 +89,7 @@ def show_words(measured: Measurement, captioner: str, words: int) -> None:
 @app.command()
 def main(
     captioner: Annotated[str, typer.Argument(help="One of the published captioners.")] = "nic",
-    encoder: Annotated[str, typer.Option(help="As in lic.")] = "lstm",
+    encoder: Annotated[str, typer.Option(help="As in lic.")] = "lstm-lic",
     trials: Annotated[int, typer.Option(min=1, help="Attackers that the averages and the words are of.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the first trial.")] = 0,
     words: Annotated[int, typer.Option(help="Words shown of each class.")] = 12,
@@ -99,7 +99,7 @@ def main(
     started, measured = time.perf_counter(), measure(shared, captioner, encoder, trials, seed)
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
     show_speed(measured.artefacts.plans["lic"].fitted[0])
-    show_words(measured, captioner if encoder in ("lstm", "lstm-lic") else "", words)
+    show_words(measured, captioner if encoder == "lstm-lic" else "", words)
 
 
 if __name__ == "__main__":

@@ -607,7 +607,7 @@ def judged(model: Path, images: list[Image.Image]) -> None:
     said, rows = tokenize(["a dog on the street"] * IMAGES), np.arange(IMAGES)
     trial = Trial("trial", Examples(said, rows % 2, 2), rows[:0], rows, 0)
     question = Question(images, PROMPTS["gender"], ("female", "male"))
-    [fitted] = find_judge(str(model), question, as_is=True).fit([trial])
+    fitted = find_judge(str(model), question, as_is=True).fit(trial)
     if not np.isfinite(fitted.answer(rows)).all():
         raise ValueError("its answers are not finite")
 

@@ -147,7 +147,7 @@ def neural(group: str, given: Given) -> Cases:
     yield from score(group, "lic", given, {"preset": "lic-2022", "trials": 2}, one | {"encoder": "birnn"})
     yield from score(group, "dbac", given, one | {"preset": "dbac-2026"}, paper, one | {"encoder": "transformer-1h"})
     yield from score(group, "dpa", given, one | {"encoder": "dense"})
-    yield from words(group, given, {"encoder": "lstm"}, {"encoder": "lstm"} | TASKS)
+    yield from words(group, given, {"encoder": "lstm-dbac"}, {"encoder": "lstm-dbac"} | TASKS)
 
 
 def words(group: str, given: Given, *variants: Given) -> Cases:
@@ -288,7 +288,7 @@ def cases(folder: Path, shared: Path | None, fast_only: bool) -> Cases:
         yield from neural("neural a_to_t", two["a_to_t"])
         if shared:
             yield from neural("neural nic", published(shared, "nic", FEWER, captions=2))
-        yield from commands("neural", two, folder / "neural", "--encoder lstm --encoder rnn --trials 1")
+        yield from commands("neural", two, folder / "neural", "--encoder lstm-dbac --encoder rnn --trials 1")
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """DBAC of published captioners: as published, matched, blind and net, both directions, with 95% intervals.
 
-usage: python benchmarks/net.py [nic sat ...] [--shared FOLDER] [--encoder lstm] [--processes 2]
+usage: python benchmarks/net.py [nic sat ...] [--shared FOLDER] [--encoder lstm-dbac] [--processes 2]
 
 Needs the published captions. Of the images with masked persons or objects (`sat_masked_...`) as well, where how many
 captions name a gender is shown too: with few, T to A says little.

@@ -52,7 +52,7 @@ from captionbias.metrics.inputs import align_human
 from captionbias.synthetic import plant
 from captionbias.text import find_mentions, load_lexicon, named_labels
 
-ATTACKERS = ("bow", "lstm")
+ATTACKERS = ("bow", "lstm-dbac")
 CAPTIONS_AN_IMAGE = 6  # one of the model, five human ones
 SMALL = 600
 PLANTED = "planted captions, five in six of them human; a training on four fifths of the human ones, lstm 1 epoch"
@@ -104,7 +104,7 @@ def captions(
             costs[size], table = alone(prepare, size, Path(folder))
             costs[size] |= {f"train {name}": alone(train_on, table, name) for name in ATTACKERS}
             table.unlink()
-    precision = find_attacker("lstm").precision
+    precision = find_attacker("lstm-dbac").precision
     steps = list(next(iter(costs.values())))
     show(f"seconds; {PLANTED}", [growth(costs, step, "seconds") for step in steps], precision)
     show(f"MB added to what was held before; {PLANTED}", [growth(costs, step, "memory") for step in steps], precision)
@@ -193,7 +193,7 @@ def trials(
                     "no mapped file": f"{found.own_memory:.0f}",
                 }
             )
-    show(f"{captions:,} planted captions, lstm 1 epoch", rows, find_attacker("lstm").precision)
+    show(f"{captions:,} planted captions, lstm 1 epoch", rows, find_attacker("lstm-dbac").precision)
 
 
 def train_many(captions: int, name: str, number: int) -> Cost:

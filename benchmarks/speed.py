@@ -44,8 +44,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.batches import PADDING_ROW, vocabulary
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.neural.encoders import positions
 from captionbias.attackers.neural.fitting import outputs
+from captionbias.attackers.neural.networks import positions
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.splits import balanced_split, stratified_split
@@ -55,10 +55,9 @@ from captionbias.scores import lic as lic_of_captions
 from captionbias.synthetic import TASKS, plant
 from captionbias.text import Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 
-PLACEMENTS = ("plain", "threads", "processes", "stacked")
-# Networks of threads would share torch's own; the convex attacker has no stack.
+PLACEMENTS = ("plain", "threads", "processes")
 ENCODERS = ("bow", *(name for name in RECIPES if name != "dense"))  # dense attacks labels
-NOT_SENSIBLE = {"bow": {"stacked"}} | {name: {"threads"} for name in RECIPES}
+NO_THREADS = set(RECIPES)  # networks would share torch's random numbers
 BOW_TRIALS = 25  # in the time of one of lstm
 REFERENCE_LINE = re.compile(r"seed (\d+): LIC ([\d.]+) .* ([\d.]+) s\)")
 MEMORY_LINE = re.compile(r"^(Pss|Pss_Anon): +(\d+) kB", re.MULTILINE)
@@ -466,7 +465,7 @@ def encoder_row(attacker: Attacker, question: str, captions: int, trials: int) -
         row[column] = f"{seconds / trials:.2f}"
         loops.append(seconds)
     for placement in PLACEMENTS:
-        if placement in NOT_SENSIBLE[attacker.name]:
+        if placement == "threads" and attacker.name in NO_THREADS:
             row[placement] = "-"
             continue
         start(attacker, placement)
@@ -491,9 +490,9 @@ def over_cores(
     """Trials a minute over the number of cores."""
     available, rows = cores(), []
     used = [*itertools.takewhile(lambda count: count < available, (2**power for power in itertools.count())), available]
-    for name in ("lstm", "bow"):
+    for name in ("lstm-dbac", "bow"):
         attacker, alone = find_attacker(name), 0.0
-        many = trials * (1 if name == "lstm" else BOW_TRIALS)
+        many = trials * (1 if name == "lstm-dbac" else BOW_TRIALS)
         for count in used:
             os.environ["LOKY_MAX_CPU_COUNT"] = str(count)
             end_workers()
@@ -512,7 +511,7 @@ def over_cores(
                 }
             )
     os.environ.pop("LOKY_MAX_CPU_COUNT", None)
-    show(f"A to T, {captions:,} captions", rows, find_attacker("lstm").precision)
+    show(f"A to T, {captions:,} captions", rows, find_attacker("lstm-dbac").precision)
 
 
 @app.command("dbac")
@@ -533,7 +532,7 @@ def whole_dbac(
         "its target": "2048",
     }
     title = f"dbac-2026, both directions, {trials} trials, {images:,} images, five human captions each"
-    show(title, [row], find_attacker("lstm").precision)
+    show(title, [row], find_attacker("lstm-dbac").precision)
 
 
 @app.command()
@@ -545,22 +544,21 @@ def gpu(
         int, typer.Option(help="planted captions; 6,628 are left of the published after balancing")
     ] = 6628,
 ) -> None:
-    """LIC's LSTM, stacked on a GPU."""
+    """LIC's LSTM on a GPU."""
     attacker = find_attacker("lstm-lic")
     if not torch.cuda.is_available():
         sys.exit("there is no GPU: this part needs one")
     planted = plant(captions, captions=1)
     started = start(attacker)
-    seconds, _ = timed(train, lic_trials(planted.predictions, planted.attributes, trials), attacker, "stacked")
+    seconds, _ = timed(train, lic_trials(planted.predictions, planted.attributes, trials), attacker)
     row = {
         "trials": str(trials),
         "seconds": f"{seconds:.1f}",
-        "target on an H200": "30",
         "start, s": f"{started:.1f}",
         "peak memory of the GPU, GB": f"{torch.cuda.max_memory_allocated() / 1e9:.1f}",
     }
     show(
-        f"lstm-lic stacked on {torch.cuda.get_device_name()}, 20 epochs, {captions:,} captions",
+        f"lstm-lic on {torch.cuda.get_device_name()}, 20 epochs, {captions:,} captions",
         [row],
         attacker.precision,
     )

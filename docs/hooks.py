@@ -13,7 +13,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-CARRIED = ("metrics/*/README.md", "src/captionbias/datasets/*.md", "spaces/*/README.md", "benchmarks/README.md")
+CARRIED = ("metrics/*/README.md", "datasets_scripts/*/README.md", "spaces/*/README.md", "benchmarks/README.md")
 CARRIED += ("CHANGELOG.md", "CONTRIBUTING.md", "examples/*.py")
 
 

@@ -81,7 +81,7 @@ def small_networks(monkeypatch) -> None:
 
 @pytest.fixture
 def mixed_trials() -> list[Trial]:
-    """Of both kinds, of different sizes, two of one seed, one twice, and three that can be stacked."""
+    """Of both kinds, of different sizes, two of one seed, and one twice."""
     first = _trial(n=70, test=20, seed=1)
     return [
         first,

@@ -19,7 +19,7 @@ from captionbias.text import tokenize
 
 
 def bow(trial: Trial, pairs: bool = True) -> TrialScores:
-    return module.fit([trial], pairs)[0].test_scores
+    return module.fit(trial, pairs).test_scores
 
 
 def count_vectorizer(**options: object) -> CountVectorizer:
@@ -145,7 +145,7 @@ def test_tasks_of_a_trial_are_scored_by_frequent_ngrams(task_trial):
 @pytest.mark.parametrize("kind", ["class_trial", "task_trial"])
 def test_the_seed_changes_nothing_and_any_captions_are_scored_in_any_order(kind, pairs, request):
     trial = request.getfixturevalue(kind)()
-    (fitted,) = module.fit([trial], pairs)
+    fitted = module.fit(trial, pairs)
     first = fitted.test_scores
     same = bow(replace(trial, seed=99), pairs), fitted.scores(trial.test), bow(request.getfixturevalue(kind)(), pairs)
     for again in same:
@@ -184,7 +184,7 @@ def test_a_class_absent_from_training_is_impossible():
     assert scores.log_probability[2] == -np.inf
     assert scores.correct.tolist() == [True, True, False]
     assert (scores.log_probability[:2] > np.log(0.7)).all()
-    (fitted,) = module.fit([by_words(train, targets, ["a man"], [0], outputs=3)])
+    fitted = module.fit(by_words(train, targets, ["a man"], [0], outputs=3))
     with pytest.raises(ValueError, match="a class has no training caption; train on captions of every class"):
         fitted.logits(np.array([0]))
 

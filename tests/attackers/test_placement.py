@@ -1,43 +1,33 @@
-"""Where trials are trained changes no score: real threads, real worker processes, stacks on a processor."""
+"""Where trials are trained changes no score: real threads, real worker processes."""
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from captionbias.attackers import placement
+from captionbias.attackers import placement, registry
 from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
-from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import open_store
 from captionbias.text.tokens import Tokens
 from tests.patience import PATIENCE
-
-SAME = 1e-4  # natural logarithms; a stack adds up in another order
 
 pytestmark = pytest.mark.usefixtures("two_workers")
 
 
 def bits(scores: Sequence[TrialScores]) -> list[tuple[bytes, bytes]]:
     return [(each.log_probability.tobytes(), each.correct.tobytes()) for each in scores]
-
-
-def alike(one: Sequence[TrialScores], other: Sequence[TrialScores]) -> bool:
-    return len(one) == len(other) and all(
-        np.allclose(left.log_probability, right.log_probability, rtol=0, atol=SAME)
-        for left, right in zip(one, other, strict=True)
-    )
 
 
 def trained_in(where: str, trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores]:
@@ -58,14 +48,11 @@ class Said(Fitted):
 def saying(values: Callable[[Trial], Sequence[float]]) -> Attacker:
     """An attacker whose scores are these values of a trial."""
 
-    def fit(trials: Sequence[Trial]) -> list[Fitted]:
-        found = [np.array(values(trial), float) for trial in trials]
-        return [
-            Said(trial, TrialScores(value, np.ones(len(value), bool)))
-            for trial, value in zip(trials, found, strict=True)
-        ]
+    def fit(trial: Trial) -> Fitted:
+        found = np.array(values(trial), float)
+        return Said(trial, TrialScores(found, np.ones(len(found), bool)))
 
-    return replace(find_attacker("bow"), identity="saying", fit=fit, shape=lambda trial: len(trial.train))
+    return replace(find_attacker("bow"), identity="saying", fit=fit)
 
 
 # --- the same scores everywhere ---
@@ -78,28 +65,26 @@ def saying(values: Callable[[Trial], Sequence[float]]) -> Attacker:
         ("rnn", "fp32", "threads"),
         ("lstm-lic", "fp32", "processes"),
         ("lstm-dbac", "bf16", "processes"),
-        ("transformer-5h", "fp32", "stacked"),
-        ("bow", None, "stacked"),
+        ("transformer-5h", "fp32", "processes"),
     ],
 )
-def test_a_trial_gives_the_same_in_every_placement_alone_or_among_others_in_any_order(
+def test_a_trial_gives_the_same_bits_in_every_placement_alone_or_among_others_in_any_order(
     small_networks, mixed_trials, encoder, precision, where
 ):
     attacker = find_attacker(encoder, precision)
-    same = alike if where == "stacked" else lambda one, other: bits(one) == bits(other)
     plain = trained_in("plain", mixed_trials, attacker)
     assert [len(scores.correct) for scores in plain] == [20, 30, 20, 10, 25, 20]
-    assert same(trained_in(where, mixed_trials[::-1], attacker)[::-1], plain)
-    assert same(trained_in(where, mixed_trials[1:2], attacker), plain[1:2])
+    assert bits(trained_in(where, mixed_trials[::-1], attacker)[::-1]) == bits(plain)
+    assert bits(trained_in(where, mixed_trials[1:2], attacker)) == bits(plain[1:2])
     assert bits(plain[:1]) == bits(plain[-1:]), "the same trial twice"
-    assert not same(plain[:1], plain[2:3]), "another seed and split"
+    assert bits(plain[:1]) != bits(plain[2:3]), "another seed and split"
 
 
 def test_an_own_module_s_scores_are_the_same_everywhere(counting, mixed_trials, tmp_path):
     """Its random numbers are torch's own, which all threads of a process share."""
     attacker = find_attacker(counting.counting(tmp_path / "log"))
     plain = trained_in("plain", mixed_trials, attacker)
-    for where in ("processes", "stacked", "threads"):
+    for where in ("processes", "threads"):
         assert bits(trained_in(where, mixed_trials, attacker)) == bits(plain), where
 
 
@@ -137,7 +122,7 @@ def test_processes_are_others_than_this_one_and_as_many_as_cores(class_trial, tm
     found = pids("processes", trials)
     assert len(found) == 2
     assert os.getpid() not in found
-    for where in ("plain", "threads", "stacked"):
+    for where in ("plain", "threads"):
         assert pids(where, trials) == {os.getpid()}
     assert pids("processes", trials[:1]) == {os.getpid()}, "one trial needs no worker"
     monkeypatch.setattr(placement, "cores", lambda: 1)
@@ -160,19 +145,6 @@ def test_workers_read_captions_from_one_file_and_leave_attackers_where_they_are_
     assert all(scores.log_probability[0] for scores in found)
     assert found[0].fitted.trial is large_trials[0]
     assert [scores.fitted for scores in found[1:]] == [None] * 3
-
-
-@pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
-def test_without_room_for_the_captions_one_process_trains_alone(large_trials):
-    """The system itself stops the write after 20 kB, as a full disk would."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
-    try:
-        with pytest.warns(CaptionBiasWarning, match=r"cannot travel to worker.*File too large.* alone\. .*TMPDIR"):
-            found = run_trials(large_trials, saying(is_mapped), cache=False, placement="processes")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert [scores.log_probability.tolist() for scores in found] == [[False, os.getpid()]] * 4
 
 
 # --- what goes wrong ---
@@ -229,63 +201,24 @@ def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, 
     assert open_store(True).held("trial", keys) == 0, "claims are given back"
 
 
-# --- stacks ---
+# --- what others train at the same time ---
 
 
-def stand_in(most: int = 10**9, stacks: list[list[int]] | None = None) -> Attacker:
-    """An attacker that is out of memory with more than `most` trials together, and notes the seeds of every stack."""
+@pytest.mark.parametrize("place", ["cpu", "cuda"])
+def test_two_jobs_on_one_cache_train_no_trial_twice(class_trial, monkeypatch, place):
     torch = pytest.importorskip("torch")
-    attacker = saying(lambda trial: [-trial.seed] * len(trial.test))
+    monkeypatch.setattr(registry, "device", lambda: torch.device(place))
+    monkeypatch.setattr(placement, "cores", lambda: 1)
+    trained = []
 
-    def fit(trials: Sequence[Trial]) -> Sequence[Fitted]:
-        if len(trials) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        if stacks is not None:
-            stacks.append([trial.seed for trial in trials])
-        return attacker.fit(trials)
+    def slow(trial: Trial) -> list[float]:
+        trained.append(trial.seed)
+        time.sleep(0.1)
+        return [-trial.seed]
 
-    return replace(attacker, fit=fit)
-
-
-def seeds_of(scores: Sequence[TrialScores]) -> list[float]:
-    return [-of_trial.log_probability[0] for of_trial in scores]
-
-
-def test_trials_of_one_shape_are_stacked_and_no_others_up_to_a_largest_size(class_trial, monkeypatch):
-    monkeypatch.setattr(placement, "LARGEST_STACK", 3)
-    stacks: list[list[int]] = []
-    trials = [class_trial(n=50 + 10 * (seed % 2), test=20, seed=seed) for seed in range(8)]
-    assert seeds_of(run_trials(trials, stand_in(stacks=stacks), placement="stacked")) == list(range(8))
-    assert sorted(stacks) == [[0, 2, 4], [1, 3, 5], [6], [7]]
-    stacks.clear()
-    trials = [class_trial(n=50, test=20, seed=seed) for seed in range(10)]
-    run_trials(trials, stand_in(stacks=stacks), placement="stacked", keep=trials[:1])
-    assert stacks == [[0, 1, 3], [5, 7, 8], [9]], "new ones, of which three were longer before, and those to be kept"
-
-
-@pytest.mark.parametrize("most", [1, 3])
-def test_when_memory_is_short_stacks_are_smaller(class_trial, most):
-    stacks: list[list[int]] = []
-    trials = [class_trial(n=50, test=20, seed=seed) for seed in range(9)]
-    assert seeds_of(run_trials(trials, stand_in(most, stacks), placement="stacked")) == list(range(9))
-    assert sorted(seed for stack in stacks for seed in stack) == list(range(9)), "each trained once"
-    assert max(map(len, stacks)) <= most
-    with pytest.raises(RuntimeError, match="out of memory"):  # not even one alone
-        run_trials(trials, stand_in(0), placement="stacked", cache=False)
-
-
-def test_a_smaller_stack_that_is_finished_is_kept(class_trial):
-    """An hour's work, if the next one is killed."""
-    trials = [class_trial(n=50, test=20, seed=seed) for seed in range(8)]
-    attacker = stand_in(most=4)
-    fit = attacker.fit
-
-    def interrupted(stack: Sequence[Trial]) -> Sequence[Fitted]:
-        if len(stack) <= 4 and stack[0].seed == 4:
-            raise KeyboardInterrupt
-        return fit(stack)
-
-    attacker = replace(attacker, fit=interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run_trials(trials, attacker, placement="stacked")
-    assert kept(trials, attacker) == [0, 1, 2, 3]
+    attacker = replace(find_attacker("lstm-dbac", "fp32"), fit=saying(slow).fit)
+    trials = [class_trial(n=50, test=20, seed=seed) for seed in range(6)]
+    with ThreadPoolExecutor(2) as jobs:
+        found = list(jobs.map(lambda _: run_trials(trials, attacker), range(2)))
+    assert sorted(trained) == list(range(6))
+    assert bits(found[0]) == bits(found[1])

@@ -51,20 +51,18 @@ def test_the_encoders_are_those_of_both_papers_the_convex_ones_and_the_one_of_la
     assert [find_attacker(name).name for name in ENCODERS] == list(ENCODERS)
 
 
-def test_lstm_is_another_name_of_dbac_s_and_changes_no_cache():
-    assert find_attacker("lstm", "fp32").signature() == {"attacker": "lstm-dbac", "precision": "fp32"}
-    assert find_attacker("lstm", "fp32").identity == find_attacker("lstm-dbac", "fp32").identity
-    recipe = "Recipe(encoder=Recurrent(cell='lstm', hidden=64, layers=1, bidirectional=False), embedding=50, "
-    assert find_attacker("lstm", "fp32").identity.startswith(recipe), "the recipe's name is no part of it"
+def test_lstm_alone_is_refused_with_the_two_networks_that_it_could_be():
+    with pytest.raises(ValueError, match=r"encoder 'lstm' is two networks: choose lstm-lic, .*lstm-dbac"):
+        find_attacker("lstm")
 
 
 @pytest.mark.parametrize("encoder", CONVEX)
 def test_a_convex_attacker_has_no_precision_and_trains_in_threads(class_trial, encoder):
     found, trial = find_attacker(encoder), class_trial(n=60, test=20)
-    assert (found.precision, found.shape, found.placement, found.explained) == (None, None, "threads", "coefficients")
+    assert (found.precision, found.placement, found.explained) == (None, "threads", "coefficients")
     assert found.signature() == {"attacker": encoder}
-    pairs = convex.fit([trial], pairs=encoder == "bow")[0].test_scores
-    assert found.fit([trial])[0].test_scores.log_probability.tolist() == pairs.log_probability.tolist()
+    pairs = convex.fit(trial, pairs=encoder == "bow").test_scores
+    assert found.fit(trial).test_scores.log_probability.tolist() == pairs.log_probability.tolist()
 
 
 def test_without_a_precision_it_is_what_the_processor_computes_natively():
@@ -84,11 +82,11 @@ def on(monkeypatch, place: str) -> None:
     monkeypatch.setattr(module, "device", lambda: torch.device(place))
 
 
-@pytest.mark.parametrize(("place", "built_in", "of_user"), [("cpu", *["processes"] * 2), ("cuda", "stacked", "plain")])
-def test_networks_have_a_core_each_or_one_gpu_together(monkeypatch, own, place, built_in, of_user):
+@pytest.mark.parametrize(("place", "placement"), [("cpu", "processes"), ("cuda", "plain")])
+def test_networks_have_a_core_each_or_the_gpu_one_after_the_other(monkeypatch, own, place, placement):
     on(monkeypatch, place)
-    assert find_attacker("lstm", "fp32").placement == built_in
-    assert find_attacker(f"{own}:Mine", "fp32").placement == of_user
+    for encoder in ("lstm-dbac", f"{own}:Mine"):
+        assert find_attacker(encoder, "fp32").placement == placement
 
 
 # --- what a cache knows them by ---
@@ -109,7 +107,7 @@ def test_every_setting_changes_a_convex_attacker_s_identity(monkeypatch, setting
 
 
 @pytest.mark.parametrize(
-    ("encoder", "libraries"), [("bow", ["scikit-learn", "scipy"]), ("lstm", ["torch"]), ("own", ["torch"])]
+    ("encoder", "libraries"), [("bow", ["scikit-learn", "scipy"]), ("lstm-dbac", ["torch"]), ("own", ["torch"])]
 )
 def test_another_library_engine_or_device_is_another_identity(monkeypatch, own, encoder, libraries):
     encoder = f"{own}:Mine" if encoder == "own" else encoder
@@ -192,7 +190,7 @@ def test_an_unknown_encoder_or_precision_is_refused_with_those_there_are(encoder
         find_attacker(encoder, precision)
 
 
-@pytest.mark.parametrize(("absent", "encoder"), [("torch", "lstm"), ("accelerate", "mine:Mine")])
+@pytest.mark.parametrize(("absent", "encoder"), [("torch", "lstm-dbac"), ("accelerate", "mine:Mine")])
 def test_without_its_libraries_the_message_names_the_way_out(monkeypatch, absent, encoder):
     monkeypatch.setitem(sys.modules, absent, None)
     message = r"' needs torch and accelerate: pip install 'captionbias\[torch\]'.*preset='fast'"

@@ -165,18 +165,6 @@ def shorten(folder: Path) -> None:
         pd.read_parquet(folder / f"{name}.parquet")[:60].to_parquet(folder / f"{name}.parquet")
 
 
-def test_a_cluster_of_dask(run, folder, small_networks, monkeypatch):  # noqa: F811
-    """Dask is not among what the tests need: this process stands for its workers."""
-    shorten(folder)
-    joined = []
-    dask = ModuleType("dask.distributed")
-    dask.Client = lambda address: contextlib.nullcontext(joined.append(address))
-    monkeypatch.setitem(sys.modules, "dask.distributed", dask)
-    monkeypatch.setattr("joblib.parallel_config", lambda name: contextlib.nullcontext(joined.append(name)))
-    assert "lic" in run("docs/cluster.md")["scores"]
-    assert joined == ["tcp://scheduler:8786", "dask"]
-
-
 def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, images, tmp_path):  # noqa: F811
     import torch
     from datasets import Dataset

@@ -57,7 +57,7 @@ def fitted():
 
     def fit(encoder, kind: str = "classes", classes: int = 2, precision: str | None = None) -> Fitted:
         exact = None if encoder in ("bow", "linear") else precision or "fp32"
-        (attacker,) = find_attacker(encoder, exact).fit([_trial(kind, classes)])
+        attacker = find_attacker(encoder, exact).fit(_trial(kind, classes))
         return attacker
 
     return fit

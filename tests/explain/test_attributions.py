@@ -49,7 +49,7 @@ def of_objects(n: int = 400, **arguments: Any) -> Attributions:
 # --- the attackers are those that gave the score ---
 
 
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", "lstm-lic"])
 def test_the_scores_are_those_that_lic_measures(encoder):
     captions, labels = people()
     precision = None if encoder == "bow" else "fp32"
@@ -77,7 +77,7 @@ def test_the_scores_are_those_that_dbac_measures(of_humans):
 # --- what is found ---
 
 
-@pytest.mark.parametrize("encoder", ["bow", "linear", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", "linear", "lstm-lic"])
 def test_the_word_that_gives_the_attribute_away_is_on_top(encoder):
     found = attribute_captions(*people(), encoder=encoder)
     by_word, by_class = found.by_word(least=3), found.by_class()

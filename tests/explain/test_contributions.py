@@ -111,7 +111,7 @@ def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_padding(fitted
     attacker = fitted(encoder, kind, classes)
     rows = attacker.trial.test[-8:]
     if encoder is not Gru:
-        attacker.network.head.layers[-1].weight.mul_(4)  # answers further apart than so short a training makes them
+        attacker.network.head[-1].weight.mul_(4)  # answers further apart than so short a training makes them
     found = contributions(attacker, rows)
     wanted = attacker.logits(rows) - padding(attacker, rows)
     gaps = np.abs(sums(found.values, attacker.trial, rows) - wanted)[:-1]  # an empty caption has no values

@@ -58,7 +58,7 @@ def made() -> Trial:
 
 
 def fitted(trial: Trial, minilm: str) -> frozen.FittedHead:
-    (attacker,) = find_attacker(minilm, "fp32", cache=False).fit([trial])
+    attacker = find_attacker(minilm, "fp32", cache=False).fit(trial)
     return attacker
 
 
@@ -133,6 +133,7 @@ def test_an_encoder_that_answers_otherwise_to_embeddings_is_refused(attacker, mo
         return loaded
 
     monkeypatch.setattr(frozen, "load_encoder", turned)
-    other = replace(attacker, whole=replace(attacker.whole))
+    encoder = replace(attacker.captions.encoder)
+    other = replace(attacker, captions=replace(attacker.captions, encoder=encoder))
     with pytest.raises(ValueError, match=r"cannot be explained \(it answers otherwise to the embeddings of words"):
         contributions(other, attacker.trial.test)

@@ -278,7 +278,7 @@ def state_of_the_global_generators():
     return np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
 
 
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", "lstm-dbac"])
 def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(encoder, planted, small_lstm):
     options = {**FAST, "encoder": encoder, "details": True}
     results = []
@@ -289,7 +289,7 @@ def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(enc
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("encoder", ["bow", "lstm"])
+@pytest.mark.parametrize("encoder", ["bow", "lstm-dbac"])
 def test_a_trial_does_not_depend_on_the_others(encoder, planted, small_lstm):
     options = {**FAST, "encoder": encoder, "bootstrap": 0, "details": True}
     five = dbac(**planted, **options | {"trials": 5})

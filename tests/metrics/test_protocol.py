@@ -26,8 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 0, "alignment": "constant"}
 OWN_WORDS = {"female": ["woman"], "male": ["man"]}
 CHANGES = [
-    {"encoder": "lstm", "precision": "fp32"},
-    {"encoder": "lstm", "precision": "bf16"},
+    {"encoder": "lstm-dbac", "precision": "fp32"},
+    {"encoder": "lstm-dbac", "precision": "bf16"},
     {"encoder": "rnn"},
     {"trials": 2},
     {"seed": 1},

@@ -80,7 +80,7 @@ def test_a_model_says_what_a_plain_loop_says(kind, folder, answers):
     """Of captions of many lengths in one batch, and answers of one token and of several, that begin alike or not."""
     asked = question(answers=answers)
     one = trial(captions=("a dog with cake .", "cake", "the man in red with a dog on the street"))
-    [fitted] = find_judge(folder, asked, as_is=True).fit([one])
+    fitted = find_judge(folder, asked, as_is=True).fit(one)
     found = fitted.answer(np.arange(5))
     for row in range(5):
         text = f"{one.examples.tokens.texts()[row].rstrip(' .')}. {PROMPT}"
@@ -100,7 +100,7 @@ def test_fine_tuning_teaches_what_the_caption_says(kind, folder, monkeypatch):
     monkeypatch.setattr(judges, "AT_ONCE", 8)
     one = trial(40, captions=("dog on the street", "pizza on the street"), train=32)
     asked = Question(read_images([np.full((16, 16), 99, np.uint8)] * 40), PROMPT, ("woman", "man with dog"))
-    [fitted] = find_judge(folder, asked, epochs=16).fit([one])
+    fitted = find_judge(folder, asked, epochs=16).fit(one)
     assert fitted.test_scores.correct.all()
     assert np.exp(fitted.test_scores.raw).mean() > 0.5
 
@@ -156,7 +156,8 @@ def test_a_model_as_it_is_answers_the_same_caption_once(tiny_blip, monkeypatch):
         judges.Scorer, "answers", lambda self, images, texts: asked.extend(texts) or answers(self, images, texts)
     )
     judge = find_judge(str(tiny_blip), question(), as_is=True)
-    judge.fit([trial(seed=0), trial(seed=1)])
+    judge.fit(trial(seed=0))
+    judge.fit(trial(seed=1))
     assert len(asked) == 12
 
 
@@ -172,7 +173,9 @@ def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(t
 
     monkeypatch.setattr(images, "cores", lambda: 2)
     asked = Question(Pictures(question().images), PROMPT, ANSWERS)
-    find_judge(str(tiny_blip), asked, epochs=2).fit([trial(train=8), trial(train=8, seed=1)])
+    judge = find_judge(str(tiny_blip), asked, epochs=2)
+    judge.fit(trial(train=8))
+    judge.fit(trial(train=8, seed=1))
     assert sorted(made) == list(range(12))
     kept = images.Kept([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
     assert len(list(kept)) == 2
@@ -211,4 +214,4 @@ def test_bad_judges(tiny_blip, tmp_path):
     with pytest.raises(ValueError, match=r"judge .* lacks config\.json"):
         find_judge(str(tmp_path), question())
     with pytest.raises(ValueError, match="answers: 'female' and 'male' are the same to judge"):
-        find_judge(str(tiny_blip), question(answers=("female", "male")), as_is=True).fit([trial()])
+        find_judge(str(tiny_blip), question(answers=("female", "male")), as_is=True).fit(trial())

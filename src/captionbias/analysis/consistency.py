@@ -14,9 +14,6 @@ from captionbias.captions import Captions, check_captions
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.statistics.intervals import coefficient_of_variation, conflict_score, ranking_consistency
 
-# In a study both metrics attack with the same networks, so an unqualified `lstm` is DBAC's.
-LSTM = {"lstm": "lstm-dbac"}
-
 
 class Cell(NamedTuple):
     """One measurement of a study."""
@@ -129,8 +126,7 @@ def consistency(
     for number, cell in enumerate(cells):
         if watch:
             watch(cells[number:])
-        encoder = LSTM.get(named[cell.encoder], named[cell.encoder])
-        wanted = {**options, "directions": list(directions), "encoder": encoder}
+        wanted = {**options, "directions": list(directions), "encoder": named[cell.encoder]}
         accepted = {name: value for name, value in wanted.items() if name in chosen[cell.metric].options()}
         measurements[cell] = chosen[cell.metric].measure(checked[cell.captioner], **accepted)
         place = list(captioners).index(cell.captioner), list(named).index(cell.encoder)

@@ -115,7 +115,7 @@ def private_folder() -> Iterator[Path]:
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C; who ignores one, as under nohup, goes on ignoring it
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
-    folder, lock, _ = own_folder(PREFIX)
+    folder, lock = own_folder(PREFIX)
     names = ("TMPDIR", "GRADIO_TEMP_DIR")
     before = tempfile.tempdir, {name: os.environ.get(name) for name in names}
     try:

@@ -7,7 +7,6 @@ all together, one sparse product a step: scikit-learn would fit them one after a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -43,12 +42,8 @@ _features: WeakKeyDictionary[Examples, dict[bool, csr_array]] = WeakKeyDictionar
 _counting = Lock()
 
 
-def fit(trials: Sequence[Trial], pairs: bool = True) -> list[FittedConvex]:
-    """Fit each trial's attacker on its training captions and score its test captions, one trial after the other."""
-    return [_fit(trial, pairs) for trial in trials]
-
-
-def _fit(trial: Trial, pairs: bool) -> FittedConvex:
+def fit(trial: Trial, pairs: bool = True) -> FittedConvex:
+    """Fit an attacker on the trial's training captions and score its test captions."""
     examples = trial.examples
     table = features(examples, pairs)
     train, known = table[trial.train], examples.targets[trial.train]

@@ -42,7 +42,7 @@ def run_trials(
         cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_store`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
-        placement: `plain`, `threads`, `processes` or `stacked`; the attacker's own when None.
+        placement: `plain`, `threads` or `processes`; the attacker's own when None.
         progress: True for a progress bar; None for one, or for log lines without a terminal or notebook, if it takes
             longer than a few seconds; both with a warning if neural attackers take long on a CPU. False for nothing.
             Or a function to call in this thread with the numbers of finished and of all trials: once before the first
@@ -52,7 +52,7 @@ def run_trials(
 
     Raises:
         ValueError: the processes were given different trials.
-        RuntimeError: a worker process was killed, or another process of `accelerate launch` failed or died.
+        RuntimeError: a worker process was killed, or another process of `accelerate launch` did not come.
         KeyboardInterrupt: Ctrl-C; the message says how many trials are kept.
     """
     jobs = [
@@ -125,8 +125,9 @@ def _finished(
         began = time.monotonic()
         for number, one in enumerate(trained):
             if number == 0 and progress in (True, None) and attacker.precision and device().type == "cpu":
-                at_once = {"plain": 1, "stacked": len(missing)}.get(placement, cores())
-                warn_of_cpu(attacker.name, len(missing), at_once, time.monotonic() - began)
+                warn_of_cpu(
+                    attacker.name, len(missing), 1 if placement == "plain" else cores(), time.monotonic() - began
+                )
             yield one
     if store:
         store.trim()

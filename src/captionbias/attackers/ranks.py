@@ -1,7 +1,8 @@
 """Processes that `accelerate launch` or the like has started together share out one list of trials.
 
 They meet in the key-value store that every launcher of torch programs starts. Collective operations would not do: they
-need all ranks at once and give up after minutes, and ranks finish hours apart.
+need all ranks at once and give up after minutes, and ranks finish hours apart. The launcher ends all ranks when one
+fails or dies.
 """
 
 from __future__ import annotations
@@ -10,24 +11,18 @@ import functools
 import hashlib
 import io
 import itertools
-import json
-import math
 import os
 import pickle
 import sys
-import threading
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from captionbias.attackers.base import TrialScores
 from captionbias.attackers.device import device
-from captionbias.captions.check import CaptionBiasWarning
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 
 if TYPE_CHECKING:
@@ -36,20 +31,16 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LAUNCHED = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
-BEAT = 0.1  # seconds between two signs of life
-SILENCE = 45.0  # without any until a rank counts as dead; training may hold the interpreter for a while
-NOTE_AFTER, PATIENCE = 5.0, 600.0  # for ranks that have not come
-LINGER = 3.0  # for the others to learn why this rank fails
+MEETING_SECONDS, TRAINING_SECONDS = 600.0, 7 * 24 * 3600.0  # that a rank waits for the others
+POLL_SECONDS = 0.05
 PROTOCOL = 4  # of pickles: with later ones numpy's arrays name other functions
 PART_BYTES = 4 << 20  # the store takes 8 MiB at once
 ONE_PROCESS = "if only one process is to measure, pass distributed=False"
-RESUME = "look at its output; finished trials are kept, run again to go on"
-LOST = f"rank 0 or its launcher ended, or its machine is out of reach ({{}}): {RESUME}"
 _calls = itertools.count()
 
 
 class RankError(RuntimeError):
-    """Another process, without which the trials cannot be completed, failed, died or never came."""
+    """Another process, without which the trials cannot be completed, is gone or never came."""
 
 
 def rank_and_size() -> tuple[int, int]:
@@ -79,7 +70,7 @@ def share(
 ) -> list[Result]:
     """One result for each key, in order, computed by all ranks together; every rank gets all of them.
 
-    Each rank must make the same call. It waits for the slowest for as long as that one lives.
+    Each rank must make the same call, and waits for the slowest.
 
     Args:
         keys: what determines each result, the same on every rank.
@@ -88,14 +79,14 @@ def share(
 
     Raises:
         ValueError: a rank has other keys, or torch or accelerate is missing.
-        RankError: another rank did not come, failed or died; the message names it.
+        RankError: another rank did not come, or the store that they meet in is gone.
 
     >>> share(["a", "b", "c"], lambda positions: ((position, position**2) for position in positions))
     [0, 1, 4]
     """
     rank, size = rank_and_size() if distributed else (0, 1)
     with closing(train(range(rank, len(keys), size))) as finished:
-        results = _Ranks(rank, size, keys).complete(finished) if size > 1 else dict(finished)
+        results = dict(finished) if size == 1 else _completed(rank, size, keys, finished)
     return [results[position] for position in range(len(keys))]
 
 
@@ -108,146 +99,43 @@ def on_rank_0(task: Callable[[], Result]) -> Result:
     return share(["rank 0"], lambda positions: ((position, task()) for position in positions))[0]
 
 
-@dataclass
-class _Status:
-    """What a rank shows in the store.
+def _completed(
+    rank: int, size: int, keys: Sequence[str], finished: Generator[tuple[int, Result], None, None]
+) -> dict[int, Result]:
+    """The results of all ranks by position; those of this one are trained here."""
+    if not (find_spec("torch") and find_spec("accelerate")):
+        needed = "several processes share the trials through torch and accelerate"
+        raise ValueError(f"{needed}: pip install 'captionbias[torch]'; {ONE_PROCESS}")
+    from torch.distributed import DistError
 
-    `beat` grows while it lives. `bytes`: size of its results, once they are there. `left`: it has everybody's results.
-    `fault`: why the trials cannot be completed.
-    """
-
-    digest: str
-    beat: int = 0
-    bytes: int = 0
-    left: bool = False
-    fault: str = ""
-
-
-class _Ranks:
-    """The ranks of one call. Only a thread uses the store: a rank in training lives, and a dead store hangs none."""
-
-    def __init__(self, rank: int, size: int, keys: Sequence[str]) -> None:
-        if not (find_spec("torch") and find_spec("accelerate")):
-            needed = "several processes share the trials through torch and accelerate"
-            raise ValueError(f"{needed}: pip install 'captionbias[torch]'; {ONE_PROCESS}")
-        self.rank, self.expected = rank, {*range(size)} - {rank}
-        self.own = _Status(hashlib.sha256("".join(keys).encode()).hexdigest())
-        self.others: dict[int, _Status] = {}  # those that have come
-        self.heard: dict[int, int] = {}  # this rank's beat, a clock that stops with the process, at each one's last
-        self.results: dict[int, Any] = {}
-        self.packed = b""
-        self.closing = threading.Event()
-        self.thread = threading.Thread(target=self._talk, args=[next(_calls)], daemon=True)
-        self.thread.start()
-
-    def complete(self, finished: Iterable[tuple[int, Any]]) -> dict[int, Any]:
-        """The results of all ranks by position; those of this one are trained here."""
-        try:
-            self._agree()
-            device()  # a rank without trials must take part in starting the process group
-            for position, result in finished:
-                self.results[position] = result
-                self._check()
-            self.packed = pickle.dumps(self.results, PROTOCOL)
-            self._until(lambda: self.own.left)
-            if self.rank == 0:  # its process may hold the store
-                self._until(lambda: all(status.left for status in self.others.values()))
-            return self.results
-        except BaseException as error:
-            known = isinstance(error, RankError)
-            self._blame(str(error) if known else f"rank {self.rank} failed with {type(error).__name__}: {error}")
-            # A launcher ends all ranks, and the store, soon after the first has failed: let the others learn why.
-            self._wait(lambda: all(status.fault or status.left for status in self.others.values()), LINGER)
-            raise
-        finally:
-            self.closing.set()
-            self.thread.join(LINGER)
-
-    def _agree(self) -> None:
-        """Wait until every rank has come with the same digest."""
-
-        def late() -> set[int]:
-            return self.expected - self.others.keys()
-
-        if not self._until(lambda: not late(), NOTE_AFTER):
-            message = f"rank {self.rank} is waiting for {_listed(late())} to make the same call; {ONE_PROCESS}"
-            warnings.warn(message, CaptionBiasWarning, stacklevel=2)
-            if not self._until(lambda: not late(), PATIENCE - NOTE_AFTER):
-                message = f"rank {self.rank} gave up after {PATIENCE:g} s: {_listed(late())} did not make the same call"
-                raise RankError(f"{message}; {ONE_PROCESS}")
-        if differ := [rank for rank, status in self.others.items() if status.digest != self.own.digest]:
+    try:
+        store = _store()
+        digest = hashlib.sha256("".join(keys).encode()).digest()
+        digests = _exchanged(store, rank, size, "keys", digest, MEETING_SECONDS)
+        if differ := [other for other in range(size) if digests[other] != digest]:
             raise ValueError(
-                f"{_listed(differ)} made this call with other captions or arguments than rank {self.rank}: use the "
-                f"same ones on every rank; {ONE_PROCESS}"
+                f"rank {differ[0]} made this call with other captions or arguments than rank {rank}: use the same ones "
+                f"on every rank; {ONE_PROCESS}"
             )
-        self._check()
+        device()  # a rank without trials must take part in starting the process group
+        own = dict(finished)
+        packed = _exchanged(store, rank, size, "results", pickle.dumps(own, PROTOCOL), TRAINING_SECONDS)
+        _end(store, rank, size)
+    except DistError as error:
+        reason = str(error).partition("\n")[0]  # torch adds its own stack
+        raise RankError(
+            f"rank 0, its launcher or its machine is gone ({reason}): look at its output; finished trials are kept, "
+            "run again to go on"
+        ) from error
+    return {position: result for one in packed for position, result in _unpacked(one).items()} | own
 
-    def _until(self, enough: Callable[[], bool], seconds: float = math.inf) -> bool:
-        """Whether there is enough in time; a RankError if there cannot be."""
-        self._wait(lambda: enough() or bool(self.own.fault), seconds)
-        if not enough():
-            self._check()
-        return enough()
 
-    def _wait(self, enough: Callable[[], bool], seconds: float) -> None:
-        end, beat, unanswered = time.monotonic() + seconds, 0, 0.0
-        while self.thread.is_alive() and not enough() and time.monotonic() < end:
-            time.sleep(BEAT / 4)
-            beat, unanswered = self.own.beat, unanswered + BEAT / 4 if beat == self.own.beat else 0.0
-            if unanswered > SILENCE and beat:
-                self._blame(LOST.format(f"no answer for {SILENCE:g} s"))
+def _store() -> Store:
+    """What the ranks of this call have in common. After a restart, the launcher's store has what was there before."""
+    from torch.distributed import distributed_c10d as c10d
 
-    def _check(self) -> None:
-        if self.own.fault:
-            raise RankError(self.own.fault)
-
-    def _blame(self, fault: str) -> None:
-        self.own.fault = self.own.fault or fault  # the first is the cause of the others
-
-    def _talk(self, call: int) -> None:
-        try:
-            from torch.distributed import distributed_c10d as c10d
-
-            store = _launchers_store() if os.environ.keys() >= LAUNCHED else c10d._get_default_store()
-            # After a restart by the launcher, its store still has what was there before.
-            restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)
-            store = c10d.PrefixStore(f"captionbias {restarts} {call}", store)
-            last = False
-            while not last:
-                last = self.closing.wait(BEAT if self.own.beat else 0)
-                self._show(store)
-                self._look(store)
-            if self.rank == 0 and not self.own.fault:  # every rank has all results
-                for rank, status in [(0, self.own), *self.others.items()]:
-                    for start in range(0, status.bytes, PART_BYTES):
-                        store.delete_key(f"{rank} {start}")
-        except Exception as error:
-            self._blame(LOST.format(str(error).partition("\n")[0]))  # torch adds its own stack
-
-    def _show(self, store: Store) -> None:
-        if self.packed and not self.own.bytes:
-            for start in range(0, len(self.packed), PART_BYTES):
-                store.set(f"{self.rank} {start}", self.packed[start : start + PART_BYTES])  # type: ignore[arg-type]
-            self.own.bytes = len(self.packed)
-        self.own.beat += 1
-        store.set(str(self.rank), json.dumps(asdict(self.own)))
-
-    def _look(self, store: Store) -> None:
-        here = [rank for rank in self.expected if rank in self.others or store.check([str(rank)])]
-        shown = (_Status(**json.loads(status)) for status in store.multi_get(list(map(str, here))))
-        before, self.others = self.others, dict(zip(here, shown, strict=True))
-        for rank, status in self.others.items():
-            if rank not in before or before[rank].beat != status.beat:
-                self.heard[rank] = self.own.beat
-            if status.fault:
-                self._blame(status.fault)
-            elif not status.left and (self.own.beat - self.heard[rank]) * BEAT > SILENCE:
-                self._blame(f"rank {rank} died (no sign of life for {SILENCE:g} s): {RESUME}")
-        if self.own.bytes and not self.own.left and all(status.bytes for status in self.others.values()):
-            for rank, status in self.others.items():
-                starts = range(0, status.bytes, PART_BYTES)
-                self.results |= _read(b"".join(store.get(f"{rank} {start}") for start in starts))
-            self.own.left = True
+    store = _launchers_store() if os.environ.keys() >= LAUNCHED else c10d._get_default_store()
+    return c10d.PrefixStore(f"captionbias {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)} {next(_calls)}", store)
 
 
 @functools.cache  # kept open: ranks that are ahead may be in the next call already
@@ -255,17 +143,40 @@ def _launchers_store() -> Store:
     """A connection of our own; rank 0 hosts the store if the launcher does not."""
     from torch.distributed.rendezvous import rendezvous
 
-    store: Store = next(rendezvous("env://", timeout=timedelta(seconds=2 * PATIENCE)))[0]
+    store: Store = next(rendezvous("env://", timeout=timedelta(seconds=MEETING_SECONDS)))[0]
     return store
 
 
-def _read(results: bytes) -> dict[int, Any]:
+def _exchanged(store: Store, rank: int, size: int, what: str, own: bytes, seconds: float) -> list[bytes]:
+    """What each rank has put there, as soon as all have."""
+    parts = [own[start : start + PART_BYTES] for start in range(0, len(own), PART_BYTES)]
+    for number, part in enumerate(parts):
+        store.set(f"{what} {rank} {number}", part)  # type: ignore[arg-type]
+    store.set(f"{what} {rank}", str(len(parts)))
+    return [b"".join(map(store.get, _put_by(store, other, what, seconds))) for other in range(size)]
+
+
+def _put_by(store: Store, rank: int, what: str, seconds: float) -> list[str]:
+    """Where the parts are of what a rank has put there, as soon as it has."""
+    end = time.monotonic() + seconds
+    while not store.check([f"{what} {rank}"]):  # a wait in the store would not hear Ctrl-C
+        if time.monotonic() > end:
+            raise RankError(f"rank {rank} did not make the same call within {seconds:g} s; {ONE_PROCESS}")
+        time.sleep(POLL_SECONDS)
+    return [f"{what} {rank} {number}" for number in range(int(store.get(f"{what} {rank}")))]
+
+
+def _end(store: Store, rank: int, size: int) -> None:
+    """Rank 0, whose process may hold the store, waits until every rank has all results, and removes them."""
+    store.set(f"end {rank}", "0")
+    for other in range(size if rank == 0 else 0):
+        _put_by(store, other, "end", MEETING_SECONDS)
+    for part in [part for other in range(size if rank == 0 else 0) for part in _put_by(store, other, "results", 0)]:
+        store.delete_key(part)
+
+
+def _unpacked(results: bytes) -> dict[int, Any]:
     """Scores of trials and plain data; no other pickle is read, as it could run code."""
     admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
     found: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
     return found
-
-
-def _listed(ranks: Iterable[int]) -> str:
-    *first, last = map(str, sorted(ranks))
-    return f"ranks {', '.join(first)} and {last}" if first else f"rank {last}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.attackers import batches, convex
+from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted, Trial
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 
 CONVEX = {"bow": True, "linear": False}  # with pairs of words or without
 ENCODERS = (*CONVEX, *RECIPES)
-ALIASES = {"lstm": "lstm-dbac"}
 BERTS = ("bert-frozen", "bert-finetuned")
 PRECISIONS = ("fp32", "bf16")
 # Raised when the same trial gives other scores than before.
-ENGINE = 2
+ENGINE = 3
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """`fit` trains trials of equal `shape` together and scores them; with `shape` None, one after the other.
+    """`fit` trains an attacker on a trial and scores it.
 
     `name`: in signatures. `precision`: None where there is no choice. `identity`: everything that determines a trial's
     scores beside the trial itself. `placement`: where trials are best trained, see `captionbias.attackers.placement`.
@@ -44,8 +43,7 @@ class Attacker:
     name: str
     precision: str | None
     identity: str
-    fit: Callable[[Sequence[Trial]], Sequence[Fitted]]
-    shape: Callable[[Trial], Hashable] | None
+    fit: Callable[[Trial], Fitted]
     placement: str
     explained: str | None
     reads_words: bool = False
@@ -64,7 +62,7 @@ def find_attacker(
     """The attacker called `encoder`.
 
     Args:
-        encoder: one of `ENCODERS` (`lstm` is `lstm-dbac`); the name or folder of a pretrained sentence encoder; one of
+        encoder: one of `ENCODERS`; the name or folder of a pretrained sentence encoder; one of
             `BERTS`; or a user's `torch.nn.Module`, as a class or as `module:Class`.
         precision: `fp32` or `bf16`; None for bf16 where the device computes it natively, else fp32.
         model: the pretrained model under an encoder of `BERTS`, a name or a folder; `bert-base-uncased` when None.
@@ -79,7 +77,8 @@ def find_attacker(
     Traceback (most recent call last):
     ValueError: encoder 'gru' is unknown; choose one of bow, linear, ..., or your own as module:Class
     """
-    encoder = ALIASES.get(encoder, encoder) if isinstance(encoder, str) else encoder
+    if encoder == "lstm":
+        raise ValueError("encoder 'lstm' is two networks: choose lstm-lic, LIC's, or lstm-dbac, DBAC's")
     of_user = not isinstance(encoder, str) or ":" in encoder
     pretrained = not of_user and encoder not in ENCODERS and (encoder in BERTS or is_model(str(encoder)))
     if not of_user and not pretrained and encoder not in ENCODERS:
@@ -117,13 +116,11 @@ def _convex(name: str, precision: str | None) -> Attacker:
     )
     identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     fit = partial(convex.fit, pairs=CONVEX[name])
-    return Attacker(
-        name, None, identity, fit, shape=None, placement="threads", explained="coefficients", reads_pictures=True
-    )
+    return Attacker(name, None, identity, fit, placement="threads", explained="coefficients", reads_pictures=True)
 
 
 def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
-    from captionbias.attackers.neural.network import fit
+    from captionbias.attackers.neural.fitting import fit
 
     recipe = RECIPES[name]
     return Attacker(
@@ -131,8 +128,7 @@ def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
         precision,
         _identity(recipe, precision, place),
         partial(fit, recipe=recipe, precision=precision, device=place),
-        shape=partial(batches.shape, batch=recipe.schedule.batch),
-        placement="processes" if place.type == "cpu" else "stacked",
+        placement=_of_networks(place),
         explained="integrated_gradients,padding",
     )
 
@@ -151,17 +147,16 @@ def _pretrained(
 
         identity = _identity((BERT_FINETUNED, found.identity), precision, place)
         fit = partial(finetuned.fit, recipe=BERT_FINETUNED, identity=identity, **settings)
-        return Attacker(name, precision, identity, fit, shape=None, placement="plain", explained=None, reads_words=True)
-    from captionbias.attackers.neural import frozen
+        return Attacker(name, precision, identity, fit, placement="plain", explained=None, reads_words=True)
+    from captionbias.attackers.neural.frozen import FrozenEncoder
 
     recipe = BERT_FROZEN if bert else SENTENCES
     return Attacker(
         name,
         precision,
         _identity((recipe, found.identity), precision, place),
-        partial(frozen.fit, recipe=recipe, **settings),
-        shape=partial(batches.shape, batch=recipe.schedule.batch),
-        placement="stacked",
+        FrozenEncoder(recipe, **settings).fit,
+        placement="plain",
         explained="integrated_gradients,mask",
         reads_words=True,
         reads_pictures=True,
@@ -178,10 +173,13 @@ def _of_user(encoder: str | type[nn.Module], precision: str, place: torch.device
         precision,
         _identity((name, user_module.schedule(module)), precision, place),
         partial(user_module.fit, module=module, precision=precision, device=place),
-        shape=None,
-        placement="processes" if place.type == "cpu" else "plain",
+        placement=_of_networks(place),
         explained="integrated_gradients,padding",
     )
+
+
+def _of_networks(place: torch.device) -> str:
+    return "processes" if place.type == "cpu" else "plain"
 
 
 def _identity(what: Any, precision: str, place: torch.device) -> str:

@@ -16,7 +16,6 @@ from captionbias.captions import Captions, check_captions
 from captionbias.explain.contributions import TOLERANCE
 from captionbias.metrics.attack_plan import Attacks
 from captionbias.metrics.inputs import note_nothing_masked, number_classes, shown_tasks
-from captionbias.metrics.lic import ENCODERS as LIC_ENCODERS
 from captionbias.metrics.lic import plan_lic
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.protocol import lexicon_name, preset_settings, signature, whole_number
@@ -69,10 +68,7 @@ def plan_attack(
     checked = check_captions(predictions=captions, references=references, attributes=attributes, tasks=tasks)
     metric, usual = PRESETS[direction]
     preset, chosen = preset_settings(metric, preset or usual, **{name: options[name] for name in SETTINGS})
-    encoder = chosen["encoder"]
-    if metric == "lic":
-        encoder = LIC_ENCODERS.get(encoder, encoder)
-    attacker = find_attacker(encoder, options["precision"], options["model"], options["cache"])
+    attacker = find_attacker(chosen["encoder"], options["precision"], options["model"], options["cache"])
     notes: list[str] = []
     values, classes = number_classes(checked, notes)
     if direction == "a_to_t":

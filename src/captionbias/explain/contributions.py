@@ -48,7 +48,7 @@ def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = N
     >>> from captionbias.attackers.registry import find_attacker
     >>> from captionbias.text import tokenize
     >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
-    >>> [attacker] = find_attacker("bow").fit([Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0)])
+    >>> attacker = find_attacker("bow").fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0))
     >>> contributions(attacker, np.array([1])).values[:, 0].round(1).tolist()
     [0.6, 1.8]
     """

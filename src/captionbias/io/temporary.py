@@ -14,29 +14,26 @@ LOCK = "lock"
 NEW = 60  # seconds in which a folder has no lock yet
 
 
-def own_folder(prefix: str) -> tuple[Path, Any, list[int]]:
+def own_folder(prefix: str) -> tuple[Path, Any]:
     """A new temporary folder of this process, whose name begins with the prefix and its number.
 
     Only its user can open it. Its lock is held as long as the process lives or the lock is released: hold on to it.
-
-    Returns:
-        The folder, its lock, and the numbers of the dead processes whose folders of this prefix were removed.
+    What dead processes left in folders of this prefix is removed.
     """
     from filelock import FileLock
 
-    swept = sweep(Path(tempfile.gettempdir()), prefix)
+    sweep(Path(tempfile.gettempdir()), prefix)
     folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
     lock = FileLock(folder / LOCK)
     with suppress(OSError, NotImplementedError):  # file systems without locks, where nothing is swept
         lock.acquire()
-    return folder, lock, swept
+    return folder, lock
 
 
-def sweep(temporary: Path, prefix: str) -> list[int]:
-    """Remove the folders with this prefix that dead processes of this user left; the numbers of these processes."""
+def sweep(temporary: Path, prefix: str) -> None:
+    """Remove the folders with this prefix that dead processes of this user left."""
     from filelock import FileLock, Timeout
 
-    swept = []
     for left in temporary.glob(f"{prefix}*"):
         try:
             found = left.lstat()
@@ -49,6 +46,3 @@ def sweep(temporary: Path, prefix: str) -> list[int]:
         except (OSError, NotImplementedError, Timeout):
             continue
         shutil.rmtree(left, ignore_errors=True)
-        number = left.name.removeprefix(prefix).partition("-")[0]
-        swept += [int(number)] if number.isdigit() else []
-    return swept

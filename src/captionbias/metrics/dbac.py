@@ -57,7 +57,7 @@ SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
 DBAC_2026: dict[str, Any] = {
-    "encoder": "lstm",
+    "encoder": "lstm-dbac",
     "trials": 10,
     "test_share": 0.2,
     "alignment": "contextual",
@@ -253,7 +253,7 @@ def dbac(
         preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
             task words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        encoder: `lstm-dbac` (`lstm` for short), `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
+        encoder: `lstm-dbac`, `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
             a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
             name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
             `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.

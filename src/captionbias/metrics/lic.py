@@ -43,8 +43,6 @@ from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 if TYPE_CHECKING:
     from torch import nn
 
-# `lstm` names another network in each paper.
-ENCODERS = {"lstm": "lstm-lic"}
 KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 NAMES = {"m": "model", "h": "human"}
 
@@ -153,7 +151,7 @@ def lic(
         attributes: `n` labels of the protected attribute, two or more values.
         tasks: not used; taken so that all metrics have the same arguments.
         preset: `lic-2022` (or `papers`), the paper's protocol, or `fast`, the convex attacker.
-        encoder: `lstm-lic` (LIC's own; `lstm` for short), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
+        encoder: `lstm-lic` (LIC's own), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
             `transformer-1h`, `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any
             other name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
             `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
@@ -226,7 +224,7 @@ def lic(
     )
     notes: list[str] = []
     captions, joined = of_one_length(captions, join_references, notes)
-    attacker = find_attacker(ENCODERS.get(settings["encoder"], settings["encoder"]), precision, model, cache)
+    attacker = find_attacker(settings["encoder"], precision, model, cache)
     pictures, beside = None, {}
     if images is not None:
         attacker, pictures, name = beside_pictures(attacker, captions, images, image_encoder, cache, distributed)

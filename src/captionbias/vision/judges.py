@@ -7,7 +7,7 @@ judge is an attacker like any other: the engine trains it, shares its trials out
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
@@ -17,25 +17,24 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from captionbias.arrays import Array, Floats, Integers
-from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes
+from captionbias.attackers.base import Trial
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
-from captionbias.attackers.splits import stratified_split
 from captionbias.vision import needs_images
 from captionbias.vision.images import Kept, opened
+from captionbias.vision.judging import Judged, Memory, judged, train
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
 SAT = "sat"
 PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender", "race", "age", "emotion")}
 # The paper: Adam, batches of 128, 40 epochs from scratch; it names no learning rate, and none of this for fine-tuning.
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
-VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
 SIDE, SMALL = (
     64,
     32,
@@ -56,37 +55,6 @@ class Question:
     images: Sequence[Any]
     prompt: str
     answers: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Judged(Fitted):
-    """A judge of one trial. `answer`: the log-probability of each answer, `(rows, answers)`, before normalisation."""
-
-    answer: Callable[[Integers], Floats]
-
-    def scores(self, rows: Integers) -> TrialScores:
-        return scores_of(self.answer(rows), self.trial.examples.targets[rows])
-
-    def logits(self, rows: Integers) -> Floats:
-        found = self.answer(rows)
-        return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found - found.mean(axis=1, keepdims=True)
-
-
-def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
-    """A trained judge with its scores of the trial's test rows."""
-    return Judged(trial, scores_of(answer(trial.test), trial.examples.targets[trial.test]), answer)
-
-
-def scores_of(answered: Floats, classes: Integers) -> TrialScores:
-    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`.
-
-    >>> scores = scores_of(np.log([[0.3, 0.1]]), np.array([0]))
-    >>> np.exp(scores.log_probability).round(2).tolist(), np.exp(scores.raw).round(2).tolist()
-    ([0.75], [0.3])
-    """
-    normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
-    raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
-    return replace(score_classes(normalised, classes), raw=raw)
 
 
 def prompt_for(attribute: str, prompt: str | None = None) -> str:
@@ -172,7 +140,6 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
         partial(
             show_attend_tell.fit, pixels=pixels, prompt=prompt, answers=tuple(answers), schedule=schedule, device=place
         ),
-        shape=None,
         placement="processes" if place.type == "cpu" else "plain",
         explained=None,
         reads_words=True,
@@ -193,7 +160,6 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
         precision,
         f"{model.identity} {precision} {asked}",
         Judge(model, question, schedule, precision, place).fit,
-        shape=None,
         placement="plain",
         explained=None,
         reads_words=True,
@@ -234,43 +200,6 @@ def _digest(arrays: Any) -> str:
     return digest.hexdigest()
 
 
-def train(
-    trial: Trial,
-    network: nn.Module,
-    backward: Callable[[Integers], None],
-    answer: Callable[[Integers], Floats],
-    schedule: Schedule,
-) -> None:
-    """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
-
-    Args:
-        backward: the gradients of the loss on these rows.
-        answer: the log-probability of each answer on these rows, `(rows, answers)`.
-    """
-    import torch
-
-    classes = trial.examples.targets
-    train, valid = (trial.train[rows] for rows in stratified_split(classes[trial.train], VALIDATION_SHARE, trial.seed))
-    generator = np.random.default_rng([trial.seed, 2])
-    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
-    least, best = np.inf, {}
-    for _ in range(schedule.epochs):
-        network.train()
-        order = generator.permutation(train)
-        for start in range(0, len(order), schedule.batch):
-            optimizer.zero_grad()
-            backward(order[start : start + schedule.batch])
-            optimizer.step()
-        network.eval()
-        loss = -float(scores_of(answer(valid), classes[valid]).log_probability.mean())
-        if loss < least:
-            least = loss
-            best = {name: value.cpu().clone() for name, value in network.state_dict().items()}
-    network.load_state_dict(best)
-    network.zero_grad()
-    network.requires_grad_(False).eval()
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
@@ -291,25 +220,21 @@ class Judge:
     precision: str
     device: torch.device
 
-    def fit(self, trials: Sequence[Trial]) -> list[Judged]:
-        """Fine-tune the model for each trial, or take it as it is, and score the test captions."""
+    def fit(self, trial: Trial) -> Judged:
+        """Fine-tune the model, or take it as it is, and score the test captions."""
         from captionbias.attackers.neural.fitting import own_random_numbers
         from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers
 
-        found = []
+        texts = self._texts(trial)
         with all_cores(), no_threads_of_tokenizers():
-            for trial in trials:
-                texts = self._texts(trial)
-                if self.schedule is None:
-                    found.append(judged(trial, partial(self._answered_once, texts)))
-                    continue
-                with own_random_numbers(trial.seed, self.device):
-                    scorer = self._loaded()
-                    answer = partial(self._answered, scorer, texts)
-                    step = partial(self._backward, scorer, texts, trial.examples.targets)
-                    train(trial, scorer.network, step, answer, self.schedule)
-                found.append(judged(trial, answer))
-        return found
+            if self.schedule is None:
+                return judged(trial, partial(self._answered_once, texts))
+            with own_random_numbers(trial.seed, self.device):
+                scorer = self._loaded()
+                answer = partial(self._answered, scorer, texts)
+                step = partial(self._backward, scorer, texts, trial.examples.targets)
+                train(trial, scorer.network, step, answer, self.schedule)
+            return judged(trial, answer)
 
     @cached_property
     def _answers(self) -> dict[tuple[int, str], Floats]:
@@ -349,8 +274,6 @@ class Judge:
         return found
 
     def _in_memory(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
-        from captionbias.attackers.neural.finetuned import Memory
-
         def answered(most: int) -> Floats:
             parts = [rows[start : start + most] for start in range(0, len(rows), most)]
             return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
@@ -359,7 +282,6 @@ class Judge:
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
         """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
-        from captionbias.attackers.neural.finetuned import Memory
 
         def parts(most: int) -> None:
             scorer.network.zero_grad()

@@ -8,7 +8,6 @@ and much of the grid is dropped in training, or the convolutions learn the train
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -23,7 +22,7 @@ from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
 from captionbias.attackers.neural.fitting import one_thread, own_random_numbers
 from captionbias.attackers.recipes import Schedule
-from captionbias.vision.judges import Judged, judged, train
+from captionbias.vision.judging import Judged, judged, train
 
 Pixels = npt.NDArray[np.uint8]
 State = tuple[Tensor, Tensor, Tensor]  # hidden, cell, the largest hidden values so far
@@ -35,26 +34,23 @@ IGNORED = -100
 
 
 def fit(
-    trials: Sequence[Trial],
+    trial: Trial,
     pixels: Pixels,
     prompt: tuple[str, ...],
     answers: tuple[tuple[str, ...], ...],
     schedule: Schedule,
     device: torch.device,
-) -> list[Judged]:
-    """Train a judge for each trial and score its test captions.
+) -> Judged:
+    """Train a judge for a trial and score its test captions.
 
     Args:
-        pixels: the image of each row of the trials' captions, `(rows, side, side, 3)`.
+        pixels: the image of each row of the trial's captions, `(rows, side, side, 3)`.
         prompt: the words after each caption. `answers`: the words of each class's answer.
     """
-    fitted = []
-    for trial in trials:
-        with one_thread(), own_random_numbers(trial.seed, device):
-            judge = Judge(trial, pixels, prompt, answers, device)
-            train(trial, judge.network, judge.backward, judge.answer, schedule)
-        fitted.append(judged(trial, judge.answer))
-    return fitted
+    with one_thread(), own_random_numbers(trial.seed, device):
+        judge = Judge(trial, pixels, prompt, answers, device)
+        train(trial, judge.network, judge.backward, judge.answer, schedule)
+    return judged(trial, judge.answer)
 
 
 class Judge:
@@ -113,9 +109,9 @@ class Judge:
 
     def _asked(self, rows: Integers) -> tuple[Grid, State]:
         """What is seen of the images, and the LSTM's state after the captions and the prompt."""
-        tokens, lengths = batches.pad([self.trial], [self.words], rows[None])
-        captions = torch.as_tensor(tokens[0], device=self.device)
-        unread = torch.as_tensor(lengths[0], device=self.device)[:, None] <= torch.arange(
+        tokens, lengths = batches.pad(self.trial, self.words, rows)
+        captions = torch.as_tensor(tokens, device=self.device)
+        unread = torch.as_tensor(lengths, device=self.device)[:, None] <= torch.arange(
             captions.shape[1], device=self.device
         )
         grid = self.network.look(torch.as_tensor(self.pixels[rows], device=self.device))

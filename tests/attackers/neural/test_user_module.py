@@ -41,7 +41,7 @@ class Mean(nn.Module):
 
 
 def train(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> TrialScores:
-    (fitted,) = user_module.fit([trial], module, precision, CPU)
+    fitted = user_module.fit(trial, module, precision, CPU)
     return fitted.test_scores
 
 
@@ -190,7 +190,7 @@ def test_a_trial_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_what_was_trained_scores_any_captions_and_reads_embeddings_in_32_bits(class_trial, precision):
     trial = class_trial(n=200, classes=3)
-    (fitted,) = user_module.fit([trial], Mean, precision, CPU)
+    fitted = user_module.fit(trial, Mean, precision, CPU)
     assert bits(fitted.scores(trial.test)) == bits(fitted.test_scores)
     logits = fitted.logits(trial.test)
     found = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)

@@ -98,9 +98,9 @@ def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
 
 def test_a_folder_called_like_an_attacker_does_not_take_its_place(own_bert, monkeypatch):
     monkeypatch.chdir(own_bert.parent)
-    own_bert.rename("lstm")
-    assert find_attacker("lstm").name == "lstm-dbac"
-    assert find_attacker("./lstm").name.startswith("lstm-")
+    own_bert.rename("lstm-dbac")
+    assert find_attacker("lstm-dbac").name == "lstm-dbac"
+    assert find_attacker("./lstm-dbac").name.startswith("lstm-dbac-")
 
 
 # --- names ---
@@ -168,7 +168,7 @@ def test_the_message_names_the_argument_that_it_is_about(downloads):
     with pytest.raises(
         ValueError, match="model 'me/mine' is only for encoder bert-frozen and bert-finetuned; leave it out"
     ):
-        find_attacker("lstm", model="me/mine")
+        find_attacker("lstm-dbac", model="me/mine")
 
 
 def test_without_sentence_transformers_the_message_names_the_way_out(tiny_bert, monkeypatch):

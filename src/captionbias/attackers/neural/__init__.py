@@ -1,1 +1,1 @@
-"""Neural attackers, several trials in one model. Importing this package imports torch."""
+"""Neural attackers. Importing this package imports torch."""

@@ -1,4 +1,4 @@
-"""A pretrained encoder that is trained with its head, one trial after the other.
+"""A pretrained encoder that is trained with its head.
 
 Accelerate's `Accelerator` is not used: it would couple the processes that share the trials step by step, and fix the
 precision of one that the script makes later.
@@ -6,24 +6,22 @@ precision of one that the script makes later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import io
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
-from torch.utils.checkpoint import checkpoint as computed_twice
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats, Ids, Integers
 from captionbias.attackers import batches
-from captionbias.attackers.base import Fitted, Trial, TrialScores
-from captionbias.attackers.neural.checkpoints import Checkpoint
-from captionbias.attackers.neural.fitting import loss_of, own_random_numbers, scores_from
-from captionbias.attackers.neural.layers import NormalizedMLP
+from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
+from captionbias.attackers.neural.fitting import learn, logits_of_rows, own_random_numbers, scores_from
+from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
     as_texts,
@@ -36,235 +34,167 @@ from captionbias.attackers.pretrained.encoding import (
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned
 from captionbias.attackers.stored_trials import trial_key
-from captionbias.io.store import Store
+from captionbias.io.store import Arrays, Store
+from captionbias.text.tokens import Tokens
 
-# With padding. A step of 64 captions is one part as long as none of them is longer than 64 tokens.
-TOKENS_AT_ONCE = 4096
-
-Result = TypeVar("Result")
+SECONDS_BETWEEN = 120.0  # checkpoints: a kill costs this much at most; BERT's 1.3 GB take some seconds to write
 
 
 def fit(
-    trials: Sequence[Trial],
+    trial: Trial,
     recipe: FineTuned,
     model: Model,
     precision: str,
     device: torch.device,
     store: Store | None,
     identity: str,
-) -> list[FittedEncoder]:
-    """Train an encoder and its head for each trial, and score it on the trial's test captions.
+) -> FittedEncoder:
+    """Train an encoder and its head on a trial, and score it on the trial's test captions.
 
     With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
     `identity`: the attacker's, by which its trials and checkpoints are known in the store.
 
-    What a trial gives depends on that trial alone, but for the last bits of sums (another number of cores adds up in
-    another order, and a GPU in none that is fixed) and for the words that dropout hides once memory was short.
-    Steps of many tokens are computed in parts, but normalised and learnt from as a whole, in one update.
+    What a trial gives depends on that trial alone, but for the last bits of sums: another number of cores adds up in
+    another order, and a GPU in none that is fixed.
 
     Raises:
         ValueError: the model cannot be loaded, or its weights are not all there.
-        RuntimeError: there is too little memory for one caption.
     """
-    texts, numbered_trials = as_texts(trials, *special_tokens(model))
-    fitted = []
-    with all_cores():
-        captions = _tokenized(texts, model)
-        for trial, numbered in zip(trials, numbered_trials, strict=True):
-            checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
-            with own_random_numbers(trial.seed, device):
-                classifier = Classifier(_encoder(model), recipe, trial, precision).to(device)
-                _fit(classifier, numbered, captions, recipe, checkpoint)
-            scores = scores_from(numbered, _predict(classifier, numbered, captions))
-            checkpoint.remove()
-            classifier.zero_grad()
-            fitted.append(FittedEncoder(trial, scores, numbered, classifier, captions))
-    return fitted
+    pieces = replace(trial, examples=_in_pieces(trial.examples, model))
+    checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
+    with all_cores(), own_random_numbers(trial.seed, device):
+        network = Classifier(_encoder(model), recipe, trial.examples).to(device)
+        words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
+        _train(network, pieces, words, recipe, precision, checkpoint)
+        logits = logits_of_rows(pieces, words, network, precision, trial.test)
+    checkpoint.remove()
+    return FittedEncoder(trial, scores_from(trial, logits, trial.test), pieces, words, network, precision)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedEncoder(Fitted):
-    """A trained encoder with its head. `numbered`: the trial with each caption as one word, the number of its text."""
+    """A trained encoder with its head. `pieces`: the trial, its captions as word pieces; `words`: their numbers."""
 
-    numbered: Trial
-    classifier: Classifier
-    captions: TokenizedTexts
+    pieces: Trial
+    words: Ids
+    network: Classifier
+    precision: str
 
     def scores(self, rows: Integers) -> TrialScores:
-        return scores_from(*self._answer(rows))
+        return scores_from(self.trial, self._answers(rows), rows)
 
     def logits(self, rows: Integers) -> Floats:
-        trial, logits = self._answer(rows)
-        if trial.examples.multilabel:
-            return logits.numpy()
-        two = trial.examples.outputs == 2
-        return (logits[:, 1:] - logits[:, :1] if two else logits - logits.mean(1, keepdim=True)).numpy()
+        found = self._answers(rows).numpy()
+        one_of_many = not self.trial.examples.multilabel and found.shape[1] > 1
+        return found - found.mean(axis=1, keepdims=True) if one_of_many else found
 
-    def _answer(self, rows: Integers) -> tuple[Trial, Tensor]:
-        trial = replace(self.numbered, test=rows)
+    def _answers(self, rows: Integers) -> Tensor:
         with all_cores():
-            return trial, _predict(self.classifier, trial, self.captions)
+            return logits_of_rows(self.pieces, self.words, self.network, self.precision, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class TokenizedTexts:
-    """Distinct captions as token numbers, and how many tokens each has."""
-
-    tokens: list[Tensor]
-    lengths: Integers
-    padding: int
-
-    def in_parts(self, longest_first: Integers, most: int, device: torch.device) -> list[Part]:
-        """Captions by their numbers, in parts of at most `most` tokens with padding, but of one caption at least."""
-        parts, start = [], 0
-        while start < len(longest_first):
-            end = start + max(1, most // int(self.lengths[longest_first[start]]))
-            some = longest_first[start:end]
-            tokens = pad_sequence([self.tokens[number] for number in some], True, self.padding)
-            real = torch.arange(tokens.shape[1]) < torch.from_numpy(self.lengths[some])[:, None]
-            parts.append((tokens.to(device), real.to(device)))
-            start = end
-        return parts
-
-
-Part = tuple[Tensor, Tensor]
-
-
-def _tokenized(texts: list[str], model: Model) -> TokenizedTexts:
-    """As the encoder's own tokenizer has them, cut off where the encoder ends."""
+def _in_pieces(examples: Examples, model: Model) -> Examples:
+    """The captions as the encoder's own tokenizer has them, cut off where the encoder ends."""
     from transformers import AutoConfig, AutoTokenizer
 
+    texts, numbered = as_texts(examples, *special_tokens(model))
     with reading(model):
         tokenizer = AutoTokenizer.from_pretrained(model.folder)
         positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
     with no_threads_of_tokenizers():
-        numbers = tokenizer(whole_characters(texts), truncation=True, return_attention_mask=False)["input_ids"]
-    lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
-    return TokenizedTexts([torch.tensor(one) for one in numbers], lengths, tokenizer.pad_token_id or 0)
+        ids = tokenizer(whole_characters(texts), truncation=True, return_attention_mask=False)["input_ids"]
+    pieces = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
+    return replace(examples, tokens=pieces.select(numbered.tokens.ids))
 
 
-def _encoder(model: Model) -> nn.Module:
+def _encoder(model: Model) -> Any:
     from transformers import AutoModel
 
     with reading(model):
         encoder, found = AutoModel.from_pretrained(model.folder, output_loading_info=True)
         refuse_missing(found["missing_keys"])
-    weights: nn.Module = encoder.float()  # whatever they are kept in
-    return weights
+    return encoder.float()  # whatever the weights are kept in
 
 
 class Classifier(nn.Module):
     """The encoder's last state of a caption's first token, and the head on it."""
 
-    def __init__(self, encoder: Any, recipe: FineTuned, trial: Trial, precision: str) -> None:
+    def __init__(self, encoder: Any, recipe: FineTuned, examples: Examples) -> None:
         super().__init__()
-        self.encoder, self.precision = encoder, precision
-        # As published, two classes have two outputs here.
-        widths = (encoder.config.hidden_size, *recipe.head, trial.examples.outputs)
-        self.head = NormalizedMLP([torch.Generator().manual_seed(trial.seed)], widths)
+        self.encoder, self.of_two = encoder, examples.outputs == 2 and not examples.multilabel
+        self.head = normalized_mlp((encoder.config.hidden_size, *recipe.head, examples.outputs))
 
-    def features(self, tokens: Tensor, real: Tensor) -> Tensor:
-        with torch.autocast(tokens.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
-            states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
-        return states[:, 0].float()  # type: ignore[no-any-return]
-
-    def forward(self, parts: Sequence[Part]) -> Tensor:
-        """Logits `(1, captions, outputs)`. Of several parts, only one at a time has its inner states in memory."""
-        if len(parts) == 1 or not torch.is_grad_enabled():
-            features = torch.cat([self.features(*part) for part in parts])
-        else:
-            features = torch.cat([computed_twice(self.features, *part, use_reentrant=False) for part in parts])
-        real = torch.ones(1, len(features), dtype=torch.bool, device=features.device)
-        logits: Tensor = self.head(features[None], real)
-        return logits
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        """Logits `(captions, outputs)` of word pieces `(captions, longest)`."""
+        real = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
+        states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
+        logits: Tensor = self.head(states[:, 0].float()).float()
+        return logits[:, 1:] - logits[:, :1] if self.of_two else logits  # as published, two classes have two outputs
 
 
-def _fit(
-    classifier: Classifier, trial: Trial, captions: TokenizedTexts, recipe: FineTuned, checkpoint: Checkpoint
+def _train(
+    network: Classifier, trial: Trial, words: Ids, recipe: FineTuned, precision: str, checkpoint: Checkpoint
 ) -> None:
-    optimizer = _optimizer(classifier, recipe)
-    memory = Memory(TOKENS_AT_ONCE)
-    classifier.train()
-    done = checkpoint.restore(classifier, optimizer)
-    for number, rows in islice(enumerate(_steps(trial, captions, recipe)), done, None):
-        statistics = [buffer.clone() for buffer in classifier.head.buffers()]
-        seed = np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)
-        memory.run(partial(_backward, classifier, trial, captions, rows, int(seed[0]), statistics))
-        optimizer.step()
-        checkpoint.keep_if_due(number + 1, classifier, optimizer)
+    optimizer = _optimizer(network, recipe)
+    done = checkpoint.restore(network, optimizer)
+    network.train()
+    for number, rows in islice(enumerate(_steps(trial, recipe)), done, None):
+        torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
+        learn(trial, words, network, precision, rows, optimizer)
+        checkpoint.keep_if_due(number + 1, network, optimizer)
+    network.zero_grad()
+    network.eval()
 
 
-def _backward(
-    classifier: Classifier,
-    trial: Trial,
-    captions: TokenizedTexts,
-    rows: Integers,
-    seed: int,
-    statistics: list[Tensor],
-    most: int,
-) -> None:
-    """The gradients of one step: the same again if memory was short the first time, or a restart came before."""
-    torch.manual_seed(seed)
-    classifier.zero_grad()
-    for buffer, before in zip(classifier.head.buffers(), statistics, strict=True):
-        buffer.copy_(before)
-    logits = classifier(captions.in_parts(_numbers(trial, rows), most, statistics[0].device))
-    loss_of([trial], logits, rows[None]).backward()  # type: ignore[no-untyped-call]
-
-
-def _steps(trial: Trial, captions: TokenizedTexts, recipe: FineTuned) -> Iterator[Integers]:
-    """The rows of every step, the longest caption first."""
+def _steps(trial: Trial, recipe: FineTuned) -> Iterator[Integers]:
     for number in range(recipe.schedule.epochs):
-        for rows in batches.epoch(trial, recipe.schedule, number, np.random.default_rng([trial.seed, 2, number])):
-            real = rows[rows != batches.NOTHING]
-            yield real[np.argsort(-captions.lengths[_numbers(trial, real)], kind="stable")]
+        yield from batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number]))
 
 
-def _numbers(trial: Trial, rows: Integers) -> Integers:
-    """The numbers of captions, each of which is one word."""
-    return trial.examples.tokens.ids[rows].astype(np.int64)
-
-
-def _optimizer(classifier: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
+def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
     """Decay is for matrices: biases and the scales of normalisation have none."""
     matrices: list[Tensor] = []
     others: list[Tensor] = []
-    for name, parameter in classifier.named_parameters():
+    for name, parameter in network.named_parameters():
         scale = name.endswith("bias") or parameter.numel() == parameter.shape[-1]
         (others if scale else matrices).append(parameter)
     groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, recipe.schedule.learning_rate, recipe.betas, recipe.epsilon, fused=True)
 
 
-@torch.no_grad()
-def _predict(classifier: Classifier, trial: Trial, captions: TokenizedTexts) -> Tensor:
-    """Logits of the test captions `(captions, outputs)`, in 64 bits; those of equal captions are equal."""
-    numbers, places = np.unique(_numbers(trial, trial.test), return_inverse=True)
-    order = np.argsort(-captions.lengths[numbers], kind="stable")
-    device = next(classifier.parameters()).device
-    classifier.eval()
-    found = Memory(TOKENS_AT_ONCE).run(lambda most: classifier(captions.in_parts(numbers[order], most, device)))
-    logits = torch.empty(found.shape[1:], dtype=torch.float64)
-    logits[order] = found[0].cpu().double()
-    return logits[places]
-
-
 @dataclass
-class Memory:
-    """How many tokens are computed at once: half as many each time that memory is short."""
+class Checkpoint:
+    """The steps of one training that are done, and what they made of its model and optimizer; no `store` keeps none."""
 
-    tokens: int
+    store: Store | None
+    key: str
+    last: float = 0.0
 
-    def run(self, task: Callable[[int], Result]) -> Result:
-        """Do a task that takes the number of tokens, again with fewer if it does not fit."""
-        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+        """How many steps are done; the model and the optimizer are then as they were after these."""
+        self.last = time.monotonic()
+        kept = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
+        if kept is None:
+            return 0
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        return int(kept["done"])
 
-        while True:
-            try:
-                return task(self.tokens)
-            except RuntimeError as error:
-                if self.tokens == 1 or not should_reduce_batch_size(error):
-                    raise
-            self.tokens //= 2
-            clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
+    def keep_if_due(self, done: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Keep the training after `done` steps, unless that was done a short while ago."""
+        if self.store is None or time.monotonic() - self.last < SECONDS_BETWEEN:
+            return
+        packed = io.BytesIO()
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "done": done}, packed)
+        self.store.save("checkpoint", self.key, {"packed": np.frombuffer(packed.getbuffer(), np.uint8)})
+        self.last = time.monotonic()
+
+    def remove(self) -> None:
+        if self.store:
+            self.store.remove("checkpoint", self.key)
+
+
+def _unpacked(arrays: Arrays) -> dict[str, Any]:
+    found: dict[str, Any] = torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)
+    return found

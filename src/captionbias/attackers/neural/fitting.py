@@ -1,14 +1,14 @@
-"""The training loop of every neural attacker: `S` trials of one shape in one model, `S` = 1 on a CPU; what it fits.
+"""The training of every network that is made for one trial, and what it fits.
 
-A model is a module with `forward(tokens, lengths, drop)`, which gives logits `(S, B, outputs)` of token numbers
-`(S, B, longest)`, the longest caption of each trial first.
+A network is a module with `forward(tokens, lengths)`, which gives logits `(captions, outputs)` of token numbers
+`(captions, longest)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -19,14 +19,13 @@ from torch.nn import functional
 from captionbias.arrays import Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.neural.layers import NO_DROPOUT, Dropout
+from captionbias.attackers.neural.networks import Network
 from captionbias.attackers.reader import Reader
-from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.recipes import Recipe, Schedule
 
-MOST_DROPOUTS = 8
-TEST_BATCH = 512
+TEST_BATCH = 256
 CHECKED = 64
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+CLOSE = 1e-3  # of a logit
 
 _one_at_a_time = Lock()  # threads share torch's random numbers
 
@@ -55,7 +54,8 @@ def outputs(trial: Trial) -> int:
     return 1 if trial.examples.outputs == 2 and not trial.examples.multilabel else trial.examples.outputs
 
 
-def base_rates(trial: Trial) -> Tensor:
+@torch.no_grad()
+def start_at_base_rates(head: nn.Sequential, trial: Trial) -> None:
     """The output as if captions said nothing: with 80 rare tasks most of the training would go into getting there."""
     known = trial.examples.targets[trial.train]
     if trial.examples.multilabel:
@@ -64,81 +64,107 @@ def base_rates(trial: Trial) -> Tensor:
         share = np.bincount(known, minlength=trial.examples.outputs)[-outputs(trial) :] / len(known)
     share = np.clip(share, 0.5 / len(known), 1 - 0.5 / len(known))
     against_rest = trial.examples.multilabel or outputs(trial) == 1
-    return torch.as_tensor(np.log(share / (1 - share)) if against_rest else np.log(share))[None]
+    list(head.parameters())[-1].copy_(torch.from_numpy(np.log(share / (1 - share)) if against_rest else np.log(share)))
 
 
-def fit_and_score(
-    trials: Sequence[Trial],
-    words: Sequence[Ids],
-    model: nn.Module,
-    schedule: Schedule,
-    dropout: float,
-    device: torch.device,
-) -> list[TrialScores]:
-    """Train a model and score each trial's test captions; `words`: one table a trial with each word's embedding row."""
-    model.to(device).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, fused=True)
-    generators = [np.random.default_rng([trial.seed, 2]) for trial in trials]
-    for number in range(schedule.epochs):
-        plans = [batches.epoch(trial, schedule, number, g) for trial, g in zip(trials, generators, strict=True)]
-        for rows in map(_without_filling, np.stack(plans, 1)):
-            drawn = [generator.integers(-(2**31), 2**31, MOST_DROPOUTS, np.int32) for generator in generators]
-            drop = Dropout(dropout, torch.as_tensor(np.stack(drawn), device=device))
-            loss = loss_of(trials, _logits(trials, words, model, rows, drop), rows)
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-    model.zero_grad()  # gradients would travel and be kept with the model
-    model.requires_grad_(False)
-    return score_tests(trials, words, model)
+def fit(trial: Trial, recipe: Recipe, precision: str, device: torch.device) -> FittedNetwork:
+    """Train the network of a recipe on a trial, and score it on the trial's test captions."""
+
+    def made(words: int, outputs: int) -> nn.Module:
+        network = Network(recipe, words, outputs)
+        if recipe.base_rates:
+            start_at_base_rates(network.head, trial)
+        return network
+
+    return fit_network(trial, made, recipe.schedule, precision, device)
+
+
+def fit_network(
+    trial: Trial, made: Callable[[int, int], nn.Module], schedule: Schedule, precision: str, device: torch.device
+) -> FittedNetwork:
+    """Train what `made` makes for so many embedding rows and outputs; every random number is the trial's own."""
+    words, count = batches.vocabulary(trial)
+    with one_thread(), own_random_numbers(trial.seed, device):
+        network = made(count, outputs(trial)).to(device)
+        train(trial, words, network, schedule, precision)
+        return FittedNetwork(trial, score(trial, words, network, precision, trial.test), words, network, precision)
+
+
+def train(trial: Trial, words: Ids, network: nn.Module, schedule: Schedule, precision: str) -> None:
+    """Train with Adam; `words`: the row of each word, or of each caption, in what the network looks up."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
+    order = np.random.default_rng([trial.seed, 2])
+    network.train()
+    for _ in range(schedule.epochs):
+        for rows in batches.epoch(trial, schedule, order):
+            learn(trial, words, network, precision, rows, optimizer)
+    network.zero_grad()  # gradients would travel and be kept with the network
+    network.requires_grad_(False).eval()
+
+
+def learn(
+    trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers, optimizer: torch.optim.Optimizer
+) -> None:
+    """One step, on the captions `rows`."""
+    optimizer.zero_grad()
+    loss_of(trial, _answers(trial, words, network, precision, rows), rows).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
+def score(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> TrialScores:
+    """The scores that a trained network gives these captions."""
+    return scores_from(trial, logits_of_rows(trial, words, network, precision, rows), rows)
 
 
 @torch.no_grad()
-def score_tests(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module) -> list[TrialScores]:
-    """The scores that a trained model gives each trial's test captions, in the order of its `test`."""
-    model.eval()
-    plans = [batches.by_length(trial, TEST_BATCH) for trial in trials]
-    most = max(map(len, plans))
-    filled = [np.pad(plan, ((0, most - len(plan)), (0, 0)), constant_values=batches.NOTHING) for plan in plans]
-    found = [torch.empty(len(trial.test), outputs(trial), dtype=torch.float64) for trial in trials]
-    for places in map(_without_filling, np.stack(filled, 1)):
-        real = places != batches.NOTHING
-        rows = np.stack([trial.test[of_trial] for trial, of_trial in zip(trials, places, strict=True)])
-        logits = _logits(trials, words, model, np.where(real, rows, batches.NOTHING), NO_DROPOUT).cpu().double()
-        for number, table in enumerate(found):
-            table[places[number, real[number]]] = logits[number, real[number]]
-    return [scores_from(trial, logits) for trial, logits in zip(trials, found, strict=True)]
+def logits_of_rows(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
+    """What a trained network answers to these captions, `(captions, outputs)` in 64 bits."""
+    found = torch.empty(len(rows), outputs(trial), dtype=torch.float64)
+    for places in batches.steps(batches.by_length(trial, rows), TEST_BATCH):
+        found[places] = _answers(trial, words, network, precision, rows[places]).cpu().double()
+    return found
 
 
-def _logits(trials: Sequence[Trial], words: Sequence[Ids], model: nn.Module, rows: Integers, drop: Dropout) -> Tensor:
-    tokens, lengths = batches.pad(trials, words, rows)
-    logits: Tensor = model(torch.as_tensor(tokens, device=next(model.parameters()).device), lengths, drop)
-    return logits
+def _answers(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
+    device = next(network.parameters()).device
+    tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(trial, words, rows))
+    return logits_of(network, outputs(trial), tokens, lengths, precision)
 
 
-def loss_of(trials: Sequence[Trial], logits: Tensor, rows: Integers) -> Tensor:
-    """The sum over trials of the mean over a step's captions: no trial's gradient knows of the others."""
-    real = rows != batches.NOTHING
-    weight = torch.as_tensor(real / real.sum(1, keepdims=True), dtype=torch.float32, device=logits.device)
-    targets = [trial.examples.targets[of_trial] for trial, of_trial in zip(trials, rows, strict=True)]
-    wanted = torch.as_tensor(np.stack(targets), device=logits.device)
-    if trials[0].examples.multilabel:
-        each = functional.binary_cross_entropy_with_logits(logits, wanted.float(), reduction="none").sum(2)
-    elif logits.shape[2] == 1:
-        each = functional.binary_cross_entropy_with_logits(logits[..., 0], wanted.float(), reduction="none")
-    else:
-        each = functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none").view_as(weight)
-    return (each * weight).sum()
+def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
+    """What a network answers, in 32 bits.
+
+    Raises:
+        ValueError: its logits have another shape, or they are not finite once it is trained.
+    """
+    with torch.autocast(tokens.device.type, torch.bfloat16, enabled=precision == "bf16"):
+        logits = network(tokens, lengths)
+    name, wanted = type(network).__qualname__, (len(tokens), outputs)
+    if not isinstance(logits, Tensor) or logits.shape != wanted:
+        found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise ValueError(
+            f"encoder {name}: forward(tokens, lengths) gives {found}; it must give logits of shape "
+            f"(captions, outputs), here {wanted}"
+        )
+    if not (network.training or torch.isfinite(logits).all()):
+        raise ValueError(
+            f"encoder {name}: once trained, its logits are not all finite: give the class a lower learning_rate"
+        )
+    return logits.float()
 
 
-def _without_filling(rows: Integers) -> Integers:
-    """Without the columns that are `NOTHING` in every trial."""
-    return rows[:, (rows != batches.NOTHING).any(axis=0)]
+def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
+    """The mean over a step's captions, of multi-label ones the sum over their tasks."""
+    wanted = torch.as_tensor(trial.examples.targets[rows], device=logits.device)
+    if logits.shape[1] > 1 and not trial.examples.multilabel:
+        return functional.cross_entropy(logits, wanted)
+    each = functional.binary_cross_entropy_with_logits(logits, wanted.float().view_as(logits), reduction="sum")
+    return each / len(rows)
 
 
-def scores_from(trial: Trial, logits: Tensor) -> TrialScores:
-    """From logits of the test captions `(captions, outputs)`."""
-    truth = trial.examples.targets[trial.test]
+def scores_from(trial: Trial, logits: Tensor, rows: Integers) -> TrialScores:
+    """From logits of the captions `rows`, `(captions, outputs)`."""
+    truth = trial.examples.targets[rows]
     if trial.examples.multilabel:
         return score_tasks(logits.numpy(), truth)
     # A single output is the second class's, against 0 for the first.
@@ -146,46 +172,70 @@ def scores_from(trial: Trial, logits: Tensor) -> TrialScores:
     return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
 
 
-class WordNetwork(nn.Module):
-    """A model that can be given embeddings in the place of words."""
-
-    def embed(self, tokens: Tensor) -> Tensor:
-        """The embeddings `(captions, length, width)` of token numbers `(captions, length)`, in 32 bits."""
-        raise NotImplementedError
-
-    def read(self, embedded: Tensor) -> Tensor:
-        """Logits `(captions, outputs)` of captions of equal length that are given as embeddings, in 32 bits."""
-        raise NotImplementedError
-
-    def check(self, tokens: Tensor) -> None:
-        """Raise ValueError if it answers otherwise to the embeddings of these tokens than to the tokens."""
-
-
 @dataclass(frozen=True, eq=False)
 class FittedNetwork(Reader):
-    """A network of one trial; `words`: the embedding row of each word. No training moves padding's embedding from 0."""
+    """A network of one trial; `words`: the embedding row of each word."""
 
     words: Ids
-    network: WordNetwork
+    network: nn.Module
+    precision: str
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
-            return score_tests([replace(self.trial, test=rows)], [self.words], self.network)[0]
+            return score(self.trial, self.words, self.network, self.precision, rows)
 
     def embedded(self, rows: Integers) -> Tensor:
-        return self.network.embed(self._tokens(rows))
+        return self._embed(self._tokens(rows))
 
     def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone."""
-        return self.network.embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
+        return self._embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
 
     def read(self, embedded: Tensor) -> Tensor:
-        return self.centred(self.network.read(embedded))
+        """The network gets unknown words, and its embedding gives these embeddings in their place."""
+        unknown = torch.full(embedded.shape[:2], batches.UNKNOWN_ROW, device=embedded.device)
+        hook = self._embedding().register_forward_hook(lambda *_: embedded)
+        try:
+            with torch.backends.cudnn.flags(enabled=False):  # its recurrent layers have no gradient outside of training
+                return self._answer(unknown)
+        finally:
+            hook.remove()
 
     def check(self) -> None:
-        lengths = self.pieces(self.trial.test)
-        self.network.check(self._tokens(self.trial.test[lengths == np.bincount(lengths).argmax()][:CHECKED]))
+        """A user's network may look at its tokens elsewhere too; then it answers otherwise to their embeddings."""
+        test = self.trial.test
+        lengths = self.pieces(test)
+        tokens = self._tokens(test[lengths == lengths[0]][:CHECKED])
+        with torch.no_grad():
+            wanted, embedded = self._answer(tokens), self._embed(tokens)
+            try:
+                found = self.read(embedded)
+            except (RuntimeError, ValueError) as error:
+                raise self._refusal("it cannot read given embeddings") from error
+        if not torch.allclose(found, wanted, atol=CLOSE, rtol=CLOSE):
+            raise self._refusal("its answers depend on words in another way as well")
+
+    def _answer(self, tokens: Tensor) -> Tensor:
+        """Logits of captions without padding."""
+        lengths = torch.full(tokens.shape[:1], tokens.shape[1], device=tokens.device)
+        return self.centred(logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32"))
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        embedded: Tensor = self._embedding()(tokens)
+        return embedded
+
+    def _embedding(self) -> nn.Embedding:
+        found = [layer for layer in self.network.modules() if isinstance(layer, nn.Embedding)]
+        if len(found) != 1:
+            raise self._refusal(f"it has {len(found)}")
+        return found[0]
 
     def _tokens(self, rows: Integers) -> Tensor:
-        tokens, _ = batches.pad([self.trial], [self.words], rows[None])
-        return torch.as_tensor(tokens[0], device=next(self.network.parameters()).device)
+        tokens, _ = batches.pad(self.trial, self.words, rows)
+        return torch.from_numpy(tokens).to(next(self.network.parameters()).device)
+
+    def _refusal(self, reason: str) -> ValueError:
+        return ValueError(
+            f"encoder {type(self.network).__qualname__} cannot be explained ({reason}): its forward must read words "
+            "through one torch.nn.Embedding, called once on all tokens, and through nothing else"
+        )

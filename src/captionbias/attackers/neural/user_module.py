@@ -6,32 +6,18 @@ import hashlib
 import importlib
 import inspect
 import pickle
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from captionbias.arrays import Integers
-from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
-from captionbias.attackers.neural.fitting import (
-    PRECISIONS,
-    FittedNetwork,
-    WordNetwork,
-    fit_and_score,
-    one_thread,
-    outputs,
-    own_random_numbers,
-)
-from captionbias.attackers.neural.layers import Dropout
+from captionbias.attackers.neural.fitting import FittedNetwork, fit_network
 from captionbias.attackers.recipes import Schedule
 
 STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
-CLOSE = 1e-3  # of a logit
 
 
 def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
@@ -105,88 +91,11 @@ def schedule(module: type[nn.Module]) -> Schedule:
     return replace(STANDARD, **chosen)
 
 
-class UserNetwork(WordNetwork):
-    """A user's network among the engine's: one trial, and its logits checked."""
-
-    def __init__(self, module: nn.Module, outputs: int, precision: torch.dtype) -> None:
-        super().__init__()
-        self.module, self.outputs, self.precision = module, outputs, precision
-
-    def forward(self, tokens: Tensor, lengths: Integers, drop: Dropout) -> Tensor:
-        return self._logits(tokens[0], lengths[0], self.precision)[None]
-
-    def _logits(self, tokens: Tensor, lengths: Integers, precision: torch.dtype) -> Tensor:
-        name = type(self.module).__qualname__
-        with torch.autocast(tokens.device.type, precision, enabled=precision != torch.float32):
-            logits = self.module(tokens, torch.as_tensor(lengths, device=tokens.device))
-        wanted = (len(tokens), self.outputs)
-        if not isinstance(logits, Tensor) or logits.shape != wanted:
-            found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-            raise ValueError(
-                f"encoder {name}: forward(tokens, lengths) gives {found}; it must give logits of shape "
-                f"(captions, outputs), here {wanted}"
-            )
-        if not (self.training or torch.isfinite(logits).all()):
-            raise ValueError(
-                f"encoder {name}: once trained, its logits are not all finite: give the class a lower learning_rate"
-            )
-        return logits.float()
-
-    def embed(self, tokens: Tensor) -> Tensor:
-        embedded: Tensor = self._embedding()(tokens)
-        return embedded
-
-    def read(self, embedded: Tensor) -> Tensor:
-        """The network gets unknown words, and its embedding gives these embeddings in their place."""
-        unknown = torch.full(embedded.shape[:2], batches.UNKNOWN_ROW, device=embedded.device)
-        hook = self._embedding().register_forward_hook(lambda *_: embedded)
-        try:
-            with torch.backends.cudnn.flags(enabled=False):  # its recurrent layers have no gradient outside of training
-                return self._logits(unknown, _lengths(unknown), torch.float32)
-        finally:
-            hook.remove()
-
-    def check(self, tokens: Tensor) -> None:
-        """A network may look at its tokens elsewhere too; then it answers otherwise to embeddings than to tokens."""
-        with torch.no_grad():
-            wanted, embedded = self._logits(tokens, _lengths(tokens), torch.float32), self.embed(tokens)
-            try:
-                found = self.read(embedded)
-            except (RuntimeError, ValueError) as error:
-                raise self._refusal("it cannot read given embeddings") from error
-        if not torch.allclose(found, wanted, atol=CLOSE, rtol=CLOSE):
-            raise self._refusal("its answers depend on words in another way as well")
-
-    def _embedding(self) -> nn.Embedding:
-        found = [layer for layer in self.modules() if isinstance(layer, nn.Embedding)]
-        if len(found) != 1:
-            raise self._refusal(f"it has {len(found)}")
-        return found[0]
-
-    def _refusal(self, reason: str) -> ValueError:
-        return ValueError(
-            f"encoder {type(self.module).__qualname__} cannot be explained ({reason}): its forward must read words "
-            "through one torch.nn.Embedding, called once on all tokens, and through nothing else"
-        )
-
-
-def _lengths(tokens: Tensor) -> Integers:
-    """Of captions without padding."""
-    return np.full(len(tokens), tokens.shape[1])
-
-
-def fit(trials: Sequence[Trial], module: type[nn.Module], precision: str, device: torch.device) -> list[FittedNetwork]:
-    """Train one network a trial and score it, with random numbers of the trial's own.
+def fit(trial: Trial, module: type[nn.Module], precision: str, device: torch.device) -> FittedNetwork:
+    """Train a network on a trial and score it.
 
     `module(words, outputs)` makes the network: `words` is the number of rows that an embedding of its tokens needs.
     Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, and lengths
     `(captions,)` into logits `(captions, outputs)`.
     """
-    fitted = []
-    for trial in trials:
-        with one_thread(), own_random_numbers(trial.seed, device):
-            words, rows = batches.vocabulary(trial)
-            network = UserNetwork(module(rows, outputs(trial)), outputs(trial), PRECISIONS[precision])
-            (scores,) = fit_and_score([trial], [words], network, schedule(module), 0.0, device)
-        fitted.append(FittedNetwork(trial, scores, words, network))
-    return fitted
+    return fit_network(trial, module, schedule(module), precision, device)

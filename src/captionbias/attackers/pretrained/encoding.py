@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.base import Examples, Trial
+from captionbias.attackers.base import Examples
 from captionbias.attackers.pretrained.models import Model, first_line
 from captionbias.attackers.workers import cores
 from captionbias.text.tokens import UNKNOWN, Tokens
@@ -38,22 +38,19 @@ def special_tokens(model: Model) -> tuple[str, str]:
     return tokenizer.mask_token or unknown, unknown
 
 
-def as_texts(trials: Sequence[Trial], mask: str, unknown: str) -> tuple[list[str], list[Trial]]:
-    """The distinct captions over all examples, as text, and the trials with each caption as one word, its number.
+def as_texts(examples: Examples, mask: str, unknown: str) -> tuple[list[str], Examples]:
+    """The distinct captions as text, and the examples with each caption as one word, its text's number.
 
     `mask` and `unknown`: the tokens for masked words and for words without a counterpart.
     """
+    tokens, special = examples.tokens, {**dict.fromkeys(examples.masks, mask), UNKNOWN: unknown}
+    _, first, same = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
+    words = tuple(special.get(word, word) for word in tokens.words)
     numbers: dict[str, int] = {}
-    numbered: dict[Examples, Examples] = {}
-    for examples in dict.fromkeys(trial.examples for trial in trials):
-        tokens, special = examples.tokens, {**dict.fromkeys(examples.masks, mask), UNKNOWN: unknown}
-        words = tuple(special.get(word, word) for word in tokens.words)
-        _, first, same = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
-        texts = replace(tokens.select(first), words=words).texts()
-        ids = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int32)
-        one_each = Tokens(ids[same.reshape(-1)], np.arange(len(tokens) + 1), ())
-        numbered[examples] = replace(examples, tokens=one_each)
-    return list(numbers), [replace(trial, examples=numbered[trial.examples]) for trial in trials]
+    texts = replace(tokens.select(first), words=words).texts()
+    ids = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int32)
+    one_each = Tokens(ids[same.reshape(-1)], np.arange(len(tokens) + 1), ())
+    return list(numbers), replace(examples, tokens=one_each)
 
 
 def encoder(model: Model, pooling: str | None, precision: str, device: torch.device) -> Encode:

@@ -1,0 +1,109 @@
+"""What every judge is: its training, and the scores of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from captionbias.arrays import Floats, Integers
+from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes
+from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.splits import stratified_split
+
+if TYPE_CHECKING:
+    from torch import nn
+
+VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Fitted):
+    """A judge of one trial. `answer`: the log-probability of each answer, `(rows, answers)`, before normalisation."""
+
+    answer: Callable[[Integers], Floats]
+
+    def scores(self, rows: Integers) -> TrialScores:
+        return scores_of(self.answer(rows), self.trial.examples.targets[rows])
+
+    def logits(self, rows: Integers) -> Floats:
+        found = self.answer(rows)
+        return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found - found.mean(axis=1, keepdims=True)
+
+
+def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
+    """A trained judge with its scores of the trial's test rows."""
+    return Judged(trial, scores_of(answer(trial.test), trial.examples.targets[trial.test]), answer)
+
+
+def scores_of(answered: Floats, classes: Integers) -> TrialScores:
+    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`.
+
+    >>> scores = scores_of(np.log([[0.3, 0.1]]), np.array([0]))
+    >>> np.exp(scores.log_probability).round(2).tolist(), np.exp(scores.raw).round(2).tolist()
+    ([0.75], [0.3])
+    """
+    normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
+    raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
+    return replace(score_classes(normalised, classes), raw=raw)
+
+
+def train(
+    trial: Trial,
+    network: nn.Module,
+    backward: Callable[[Integers], None],
+    answer: Callable[[Integers], Floats],
+    schedule: Schedule,
+) -> None:
+    """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
+
+    Args:
+        backward: the gradients of the loss on these rows.
+        answer: the log-probability of each answer on these rows, `(rows, answers)`.
+    """
+    import torch
+
+    classes = trial.examples.targets
+    train, valid = (trial.train[rows] for rows in stratified_split(classes[trial.train], VALIDATION_SHARE, trial.seed))
+    generator = np.random.default_rng([trial.seed, 2])
+    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
+    least, best = np.inf, {}
+    for _ in range(schedule.epochs):
+        network.train()
+        order = generator.permutation(train)
+        for start in range(0, len(order), schedule.batch):
+            optimizer.zero_grad()
+            backward(order[start : start + schedule.batch])
+            optimizer.step()
+        network.eval()
+        loss = -float(scores_of(answer(valid), classes[valid]).log_probability.mean())
+        if loss < least:
+            least = loss
+            best = {name: value.cpu().clone() for name, value in network.state_dict().items()}
+    network.load_state_dict(best)
+    network.zero_grad()
+    network.requires_grad_(False).eval()
+
+
+@dataclass
+class Memory:
+    """How many rows are computed at once: half as many each time that memory is short."""
+
+    most: int
+
+    def run(self, task: Callable[[int], Result]) -> Result:
+        """Do a task that takes the number of rows, again with fewer if it does not fit."""
+        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+
+        while True:
+            try:
+                return task(self.most)
+            except RuntimeError as error:
+                if self.most == 1 or not should_reduce_batch_size(error):
+                    raise
+            self.most //= 2
+            clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
