@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
@@ -23,6 +24,7 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.vision import needs_images
+from captionbias.vision.captioners import reason
 from captionbias.vision.images import Kept, opened
 from captionbias.vision.judging import Judged, Memory, judged, train
 
@@ -278,7 +280,8 @@ class Judge:
             parts = [rows[start : start + most] for start in range(0, len(rows), most)]
             return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
 
-        return Memory(AT_ONCE).run(answered)
+        with self._asked():
+            return Memory(AT_ONCE).run(answered)
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
         """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
@@ -290,7 +293,19 @@ class Judge:
                 loss = -scorer.truth(*self._at(texts, part), classes[part]).sum() / len(rows)
                 loss.backward()  # type: ignore[no-untyped-call]
 
-        Memory(AT_ONCE).run(parts)
+        with self._asked():
+            Memory(AT_ONCE).run(parts)
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """What a model cannot do, which each family says in its own way, as an error that names it."""
+        try:
+            yield
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"judge {self.model.name!r} cannot go on after an image and a text ({reason(error)}): give another "
+                "model, or sat; docs/models.md lists families that can"
+            ) from error
 
     def _at(self, texts: list[str], rows: Integers) -> tuple[list[Any], list[str]]:
         return [self.question.images[int(row)] for row in rows], [texts[row] for row in rows]

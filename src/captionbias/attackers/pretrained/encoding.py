@@ -119,8 +119,8 @@ def reading(model: Model, argument: str = "encoder") -> Iterator[None]:
             yield
         except Exception as error:  # damaged and foreign files make their readers raise almost anything
             raise ValueError(
-                f"{argument} {model.name!r} cannot be read from {model.folder} ({first_line(error)}): save it there "
-                "again with save_pretrained"
+                f"{argument} {model.name!r} cannot be read from {model.folder} ({first_line(error)}): fetch or save it "
+                "again, or give a model of a kind that transformers reads here"
             ) from error
 
 
