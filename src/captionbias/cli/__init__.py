@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias import __version__
+from captionbias._version import __version__
 from captionbias.cli import (
     anonymousbench,
     attribution,

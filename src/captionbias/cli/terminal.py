@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from captionbias import __version__
+from captionbias._version import __version__
 
 STANDARD_OUTPUT = Path("-")
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EPIPE)
@@ -27,12 +27,11 @@ complaints = Console(stderr=True)
 
 def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
     """Each captioner's captions of the images that all of them have, with their labels from `files`."""
-    from captionbias import captions
+    from captionbias.captions import on_the_same_images
+    from captionbias.captions import read_captioners as read_all
 
-    read = captions.read_captioners(
-        named(predictions, "predictions"), prediction_column=prediction_column or None, **files
-    )
-    return captions.on_the_same_images(read)
+    read = read_all(named(predictions, "predictions"), prediction_column=prediction_column or None, **files)
+    return on_the_same_images(read)
 
 
 def named(values: Sequence[str], option: str) -> dict[str, str]:

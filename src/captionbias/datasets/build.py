@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import captionbias
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from captionbias.datasets.card import CONTENTS, benchmark, dataset_card, reasons
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
@@ -118,7 +117,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
 def _template(name: str) -> str:
     if name not in DATASETS:
         raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(DATASETS)}")
-    package = Path(captionbias.__file__).parent
+    package = Path(__file__).parents[1]
     cards = (
         package / "_datasets_scripts"
         if (package / "_datasets_scripts").is_dir()

@@ -17,7 +17,6 @@ import datasets
 import evaluate
 from filelock import FileLock
 
-import captionbias
 from captionbias.captions.values import as_list, is_column
 from captionbias.metrics import Metric
 
@@ -244,7 +243,7 @@ def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
 
 def _metrics() -> Path:
     """Where the folders of all metrics are: in the wheel, or in the clone."""
-    package = Path(captionbias.__file__).parent
+    package = Path(__file__).parents[1]
     return package / "_metrics" if (package / "_metrics").is_dir() else package.parents[1] / "metrics"
 
 

@@ -17,7 +17,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, me
 from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 from yaml import YAMLError
 
-from captionbias import __version__
+from captionbias._version import __version__
 from captionbias.hub.results import check_repo
 from captionbias.text.markdown import one_line
 

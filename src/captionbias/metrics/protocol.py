@@ -8,7 +8,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from captionbias import __version__
+from captionbias._version import __version__
 from captionbias.metrics.catalogue import METRICS
 from captionbias.text import Lexicon
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias import __version__
+from captionbias._version import __version__
 from captionbias.analysis.resampling import FORMS, added, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
