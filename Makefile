@@ -18,6 +18,7 @@ test: $(INSTALLED)  ## formatting, lint, types, doctests and tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 slow: $(INSTALLED)  ## the tests that take long, of processes, kills and neural attackers

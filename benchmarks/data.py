@@ -23,8 +23,8 @@ from rich.progress import track
 from scale import Cost, alone, cost, exponent
 from speed import show
 
-from captionbias.datasets import build_dataset
 from captionbias.datasets.artemis_emotions import EMOTIONS
+from captionbias.datasets.build import build_dataset
 from captionbias.datasets.controlled_verbs import FORMS, SUBSETS
 
 CAPTIONS_AN_IMAGE = 5

@@ -23,11 +23,11 @@ from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from captionbias.attackers.base import Examples, Trial
-from captionbias.explain.image_attributions import attribute_images
+from captionbias.images.attributions import attribute_images
+from captionbias.images.captioners import PROMPT, Captioner, find_captioner, load_captioner
+from captionbias.images.captioning import caption, open_captioner
+from captionbias.images.judges import PROMPTS, Question, find_judge
 from captionbias.text import tokenize
-from captionbias.vision.captioners import PROMPT, Captioner, find_captioner, load_captioner
-from captionbias.vision.captioning import caption, open_captioner
-from captionbias.vision.judges import PROMPTS, Question, find_judge
 
 PAGE = Path(__file__).parents[1] / "docs/models.md"
 BEGIN, END = "<!-- families -->", "<!-- /families -->"

@@ -26,12 +26,12 @@ from rich.progress import track
 from scale import Cost, alone, cost, exponent
 from speed import show
 
+from captionbias.images.captioning import caption as caption_all
+from captionbias.images.judges import PROMPTS
+from captionbias.images.masked_copies import KINDS, write_masked
+from captionbias.images.masks import read_regions
+from captionbias.images.reading import read_images
 from captionbias.metrics import imagecaptioner2
-from captionbias.vision.captioning import caption as caption_all
-from captionbias.vision.images import read_images
-from captionbias.vision.judges import PROMPTS
-from captionbias.vision.masked_copies import KINDS, write_masked
-from captionbias.vision.masks import read_regions
 
 PICTURES = 8  # different ones; the others are links to these
 WARM = 8

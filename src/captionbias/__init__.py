@@ -15,7 +15,7 @@ from captionbias._version import __version__ as __version__
 
 _HOMES = {
     "captionbias.metrics": (
-        *("ba_mals", "dbac", "directional_ba", "dpa", "gender_error", "imagecaptioner2", "label_leakage", "lic"),
+        *("ba_mals", "dbac", "directional_ba", "dpa", "gender_error", "label_leakage", "lic"),
         "multi_directional_ba",
         "sway",
         "Measurement",
@@ -28,8 +28,9 @@ _HOMES = {
         "cross",
         "read_captions",
     ),
+    "captionbias.images.imagecaptioner2": ("imagecaptioner2",),
     "captionbias.text": ("Lexicon", "load_lexicon"),
-    "captionbias.analysis.anonymousbench": ("anonymousbench",),
+    "captionbias.images.anonymousbench": ("anonymousbench",),
     "captionbias.analysis.compare": ("compare",),
     "captionbias.analysis.consistency": ("consistency",),
     "captionbias.analysis.audit": ("audit",),
@@ -46,7 +47,6 @@ _HOMES = {
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
-    from captionbias.analysis.anonymousbench import anonymousbench
     from captionbias.analysis.audit import audit
     from captionbias.analysis.caption_quality import caption_quality
     from captionbias.analysis.compare import compare
@@ -64,13 +64,14 @@ if TYPE_CHECKING:
         read_captions,
     )
     from captionbias.explain import attribute_captions
+    from captionbias.images.anonymousbench import anonymousbench
+    from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
     from captionbias.metrics import Measurement
     from captionbias.metrics.ba_mals import ba_mals as ba_mals
     from captionbias.metrics.dbac import dbac as dbac
     from captionbias.metrics.directional_ba import directional_ba as directional_ba
     from captionbias.metrics.dpa import dpa as dpa
     from captionbias.metrics.gender_error import gender_error as gender_error
-    from captionbias.metrics.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
     from captionbias.metrics.label_leakage import label_leakage as label_leakage
     from captionbias.metrics.lic import lic as lic
     from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba

@@ -16,10 +16,10 @@ from PIL import Image
 
 from captionbias.app import uploads
 from captionbias.app.uploads import open_pictures
+from captionbias.images.judges import small_pixels
+from captionbias.images.masks import masked
+from captionbias.images.reading import Images
 from captionbias.synthetic import draw, plant
-from captionbias.vision.images import Images
-from captionbias.vision.judges import small_pixels
-from captionbias.vision.masks import masked
 from tests.app.conftest import annotated, packed, picture
 
 

@@ -11,7 +11,7 @@ from click import unstyle
 from typer.testing import CliRunner
 
 from captionbias.cli import app
-from captionbias.datasets import dataset_names
+from captionbias.datasets.build import dataset_names
 from tests.datasets.conftest import CARDS, artemis, coco, write
 
 

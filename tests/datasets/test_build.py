@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias import metrics
-from captionbias.datasets import build, build_dataset, dataset_names
+from captionbias.datasets import build
+from captionbias.datasets.build import build_dataset, dataset_names
 from captionbias.synthetic import plant
 from tests.datasets.conftest import ALL, CARDS, artemis, coco, state, verbs, write
 
@@ -77,7 +78,7 @@ def test_load_dataset_reads_every_configuration_as_the_card_says(name, built):
 
 def test_other_builds_have_the_same_bytes_whatever_the_hash_seed(originals, built, tmp_path):
     code = (
-        "import sys; from captionbias.datasets import build_dataset\n"
+        "import sys; from captionbias.datasets.build import build_dataset\n"
         "for name in sys.argv[3:]: build_dataset(name, f'{sys.argv[1]}/{name}', f'{sys.argv[2]}/{name}')"
     )
     subprocess.run(

@@ -26,8 +26,8 @@ from captionbias.cli import app
 from captionbias.synthetic import plant
 from tests.attackers.conftest import small_networks, tiny_bert  # noqa: F401
 from tests.cli.conftest import ran
+from tests.images.coco_pictures import annotation, write_annotations, write_pictures
 from tests.training.conftest import images, learner, processor, tokenizer  # noqa: F401
-from tests.vision.coco_pictures import annotation, write_annotations, write_pictures
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -16,8 +16,8 @@ from captionbias.analysis.alignment_quality import AlignmentQuality, AlignmentSt
 from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison, Difference
 from captionbias.analysis.consistency import Cell, Study
-from captionbias.analysis.masking import MaskingStudy
 from captionbias.analysis.sensitivity import Sensitivity, Specification
+from captionbias.images.masking_study import MaskingStudy
 from captionbias.report import charts
 from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row

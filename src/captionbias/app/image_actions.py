@@ -17,8 +17,8 @@ from captionbias.app.results import DATA, Run
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, open_pictures
 from captionbias.captions import Captions, check_captions, uncross
-from captionbias.vision.images import Images, Selected, coco_name
-from captionbias.vision.masks import shown
+from captionbias.images.masks import shown
+from captionbias.images.reading import Images, Selected, coco_name
 
 METRIC, PRESET = "imagecaptioner2", "fast"
 AGAIN = (

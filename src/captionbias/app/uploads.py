@@ -30,8 +30,8 @@ import numpy as np
 from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
-from captionbias.vision.images import Images, coco_name
-from captionbias.vision.masks import masked_image, read_regions, shown
+from captionbias.images.masks import masked_image, read_regions, shown
+from captionbias.images.reading import Images, coco_name
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, and of all images once unpacked
@@ -335,7 +335,7 @@ class _Picture(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Sources(Sequence[Any]):
-    """The pictures as `captionbias.vision.images.Images` takes them, each read when it is asked for."""
+    """The pictures as `captionbias.images.reading.Images` takes them, each read when it is asked for."""
 
     pictures: Sequence[_Picture]
 
@@ -352,7 +352,7 @@ class _Sources(Sequence[Any]):
 
 def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
     """What `open_pictures` needs; the pixels and the previews are files of the folder."""
-    from captionbias.vision.judges import shrunk, small_side
+    from captionbias.images.judges import shrunk, small_side
 
     folder = Path(asked["folder"])
     images, left_out = _images([one for path in asked["pictures"] for one in _in_upload(Path(path), opened)])

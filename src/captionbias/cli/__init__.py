@@ -10,28 +10,13 @@ from typing import Annotated
 import typer
 
 from captionbias._version import __version__
-from captionbias.cli import (
-    anonymousbench,
-    attribution,
-    caption,
-    collect,
-    compare,
-    consistency,
-    mask,
-    masking,
-    report,
-    sensitivity,
-    weights,
-)
-from captionbias.cli.app import app as serve
-from captionbias.cli.cache import cache, install_metrics
-from captionbias.cli.card import card
-from captionbias.cli.data import data
+from captionbias.cli import collect, compare, consistency, report, sensitivity, weights
+from captionbias.cli.cache import cache
 from captionbias.cli.demo import demo
 from captionbias.cli.measure import measure
 from captionbias.cli.options import command
-from captionbias.cli.publish import publish
 from captionbias.cli.terminal import console
+from captionbias.wings import entered
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,25 +25,16 @@ app = typer.Typer(
     help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
-command(app, "caption", caption.OPTIONS, caption.caption)
-command(app, "audit", caption.AUDIT_OPTIONS, caption.audit)
 command(app, "compare", compare.OPTIONS, compare.compare)
 command(app, "collect", collect.OPTIONS, collect.collect)
 command(app, "consistency", consistency.OPTIONS, consistency.consistency)
 command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
 command(app, "report", report.OPTIONS, report.report)
-command(app, "attribution", attribution.OPTIONS, attribution.attribution)
-command(app, "anonymousbench", anonymousbench.OPTIONS, anonymousbench.anonymousbench)
 command(app, "weights", weights.OPTIONS, weights.weights)
-command(app, "mask", mask.OPTIONS, mask.mask)
-command(app, "masking", masking.OPTIONS, masking.masking)
-app.command("app")(serve)
-app.add_typer(data, name="data")
-app.add_typer(card, name="card")
-app.add_typer(publish, name="publish")
-app.command("install-metrics")(install_metrics)
 app.command()(cache)
 app.command()(demo)
+for _add in entered("commands"):
+    _add(app)
 
 
 @app.callback(invoke_without_command=True)

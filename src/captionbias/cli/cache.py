@@ -1,4 +1,4 @@
-"""What captionbias keeps on this machine: metric modules and finished trials."""
+"""What captionbias keeps on this machine: finished trials, captions and embeddings."""
 
 from __future__ import annotations
 
@@ -7,22 +7,7 @@ from typing import Annotated
 
 import typer
 
-from captionbias.cli.terminal import needs, plain_errors, say
-
-
-def install_metrics(
-    names: Annotated[list[str] | None, typer.Argument(help="Which metrics; all when none is named.")] = None,
-) -> None:
-    """Make evaluate.load("dbac"), and every other metric here, work anywhere on this machine, offline too.
-
-    Example: captionbias install-metrics
-    """
-    with plain_errors():
-        with needs("evaluate"):
-            from captionbias.hub.modules import install_metrics as install
-
-        for path in install(names or None):
-            say(f"evaluate.load({path.stem!r}) loads {path}")
+from captionbias.cli.terminal import plain_errors, say
 
 
 def cache(

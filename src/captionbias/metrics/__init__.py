@@ -11,29 +11,26 @@ from captionbias.metrics.dbac import dbac
 from captionbias.metrics.directional_ba import directional_ba
 from captionbias.metrics.dpa import dpa
 from captionbias.metrics.gender_error import gender_error
-from captionbias.metrics.imagecaptioner2 import imagecaptioner2
 from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.lic import lic
 from captionbias.metrics.measurement import Measurement, Metric, Result
 from captionbias.metrics.multi_directional_ba import multi_directional_ba
 from captionbias.metrics.sway import sway
+from captionbias.wings import entered
 
-_METRICS: tuple[Metric[Any], ...] = (
-    sway,
-    dbac,
-    lic,
-    directional_ba,
-    multi_directional_ba,
-    ba_mals,
-    dpa,
-    label_leakage,
-    gender_error,
-    imagecaptioner2,
-)
+_METRICS: dict[str, Metric[Any]] = {}
 
 
-for _metric in _METRICS:
-    catalogue.register(_metric.entry)
+def add(metric: Metric[Any]) -> None:
+    """Make a metric one that commands, reports and modules find by its name."""
+    _METRICS[metric.name] = metric
+    catalogue.register(metric.entry)
+
+
+for _metric in (sway, dbac, lic, directional_ba, multi_directional_ba, ba_mals, dpa, label_leakage, gender_error):
+    add(_metric)
+for _module in entered("metrics"):
+    pass  # it adds its own when it is imported
 
 
 def find_metric(name: str) -> Metric[Any]:
@@ -42,23 +39,30 @@ def find_metric(name: str) -> Metric[Any]:
     >>> find_metric("lic") is lic
     True
     """
-    for metric in _METRICS:
-        if metric.name == name.replace("-", "_"):
-            return metric
-    raise ValueError(f"metric {name!r} is unknown; choose one of {', '.join(metric.name for metric in _METRICS)}")
+    found = _METRICS.get(name.replace("-", "_"))
+    if found is None:
+        raise ValueError(f"metric {name!r} is unknown; choose one of {', '.join(_METRICS)}")
+    return found
+
+
+def __getattr__(name: str) -> Metric[Any]:
+    """The metrics that wings have added."""
+    if name in _METRICS:
+        return _METRICS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
     "Measurement",
     "Metric",
     "Result",
+    "add",
     "ba_mals",
     "dbac",
     "directional_ba",
     "dpa",
     "find_metric",
     "gender_error",
-    "imagecaptioner2",
     "label_leakage",
     "lic",
     "multi_directional_ba",

@@ -29,7 +29,6 @@ from captionbias.metrics.inputs import (
 )
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
-from captionbias.metrics.pictures import beside_pictures
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
@@ -39,6 +38,7 @@ from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
 from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
+from captionbias.wings import entered
 
 if TYPE_CHECKING:
     from torch import nn
@@ -158,7 +158,7 @@ def lic(
         model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
             None.
         images: the images' pictures, which the attacker then reads beside the captions (VL-LIC): what
-            `captionbias.vision.images.read_images` takes, joined by image id, or a list with one for each image. Mask
+            `captionbias.images.reading.read_images` takes, joined by image id, or a list with one for each image. Mask
             the people in them (`captionbias mask`), or the attacker sees the attribute itself. For `bow`, `bert-frozen`
             and sentence encoders.
         image_encoder: the frozen image model that reads them, a name on the Hub or a folder; `microsoft/resnet-50`
@@ -227,6 +227,9 @@ def lic(
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     pictures, beside = None, {}
     if images is not None:
+        beside_pictures = next(entered("pictures"), None)
+        if beside_pictures is None:
+            raise ValueError("images: nothing here reads pictures; pip install 'captionbias[images]' first")
         attacker, pictures, name = beside_pictures(attacker, captions, images, image_encoder, cache, distributed)
         beside = {"image_encoder": name}
     elif image_encoder is not None:

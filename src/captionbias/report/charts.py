@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from captionbias.analysis.alignment_quality import AlignmentStudy
     from captionbias.analysis.audit import Audit
     from captionbias.analysis.consistency import Study
-    from captionbias.analysis.masking import MaskingStudy
     from captionbias.analysis.sensitivity import Sensitivity
+    from captionbias.images.masking_study import MaskingStudy
     from captionbias.report.rows import Row
 
 WIDE, NARROW = 720.0, 360.0

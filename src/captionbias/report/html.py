@@ -30,7 +30,7 @@ from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
-    from captionbias.explain.image_attributions import ImageAttributions
+    from captionbias.images.attributions import ImageAttributions
     from captionbias.report.charts import Chart
     from captionbias.report.views import Grid
     from captionbias.report.wording import Statement

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
     from captionbias.analysis.consistency import Study
     from captionbias.analysis.intersections import Intersections
-    from captionbias.explain.image_attributions import ImageAttributions
+    from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
 
 # What LIC, leakage and confidence count, and what each direction asks, as the heads of columns.

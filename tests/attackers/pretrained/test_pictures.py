@@ -18,8 +18,8 @@ import captionbias
 from captionbias.attackers.ranks import LAUNCHED
 from captionbias.captions import check_captions
 from captionbias.explain import explain
+from captionbias.images.reading import Images, read_images
 from captionbias.metrics import lic
-from captionbias.vision.images import Images, read_images
 from tests.cli.conftest import ran
 from tests.patience import PATIENCE
 

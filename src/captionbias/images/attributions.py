@@ -1,0 +1,374 @@
+"""Where in an image a captioner finds the attribute that it names: in the person, or outside."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Array, Flags, Floats, Floats32
+from captionbias.captions.values import is_missing
+from captionbias.images import class_activation, needs_images, occlusion
+from captionbias.images.masks import check_fill
+from captionbias.images.named_words import find_words
+from captionbias.images.reading import read_images
+from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
+from captionbias.statistics.samples import Estimate
+from captionbias.text import LexiconSource
+from captionbias.warnings import CaptionBiasWarning
+
+if TYPE_CHECKING:
+    from torch import nn
+
+BATCH = 8
+METHODS = ("occlusion", "gradients")
+LITTLE = 0.1  # of the largest gain of a label: what words gain less are said anyway, and what speaks for them is noise
+SHADE = 0.6  # how far an overlay's brightest place covers the picture
+
+
+class Credit(NamedTuple):
+    """What speaks for one word of one image's caption.
+
+    `person`, `outside`: by occlusion what each adds to the log-odds of the word, in nats, below 0 where it speaks
+    against it; by gradients the share of each, which add up to 1. `area`: the share of the picture outside the
+    person.
+    """
+
+    image: str
+    word: str
+    label: str
+    person: float
+    outside: float
+    area: float
+    caption: str
+
+
+class Shares(NamedTuple):
+    """What speaks for the words of some images.
+
+    `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
+    where one part speaks against them, None where the picture hardly makes them likelier, as of a word that the
+    captioner says when it sees nothing. `area`: the mean share of the pictures outside the person: what the share would
+    be if every place counted alike. `gain`: what the picture adds to a word's log-odds, in nats; 1 by gradients. An
+    image counts as the mean of its words.
+    """
+
+    share: Estimate | None
+    area: float
+    gain: float
+    words: int
+
+    def as_dict(self) -> dict[str, float | None]:
+        share = {"share": None} if self.share is None else self.share.flat("share")
+        return {**share, "area": self.area, "gain": self.gain, "words": self.words}
+
+
+@dataclass(frozen=True, eq=False)
+class ImageAttributions:
+    """What share of what makes a captioner say the attribute's words is outside the person.
+
+    Attributes:
+        method: `occlusion` or `gradients`.
+        credits: a row a word; see `Credit`.
+        overall: of all words; see `Shares`.
+        by_label: of the words of each label.
+        images: how many were given.
+        notes: what was left out, and why.
+        overlays: pictures of the first images, as PNG: as the captioner sees them, what speaks for the word in red, the
+            person's outline in white. By the number of their row in `credits`.
+    """
+
+    method: str
+    credits: list[Credit]
+    overall: Shares
+    by_label: dict[str, Shares]
+    images: int
+    notes: list[str] = field(default_factory=list)
+    overlays: dict[int, bytes] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a file, without the pictures."""
+        return {
+            "method": self.method,
+            **self.overall.as_dict(),
+            "by_label": {label: found.as_dict() for label, found in self.by_label.items()},
+            "images": self.images,
+            "notes": self.notes,
+            "credits": [credit._asdict() for credit in self.credits],
+        }
+
+
+def attribute_images(
+    model: nn.Module,
+    processor: Any,
+    images: Any,
+    regions: Sequence[Flags],
+    captions: Mapping[str, str] | Sequence[str] | None = None,
+    *,
+    tokenizer: Any = None,
+    attribute_lexicon: LexiconSource = "gender",
+    method: str = "occlusion",
+    fill: str = "mean",
+    layer: str | None = None,
+    averaged: bool = False,
+    batch_size: int = BATCH,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    overlays: int = 0,
+) -> ImageAttributions:
+    """How much of what makes a captioner say "woman" lies outside the person.
+
+    By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
+    with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
+    The share is that of all credit. It needs nothing but probabilities, so every captioner that generates can be
+    measured. The outline of a filled person can still be seen; regions of boxes hide it.
+
+    By gradients, the gradient of the words' log-probability goes back to the last feature map, or the patches' last
+    states, of the vision encoder. There each channel is weighted by its gradient; their sum over channels, where it is
+    above 0, is laid over the picture. Encoders pass on what they saw from patch to patch, so that places that the word
+    does not depend on can be in the map.
+
+    Pictures are seen as the captioner's processor makes them, cut and scaled, and persons alike. Compare a share with
+    its `area`, and with that of other captioners; by occlusion, where either part would do, each has half.
+
+    Args:
+        model: an image-to-text model of transformers, such as BLIP, GIT, a vision encoder-decoder or a chat model.
+        processor: makes its input of images; `captionbias.images.captioning.open_captioner` gives all three.
+        images: see `captionbias.images.reading.read_images`.
+        regions: of each image the pixels that show the person, `(H, W)`, True inside; from
+            `captionbias.images.masks.read_regions`, say.
+        captions: of each image, or by image id; the model's own when None.
+        tokenizer: the model's; the processor's when None.
+        attribute_lexicon: the words, with their labels, of an attribute or of tasks; see
+            `captionbias.text.load_lexicon`.
+        method: `occlusion`, or `gradients`, for which the vision encoder's output must be a map of the picture.
+        fill: of occlusion: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
+        layer: of gradients: another module of the model, by its name in `model.named_modules()`, whose output is the
+            feature map.
+        averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
+        batch_size: images at a time.
+        bootstrap: replicates over images; 0 for no interval.
+        seed: of the bootstrap.
+        overlays: how many pictures to make.
+
+    Raises:
+        ValueError: no caption names the attribute, regions do not fit the images, or by gradients the model has no such
+            map.
+
+    Warns:
+        CaptionBiasWarning: images are left out: their captions name no attribute, they show no person, or nothing in
+            them speaks for the word; or a label has no share, as the pictures hardly make its words likelier.
+
+    Source: Nair et al. 2026, section 5.2 (the attribution score, by Grad-CAM); Zeiler and Fergus 2014 (occlusion);
+    Shapley 1953; Draelos and Carin 2020 (HiResCAM, the map with gradients in their places); Selvaraju et al. 2017
+    (Grad-CAM).
+    """
+    with needs_images():
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    if method not in METHODS:
+        raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
+    if method == "occlusion" and (layer is not None or averaged):
+        raise ValueError("layer and averaged are of maps: give method='gradients' with them")
+    check_fill(fill)
+    found = read_images(images)
+    if len(regions) != len(found):
+        raise ValueError(
+            f"regions: {len(regions):,} for {len(found):,} images; give one for each image, in their order"
+        )
+    tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
+    texts = _captions(model, processor, tokenizer, found, captions)
+    named = find_words(texts, tokenizer, attribute_lexicon)
+    if not named:
+        raise ValueError(
+            "captions: none names the attribute; give captions that do, or the words that they use as attribute_lexicon"
+        )
+    view = _View(processor)
+    credits: list[Credit] = []
+    pictures: dict[int, bytes] = {}
+    nobody, silent = set(), set()
+    with _frozen(model):
+        for start in range(0, len(named), batch_size):
+            batch = named[start : start + batch_size]
+            seen, people = [found[one.image] for one in batch], [regions[one.image] for one in batch]
+            inside = [
+                view.region(person, image, found.ids[one.image])
+                for person, image, one in zip(people, seen, batch, strict=True)
+            ]
+            if method == "occlusion":
+                parts = occlusion.credits(model, processor, seen, people, batch, fill)
+                maps = [_spread(own, rest, person) for (own, rest), person in zip(parts, inside, strict=True)]
+            else:
+                cells = class_activation.maps(model, processor, tokenizer, seen, batch, layer, averaged)
+                maps = [_enlarged(heat, person.shape) for heat, person in zip(cells, inside, strict=True)]
+            for one, image, person, heat in zip(batch, seen, inside, maps, strict=True):
+                if not person.any():
+                    nobody.add(one.image)
+                elif not heat.any():
+                    silent.add(one.image)
+                else:
+                    if len(pictures) < overlays:
+                        pictures[len(credits)] = _overlay(view.picture(image), heat, person)
+                    sums = float(heat[person].sum()), float(heat[~person].sum())
+                    area = float((~person).mean())
+                    credits.append(Credit(found.ids[one.image], one.word, one.label, *sums, area, texts[one.image]))
+    notes = _left_out(len(found), len(found) - len({one.image for one in named}), len(nobody), len(silent))
+    if not credits:
+        raise ValueError(f"images: none is left: {'; '.join(notes)}")
+    labels = sorted({credit.label for credit in credits})
+    by_label = {label: _shares([one for one in credits if one.label == label], bootstrap, seed) for label in labels}
+    most = max(shares.gain for shares in by_label.values())
+    for label, shares in by_label.items():
+        if shares.share is None or shares.gain < LITTLE * most:
+            by_label[label] = shares._replace(share=None)
+            notes.append(
+                f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
+            )
+    for note in notes:
+        warnings.warn(note, CaptionBiasWarning, stacklevel=2)
+    return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(found), notes, pictures)
+
+
+def _captions(
+    model: Any, processor: Any, tokenizer: Any, images: Any, captions: Mapping[str, str] | Sequence[str] | None
+) -> list[str]:
+    """A caption of each image, empty where there is none."""
+    from captionbias.training.captioning import caption_images
+
+    if captions is None:
+        return caption_images(model, processor, images, tokenizer=tokenizer, distributed=False)
+    if isinstance(captions, Mapping):
+        listed = [captions.get(image) for image in images.ids]
+        if all(text is None for text in listed):
+            raise ValueError(f"captions: none is of an image such as {images.ids[0]!r}; give captions by image id")
+    else:
+        listed = list(captions)
+    if len(listed) != len(images):
+        raise ValueError(f"captions: {len(listed):,} for {len(images):,} images; give one for each, in their order")
+    return ["" if is_missing(text) else str(text) for text in listed]
+
+
+@contextmanager
+def _frozen(model: nn.Module) -> Iterator[None]:
+    """In evaluation mode, as which a captioner captions; every module's own mode is put back."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+# The picture as the captioner sees it
+
+
+class _View:
+    """The processor's geometry: what it makes of black and of white says what it does to colours."""
+
+    def __init__(self, processor: Any) -> None:
+        self.processor = processor
+        self.levels: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+
+    def picture(self, image: Any) -> Floats:
+        """A picture, `(H, W, 3)` in [0, 1], cut and scaled as the captioner sees it."""
+        from PIL import Image
+
+        if image.size not in self.levels:
+            black, white = (self._pixels(Image.new("RGB", image.size, colour)) for colour in ("black", "white"))
+            self.levels = {image.size: (black, white)}  # of the last size alone
+        black, white = self.levels[image.size]
+        spread = np.where(white == black, 1, white - black)  # padding has one colour
+        seen: Floats = ((self._pixels(image) - black) / spread).clip(0, 1)
+        return seen
+
+    def region(self, region: Array, image: Any, name: str) -> Flags:
+        """A region of the image, `(H, W)`, in the captioner's view."""
+        from PIL import Image
+
+        if region.shape != (image.height, image.width):
+            raise ValueError(
+                f"regions: that of image {name} has the shape {region.shape}, and the image "
+                f"{(image.height, image.width)}; give one of the image's height and width"
+            )
+        drawn = Image.fromarray(np.where(region, 255, 0).astype(np.uint8)).convert("RGB")
+        inside: Flags = self.picture(drawn).mean(axis=2) > 0.5
+        return inside
+
+    def _pixels(self, image: Any) -> Floats:
+        """Numbers `(H, W, 3)`; of the image itself where the captioner sees it in pieces."""
+        pixels = self.processor(images=[image], return_tensors="pt").get("pixel_values")
+        if getattr(pixels, "shape", ())[:2] != (1, 3) or pixels.ndim != 4:
+            return np.asarray(image, np.float64) / 255
+        return np.moveaxis(pixels[0].double().numpy(), 0, 2)
+
+
+def _spread(own: float, rest: float, person: Flags) -> Floats:
+    """A map of the credits of the person and of the rest, each spread over its part of the picture."""
+    heat: Floats = np.where(person, own / max(person.sum(), 1), rest / max((~person).sum(), 1))
+    return heat
+
+
+def _enlarged(heat: Floats32, shape: tuple[int, ...]) -> Floats:
+    """A map `(height, width)` in that shape, with a sum of 1 if there is anything in it."""
+    from torch import from_numpy
+    from torch.nn.functional import interpolate
+
+    large = interpolate(from_numpy(heat)[None, None], size=shape, mode="bilinear", align_corners=False)
+    pixels: Floats = large[0, 0].double().numpy()
+    return pixels / (pixels.sum() or 1)
+
+
+def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
+    """A PNG: what speaks for the word in red, the person's outline in white."""
+    from PIL import Image
+
+    covered = SHADE * heat[..., None].clip(min=0) / np.abs(heat).max()
+    shown = picture * (1 - covered) + covered * np.array([1.0, 0.0, 0.0])
+    inner = person.copy()
+    for axis in (0, 1):
+        inner &= np.roll(person, 1, axis) & np.roll(person, -1, axis)
+    shown[person & ~inner] = 1
+    file = io.BytesIO()
+    Image.fromarray(np.rint(255 * shown).astype(np.uint8)).save(file, "PNG")
+    return file.getvalue()
+
+
+# What is said of all
+
+
+def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:
+    """The share outside the person of all credit, with its interval over images."""
+    _, image = np.unique([credit.image for credit in credits], return_inverse=True)
+    words = np.bincount(image)
+    person, outside, area = (
+        np.bincount(image, [getattr(credit, name) for credit in credits]) / words
+        for name in ("person", "outside", "area")
+    )
+    total = person + outside
+    gain, share, least = float(total.mean()), None, float(total.mean())
+    drawn = np.empty((2, 0))
+    if replicates > 1 and len(words) > 1:
+        blocks = multiplicities(len(words), replicates, seed)
+        drawn = np.concatenate([np.stack((outside, total)) @ times / len(words) for times in blocks], axis=1)
+        least = float(np.quantile(drawn[1], (1 - LEVEL) / 2))
+    if gain > 0 and least > 0:
+        value = float(outside.mean()) / gain
+        bounds = (0.0, 1.0) if min(person.min(), outside.min()) >= 0 else (-np.inf, np.inf)
+        interval = bootstrap_interval(value, drawn[0] / drawn[1], bounds) if drawn.size else (None, None)
+        share = Estimate(value, *interval)
+    return Shares(share, float(area.mean()), gain, len(credits))
+
+
+def _left_out(images: int, unnamed: int, nobody: int, silent: int) -> list[str]:
+    reasons = (
+        (unnamed, "their captions name no attribute"),
+        (nobody, "no person is in their regions"),
+        (silent, "nothing in them speaks for the word"),
+    )
+    return [f"{count:,} of {images:,} images are left out: {reason}" for count, reason in reasons if count]

@@ -1,0 +1,151 @@
+"""Maps of what in a picture speaks for a word, from the gradients of a captioner's vision encoder.
+
+Grad-CAM weighs a channel by its gradient's mean over all places. That is right where the places are pooled, as in the
+networks that it was made for. A captioner attends to some patches, and to another patch the same channel may mean the
+opposite: with captioners that read a planted cue in one patch, or the person, the mean told neither from the other,
+while gradients in their own places did (0.71 to 0.98 outside the person, and 0.30 to 0.33, of a picture 0.81 of which
+is outside). Where places are pooled and then weighted, both are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from captionbias.arrays import Floats32
+from captionbias.attackers.pretrained.models import first_line
+from captionbias.images.named_words import Named
+from captionbias.training.captioning import moved
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
+OTHER = "take method='occlusion', which needs no map"
+
+
+def maps(
+    model: Any,
+    processor: Any,
+    tokenizer: Any,
+    images: Sequence[Any],
+    batch: Sequence[Named],
+    layer: str | None,
+    averaged: bool,
+) -> list[Floats32]:
+    """The map of each word, `(height, width)` in cells of the feature map, nothing in it below 0.
+
+    Args:
+        images: pictures, one for each word.
+        layer: a module's name in `model.named_modules()`; the vision encoder when None.
+        averaged: weight a channel by its mean gradient, as Grad-CAM does.
+    """
+    import torch
+
+    weights = next(model.parameters())
+    read = processor(images=list(images), return_tensors="pt").items()
+    inputs = {name: moved(value, weights) for name, value in read}
+    shape: tuple[int, ...] = getattr(inputs.get("pixel_values"), "shape", ())
+    if len(shape) != 4 or shape[0] != len(images):
+        raise ValueError(f"method: gradients need a captioner that sees a picture whole, not in pieces; {OTHER}")
+    inputs["pixel_values"].requires_grad_(True)
+    kept: list[Tensor] = []
+    hook = _feature_layer(model, layer).register_forward_hook(lambda _, __, output: kept.append(_states(output)))
+    try:
+        with torch.enable_grad():
+            try:
+                total = _log_probability(model, tokenizer, inputs, batch)
+            except Exception as error:  # families differ in what they must be given
+                raise ValueError(f"method: this captioner gives no gradients ({first_line(error)}); {OTHER}") from error
+            found = torch.autograd.grad(total, kept[-1], allow_unused=True)[0] if kept else None
+    finally:
+        hook.remove()
+    if found is None:
+        raise ValueError(
+            f"layer {layer or 'of the vision encoder'}: what the captioner says does not depend on its output; give "
+            f"another as layer, a name in model.named_modules(), or {OTHER}"
+        )
+    height, width = inputs["pixel_values"].shape[-2:]
+    states, gradient = (_as_map(values.detach().float(), height / width, layer) for values in (kept[-1], found))
+    weight = gradient.mean(dim=(2, 3), keepdim=True) if averaged else gradient
+    maps = (weight * states).sum(dim=1).clamp(min=0)
+    return [np.asarray(one, np.float32) for one in maps.cpu().numpy()]
+
+
+def _feature_layer(model: Any, layer: str | None) -> nn.Module:
+    """The module of that name; else the vision encoder."""
+    from transformers import PreTrainedModel
+
+    modules = dict(model.named_modules())
+    if layer is not None:
+        if layer not in modules:
+            raise ValueError(f"layer {layer!r} is not a module of the model; see model.named_modules()")
+        found: nn.Module = modules[layer]
+        return found
+    for name, module in modules.items():
+        if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
+            return module
+    raise ValueError(
+        f"layer is missing: the model has no vision encoder of its own; give a name in named_modules(), or {OTHER}"
+    )
+
+
+def _states(output: Any) -> Tensor:
+    first: Any = output[0] if isinstance(output, tuple) else output
+    states: Tensor = getattr(first, "last_hidden_state", first)
+    return states
+
+
+def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], batch: Sequence[Named]) -> Tensor:
+    """Of each caption's word after all tokens before it, the sum over the batch."""
+    import torch
+
+    decoder = bool(model.config.is_encoder_decoder)
+    device, longest = inputs["pixel_values"].device, max(len(one.ids) for one in batch)
+    given = dict(inputs)
+    begun = None if decoder else given.pop("input_ids", None)  # a chat model's prompt
+    if begun is None:
+        begun = torch.full((len(batch), 1), _first_token(model), device=device)
+    filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
+    padded = torch.tensor([one.ids + [filler] * (longest - len(one.ids)) for one in batch], device=device)
+    text = torch.cat((begun, padded), dim=1)
+    for name, value in given.items():  # what the processor says of each token of the prompt
+        if value.shape == begun.shape:
+            given[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
+    logits = model(**given, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
+    row, place = zip(*((row, begun.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
+    before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
+    said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
+    return said
+
+
+def _first_token(model: Any) -> int:
+    """What the decoder begins a caption with."""
+    own = model.config.get_text_config(decoder=True)
+    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(own, "bos_token_id", None)):
+        if number is not None:
+            return int(number)
+    raise ValueError(
+        "model has no token that begins a caption; set decoder_start_token_id or bos_token_id in its config"
+    )
+
+
+def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:
+    """`(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
+
+    `shape`: the picture's height over its width. Tokens of no patch come first.
+    """
+    if values.ndim == 4:
+        return values
+    tokens = values.shape[1] if values.ndim == 3 else 0
+    for extra in range(min(MOST_EXTRA, tokens)):
+        height = round(np.sqrt((tokens - extra) * shape))
+        width = round(height / shape)
+        if height * width == tokens - extra:
+            return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
+    raise ValueError(
+        f"layer {layer or 'of the vision encoder'}: its output of shape {tuple(values.shape)} is not a map of the "
+        f"picture; give another as layer, a name in model.named_modules(), or {OTHER}"
+    )

@@ -1,0 +1,128 @@
+"""`captionbias mask`: copies of images in which people or objects are masked."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import Parameter
+from pathlib import Path
+from typing import Any
+
+from captionbias.cli.options import INPUT, RESULT, Options, option
+from captionbias.cli.terminal import complaints, console, needs, note, say, steps
+from captionbias.images.commands.caption import IMAGES
+
+MASKING = "Masking"
+OPTIONS: Options = {
+    **IMAGES,
+    "annotations": option(Path | None, "COCO's annotations, such as instances_val2014.json.", panel=INPUT),
+    "detector": option(
+        str | None,
+        "Instead of annotations: a model of object detection or segmentation, owner/name on the Hub or a folder.",
+        panel=INPUT,
+    ),
+    "label": option(
+        list[str],
+        "What is masked, by the annotations' or the model's name; repeat it for several: person, dog, ...",
+        default=["person"],
+        panel=MASKING,
+    ),
+    "form": option(
+        str,
+        "segment; box; or the share of the segment at its top, bottom, left or right, such as top:0.5.",
+        default="segment",
+        panel=MASKING,
+    ),
+    "fill": option(
+        str,
+        "mean (the mean colour of the rest of the image), blur, or a colour such as '#808080'.",
+        default="mean",
+        panel=MASKING,
+    ),
+    "threshold": option(float, "The detector's least score, 0 to 1.", default=0.5, panel=MASKING, min=0, max=1),
+    "batch_size": option(int, "Images a batch, on each process.", default=16, panel=MASKING, min=1),
+    "strict": option(
+        bool,
+        "An image that cannot be read or has nothing to mask is an error, and not left out.",
+        "--strict",
+        default=False,
+        panel=MASKING,
+    ),
+    "kind": option(
+        str, "jpg (quality 95) or png (exact, but large).", "--format", default="jpg", panel=RESULT, metavar="<jpg|png>"
+    ),
+    "output": option(
+        Path,
+        "The folder of the copies. Those of unchanged images and regions are not made again.",
+        default=Parameter.empty,
+        panel=RESULT,
+        file_okay=False,
+    ),
+}
+
+
+def mask(
+    images: str,
+    annotations: Path | None,
+    detector: str | None,
+    image_column: str | None,
+    image_id_column: str | None,
+    label: list[str],
+    form: str,
+    fill: str,
+    threshold: float,
+    batch_size: int,
+    strict: bool,
+    kind: str,
+    output: Path,
+) -> None:
+    """Write copies of images in which people or objects are masked: by COCO's annotations, or by a detector.
+
+    Copies are called like the images' ids, and can be given to caption and to judges as they are. An interrupted run
+    goes on where it stopped; accelerate launch shares the images out among processes.
+
+    Example: captionbias mask --images val2014 --annotations instances_val2014.json --output val2014-masked
+    """
+    if (annotations is None) == (detector is None):
+        raise ValueError("give either --annotations or --detector")
+    with needs("images"):
+        import PIL  # noqa: F401
+        import pycocotools  # noqa: F401
+        from datasets import disable_progress_bars
+
+        from captionbias.images.detectors import load_detector, regions_of
+        from captionbias.images.masked_copies import SETTINGS, Find, write_masked
+        from captionbias.images.masks import SHOWN, Regions, read_regions
+        from captionbias.images.reading import read_images
+
+    if not complaints.is_terminal or console.quiet:
+        disable_progress_bars()
+    read = read_images(images, image_column=image_column, id_column=image_id_column)
+    settings: dict[str, Any] = {"labels": label, "form": form}
+    find: Find | Regions
+    if annotations is not None:
+        find = read_regions(annotations, read, label, form)
+        settings["annotations"] = annotations.name
+    else:
+        assert detector is not None
+        detect = load_detector(detector, label, form=form, threshold=threshold, batch=batch_size)
+        find = partial(regions_of, detect=detect, form=form)
+        settings |= {"detector": detector, "threshold": threshold}
+    with steps() as progress:
+        copies = write_masked(
+            read,
+            find,
+            output,
+            fill=fill,
+            kind=kind,
+            settings=settings,
+            strict=strict,
+            batch=batch_size,
+            progress=progress,
+        )
+    if not console.quiet:
+        for reason in list(copies.left_out.values())[:SHOWN]:
+            note(f"left out: {reason}")
+        if len(copies.left_out) > SHOWN:
+            note(f"left out: {len(copies.left_out) - SHOWN:,} more, listed in {output / SETTINGS}")
+    earlier = f", {copies.there:,} were there" if copies.there else ""
+    say(f"{copies.written:,} masked copies are new in {output}{earlier}; left out: {len(copies.left_out):,}")

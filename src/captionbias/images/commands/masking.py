@@ -1,0 +1,117 @@
+"""`captionbias masking`: the masking experiment."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from pathlib import Path
+from typing import Any
+
+from captionbias.cli.options import FILES, INPUT, METRICS, RESULT, Options, metric_options, option, split_options
+from captionbias.cli.terminal import complaints, console, needs, say, steps, write_result
+from captionbias.images.commands.caption import GENERATION, IMAGES, MODEL, as_generation
+
+MASKING = "Masking"
+MASKED: Options = {
+    "annotations": option(
+        Path,
+        "COCO's annotations of the people and objects in the images, such as instances_val2014.json.",
+        default=Parameter.empty,
+        panel=INPUT,
+    ),
+    "version": option(
+        list[str] | None,
+        "half the person, person, person's box, objects, person and objects; repeat it for several.",
+        panel=MASKING,
+        show_default="all",
+        metavar="<version>",
+    ),
+    "object": option(
+        list[str] | None,
+        "A category that is masked as an object; repeat it for several.",
+        panel=MASKING,
+        show_default="all but person",
+        metavar="<category>",
+    ),
+    "fill": option(str, "mean, blur, or a colour such as '#808080'.", default="mean", panel=MASKING),
+    "attributions": option(
+        bool,
+        "Also measure how much of what makes the captioner name the attribute lies outside the person.",
+        "--attributions",
+        default=False,
+        panel=MASKING,
+    ),
+}
+WRITTEN: Options = {
+    "output": option(Path | None, "Write everything to this JSON file, captions included.", panel=RESULT),
+    "plot": option(Path | None, "Write the scores of each version as a plot, as .svg or .html.", panel=RESULT),
+}
+MEASURED = metric_options(
+    *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
+)
+PEOPLE: Options = {name: kind for name, kind in FILES.items() if name != "id_column"}
+OPTIONS = MODEL | IMAGES | MASKED | GENERATION | PEOPLE | METRICS | MEASURED | WRITTEN
+
+
+def masking(
+    model: str,
+    images: str,
+    image_column: str | None,
+    image_id_column: str | None,
+    annotations: Path,
+    version: list[str] | None,
+    object: list[str] | None,
+    fill: str,
+    attributions: bool,
+    metrics: list[str] | None,
+    output: Path | None,
+    plot: Path | None,
+    **values: Any,
+) -> None:
+    """Does a captioner guess the person from the rest, when people are masked? Each version against the original.
+
+    Example: captionbias masking Salesforce/blip-image-captioning-base --images val2014
+    --annotations instances_val2014.json --references people.parquet --plot masking.html
+    """
+    from captionbias.report.terminal import attribution_table, comparison_tables
+
+    with needs("images"):
+        from datasets import disable_progress_bars
+
+        from captionbias.images.masking_study import VERSIONS, masking_experiment
+        from captionbias.images.reading import read_images
+    from captionbias.metrics import catalogue
+    from captionbias.report.charts import masking_chart
+    from captionbias.report.html import check_chart, write_chart
+
+    if plot:
+        check_chart(plot)
+    if not complaints.is_terminal or console.quiet:
+        disable_progress_bars()
+    generation = as_generation({name: values.pop(name) for name in GENERATION})
+    files, chosen = split_options(values)
+    with steps() as watch:
+        study = masking_experiment(
+            model,
+            read_images(images, image_column=image_column, id_column=image_id_column),
+            annotations,
+            files,
+            versions=version or list(VERSIONS),
+            objects=object,
+            metrics=metrics or catalogue.REPORTED,
+            fill=fill,
+            attributions=attributions,
+            generation={**generation, "cache": values["cache"]},
+            watch=watch,
+            **chosen,
+        )
+    for comparison in study.comparisons.values():
+        for table in comparison_tables(comparison):
+            console.print(table, markup=False)
+    for name, found in study.attributions.items():
+        console.print(attribution_table(found, name), markup=False)
+    for comparison in study.comparisons.values():
+        say(f"signature {comparison.signature}")
+    write_result(study.as_dict(), output)
+    if plot and not console.quiet:
+        write_chart(masking_chart(study), plot, "Bias by what is masked")
+        say(f"the plot is in {plot}")

@@ -1,0 +1,130 @@
+"""People and objects that a detector or a segmentation model of transformers finds in images."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from captionbias.attackers.device import device
+from captionbias.attackers.pretrained.models import first_line
+from captionbias.images import needs_images
+from captionbias.images.masks import Regions, Thing, check_labels, read_form
+from captionbias.images.reading import Images
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Detector: TypeAlias = Callable[[Sequence["Image"]], list[list[Thing]]]
+TASKS = {"ForObjectDetection": "object-detection", "Segmentation": "image-segmentation"}
+
+
+def load_detector(
+    model: str, labels: Sequence[str] = ("person",), *, form: str = "segment", threshold: float = 0.5, batch: int = 16
+) -> Detector:
+    """A function that finds the things with these labels in upright RGB images.
+
+    The model runs on Accelerate's device. Images go through it together where it sees them in one size, so that none is
+    padded and what is found does not depend on the others.
+
+    Args:
+        model: a folder, or owner/name on the Hub, of a model of object detection, or of instance, panoptic or semantic
+            segmentation. Weights must be .safetensors; pickled ones are not read.
+        labels: the model's names of what to find; of a semantic model each is one region, not one for each person.
+        form: see `read_form`. A model of object detection finds boxes, not segments.
+        threshold: the least score of what counts, in [0, 1]. Semantic models give no score.
+        batch: images at a time.
+
+    Raises:
+        ValueError: there is no such model, it does neither of these, or does not know a label, it finds boxes only and
+            segments are to be masked, or a package is missing.
+    """
+    with needs_images():
+        import pycocotools  # noqa: F401
+        import transformers
+    from captionbias.attackers.pretrained.encoding import refuse_missing, silenced
+
+    chosen, untyped = read_form(form), cast(Any, transformers)  # its types know tasks by literal names only
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold is {threshold}: give a score in [0, 1]")
+    try:
+        with silenced():
+            configuration = transformers.AutoConfig.from_pretrained(model)
+            kind = (configuration.architectures or [""])[0]
+            task = next((task for ending, task in TASKS.items() if kind.endswith(ending)), "")
+            if task:
+                network, loaded = getattr(transformers, kind).from_pretrained(
+                    model, use_safetensors=True, output_loading_info=True
+                )
+                refuse_missing(loaded["missing_keys"])
+                processor = untyped.AutoImageProcessor.from_pretrained(model)
+                pipe = untyped.pipeline(task, network, image_processor=processor, device=device())
+    except Exception as error:  # damaged and foreign files make their readers raise almost anything
+        raise ValueError(
+            f"detector {model!r} cannot be loaded ({first_line(error)}): give a folder with config.json, "
+            "preprocessor_config.json and .safetensors weights, or owner/name on the Hub"
+        ) from error
+    if not task:
+        raise ValueError(
+            f"detector {model!r} is a {kind or 'model of no known kind'}: give one of object detection, or of instance "
+            "or semantic segmentation"
+        )
+    check_labels(labels, configuration.id2label.values(), f"detector {model!r}")
+    if task == "object-detection" and chosen.shape == "segment":
+        raise ValueError(f"detector {model!r} finds boxes, not segments: mask boxes (form box), or give another model")
+    one_size = {"height", "width"} <= dict(getattr(processor, "size", None) or {}).keys()
+
+    def detect(pictures: Sequence[Image]) -> list[list[Thing]]:
+        together: dict[Any, list[int]] = defaultdict(list)
+        for row, picture in enumerate(pictures):
+            together[None if one_size else picture.size].append(row)
+        found: list[list[Thing]] = [[] for _ in pictures]
+        for rows in together.values():
+            same = [pictures[row] for row in rows]
+            with silenced():
+                answers = pipe(same, batch_size=batch, threshold=threshold)
+            for row, things in zip(rows, answers, strict=True):
+                found[row] = [_thing(thing) for thing in things if thing["label"] in labels]
+        return found
+
+    return detect
+
+
+def _thing(found: dict[str, Any]) -> Thing:
+    from pycocotools import mask
+
+    if "box" in found:
+        box = found["box"]
+        return Thing((box["xmin"], box["ymin"], box["xmax"] - box["xmin"], box["ymax"] - box["ymin"]))
+    encoded = mask.encode(np.asfortranarray(np.asarray(found["mask"]) > 0, np.uint8))
+    return Thing(tuple(mask.toBbox(encoded).tolist()), encoded["counts"])
+
+
+def detect_regions(
+    model: str,
+    images: Images,
+    labels: Sequence[str] = ("person",),
+    form: str = "segment",
+    *,
+    threshold: float = 0.5,
+    batch: int = 16,
+) -> Regions:
+    """The regions of people or objects that a model finds in images, kept as outlines; the rest as `load_detector`.
+
+    Raises:
+        ValueError: as `load_detector`, or an image cannot be opened.
+    """
+    detect = load_detector(model, labels, form=form, threshold=threshold, batch=batch)
+    parts = [regions_of(images[start : start + batch], detect, form) for start in range(0, len(images), batch)]
+    things, sizes = (list(chain.from_iterable(getattr(part, name) for part in parts)) for name in ("things", "sizes"))
+    return Regions(images, things, sizes, read_form(form), model, upright=True)
+
+
+def regions_of(pictures: Sequence[Image], detect: Detector, form: str = "segment") -> Regions:
+    """The regions that a detector of `load_detector` finds in upright RGB images."""
+    sizes = [(picture.height, picture.width) for picture in pictures]
+    images = Images(tuple(f"row {row}" for row in range(len(pictures))), pictures)
+    return Regions(images, detect(pictures), sizes, read_form(form), "the detector", upright=True)

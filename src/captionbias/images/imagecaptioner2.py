@@ -1,0 +1,355 @@
+"""ImageCaptioner2: how sure a judge captioner is of the attribute, from the masked image and the masked caption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.engine import run_trials
+from captionbias.attackers.splits import balanced_split
+from captionbias.captions import Captions, Words, as_captions
+from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
+from captionbias.metrics import add
+from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_scores import AttackScores
+from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
+from captionbias.metrics.inputs import copies_of, note_nothing_masked, number_classes
+from captionbias.metrics.measurement import Scores, metric
+from captionbias.metrics.notes import note
+from captionbias.metrics.pairing import drawn_captions
+from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.progress import Progress
+from captionbias.scores import CAPTION_SCORES
+from captionbias.statistics.samples import Sample, bootstrap_samples, mean_over_trials, trial_rows
+from captionbias.text import LexiconSource, find_mentions, load_lexicon
+
+if TYPE_CHECKING:
+    from captionbias.images.reading import Images
+
+FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by the ends of their keys
+KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
+
+
+IMAGECAPTIONER2_2023: dict[str, Any] = {
+    "judge": "sat",
+    "epochs": None,
+    "trials": 5,
+    "test_share": 0.2,
+    "tokenizer": "words",
+    "attribute_lexicon": "gender",
+}
+PRESETS = {
+    "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
+    "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
+}
+
+
+def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
+    key, main = f"imagecaptioner2{form}", not form
+    yield Score(
+        key,
+        f"ImageCaptioner2{name} x 100",
+        1,
+        SIGNED_PERCENT,
+        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
+        "(amplifies), below 0 less (mitigates).",
+        sense="amplification",
+        judged=main,
+        headline=main,
+        claim="image and caption together give {attribute} away" if main else "",
+        task=key,
+    )
+    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
+        yield Score(
+            f"{key}_{suffix}",
+            f"ImageCaptioner2{name} x 100, {who}",
+            1,
+            PERCENT,
+            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "
+            f"the prompt. {chance}",
+            row=f"  {who}",
+            alone=main and suffix == "m",
+            human=suffix == "d",
+            in_tables=main,
+        )
+
+
+@metric(
+    "ImageCaptioner2",
+    "can the attribute be told from the image and its caption, once neither shows it?",
+    [
+        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers chance is 100 / k."),
+        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers chance is 100 / k."),
+        *_imagecaptioner2(
+            "_lic",
+            " LIC",
+            "the judge's probability of the true answer where it is right",
+            "With k answers chance is 100 / k², and up to 100 / k for a judge that is sure of itself.",
+        ),
+        *_imagecaptioner2(
+            "_raw",
+            " raw",
+            "the judge's probability of the true answer among all words that it could say",
+            "It has no chance level: a judge that is used as it is may hardly ever say any of the answers.",
+        ),
+    ],
+    presets=PRESETS,
+    trained=True,
+    of_images=True,
+)
+def imagecaptioner2(
+    captions: Captions | None = None,
+    /,
+    *,
+    predictions: Any = None,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    images: Any = None,
+    masks: Any = None,
+    form: str = "segment",
+    fill: str = "mean",
+    preset: str = "imagecaptioner2-2023",
+    judge: str | None = None,
+    as_is: bool = False,
+    epochs: int | None = None,
+    prompt: str | None = None,
+    answers: Mapping[str, str] | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    tokenizer: str | None = None,
+    attribute_lexicon: LexiconSource | None = None,
+    bootstrap: int = 1000,
+    cache: bool | str | Path = True,
+    distributed: bool = True,
+    details: bool = False,
+    progress: Progress = None,
+) -> Scores:
+    """ImageCaptioner2 of a captioner (`imagecaptioner2_m`), of human captions (`imagecaptioner2_d`), and the
+    amplification between them (`imagecaptioner2`), all x 100.
+
+    The person is masked in the image, the words for the attribute are masked in the caption, and a judge captioner goes
+    on after the caption and a prompt, "Therefore, the gender is": its probability of the true answer is the score. Each
+    trial draws one human caption of each image, splits the images (70% to train, 10% to choose the epoch, 20% to test;
+    every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
+
+    Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
+        images: one for each caption: what `captionbias.images.reading.read_images` takes (a folder, a file, a dataset,
+            a sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
+            have these (from `read_captions`); with other captions they are in the same order.
+        masks: what of each image shows the person: a file of COCO's annotations, or arrays `(H, W)` of flags, one for
+            each of the `images`; None if these are masked already, or show nobody, as artworks may.
+        form: of annotations: `segment`, `box`, or a share of the segment such as `top:0.5`.
+        fill: what is painted there: `mean`, the mean colour of the rest, `blur`, or `#rrggbb`.
+        preset: `imagecaptioner2-2023` (or `papers`), or `fast`, with half the epochs and fewer trials.
+        judge: `sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers
+            (a name on the Hub or a folder), which is fine-tuned; see `captionbias.images.judges.find_judge`.
+        as_is: take that model as it is and train nothing, so that all images are scored: the paper's self-assessment,
+            if the judge is the captioner under test.
+        epochs: of the training; 40 from scratch, 5 of fine-tuning when None.
+        prompt: what follows a caption; that of the lexicon's attribute when None.
+        answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
+        trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
+            interval and no verdict.
+        attribute_lexicon: what is masked in captions: a built-in lexicon, a file or a mapping; see
+            `captionbias.text.load_lexicon`.
+        details: add the nested entry `details`.
+        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
+        seed, bootstrap, cache, distributed, progress: as `lic` takes them.
+
+    Returns:
+        Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
+        the true answer, here among the answers, so that chance has a level) and their difference `imagecaptioner2` in
+        [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4,
+        `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes
+        P(A), `imagecaptioner2_raw`. For each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials)
+        and `..._ci_low/high` (95%, over images and trials). With a side
+        absent its keys are too. `test_images`: how many are scored in a trial.
+
+    Raises:
+        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
+
+    Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
+    """
+    captions = as_captions(captions, predictions, references, attributes, tasks)
+    preset, settings = preset_settings(
+        "imagecaptioner2",
+        preset,
+        judge=judge,
+        epochs=epochs,
+        trials=trials,
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
+    )
+    if settings["epochs"] is not None:
+        settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
+    notes: list[str] = []
+    lexicon = load_lexicon(settings["attribute_lexicon"])
+    words = captions.words(settings["tokenizer"])
+    mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
+    values, classes = number_classes(captions, notes)
+    note_nothing_masked(mentions, lexicon, notes)
+    seen, masking = _seen(images, masks, form, fill, captions)
+
+    question = Question(seen, prompt_for(lexicon.name, prompt), answers_for(values, answers))
+    attacker = find_judge(settings["judge"], question, as_is=as_is, epochs=settings["epochs"])
+    masked = words.mask(mentions, lexicon.mask)
+    plan, copies = AttackPlan("imagecaptioner2", values, {}), copies_of(captions, notes)
+    seeds = range(seed, seed + settings["trials"])
+    for side in [side for side, there in (("m", captions.predictions), ("h", captions.references)) if there]:
+        plan.trials[side] = [
+            [_trial(side, masked, classes, lexicon.mask, settings, as_is, copies, number) for number in seeds]
+        ]
+    queue = list(plan)
+    trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
+    answered = dict(zip(queue, trained, strict=True))
+
+    scored = {side: _scores(plan.trials[side], answered, len(captions)) for side in plan.trials}
+    if settings["trials"] < 2:
+        note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
+    samples = _samples(scored, settings["trials"], bootstrap if settings["trials"] > 1 else 0, seed, copies)
+    return Scores(
+        samples,
+        {"test_images": float(np.mean([len(trial.test) for trial in queue]))},
+        dict(
+            preset=preset,
+            judge=attacker.name,
+            **({"precision": attacker.precision} if attacker.precision else {}),
+            masks=masking,
+            prompt=question.prompt,
+            answers=",".join(question.answers),
+            trials=settings["trials"],
+            split="balanced,all" if as_is else f"balanced,{settings['test_share']:g}",
+            **captions.rows(),
+            seed=seed,
+            tok=settings["tokenizer"],
+            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
+            pairing="held-out",
+            bootstrap=bootstrap,
+        ),
+        notes,
+        {
+            "images": len(captions),
+            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
+            "trials": trial_rows(seeds, {key: sample.values for key, sample in samples.items()}),
+            "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
+        }
+        if details
+        else None,
+    )
+
+
+def _seen(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:
+    """The captions' images as the judge sees them, in the captions' order, and what the signature says of masking."""
+    from captionbias.images.masks import masked, read_regions
+    from captionbias.images.reading import Selected, read_images
+
+    if images is None:
+        raise ValueError(
+            "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
+            "dataset's column or a sequence of paths, PIL images or pixels"
+        )
+    found = read_images(images)
+    places = _places(found.ids, captions)
+    shown = found.select(places)
+    if masks is None:
+        return shown, "given"
+    if isinstance(masks, (str, Path)):
+        return masked(shown, read_regions(masks, shown, form=form), fill), f"{form},{fill}"
+    if len(masks) != len(found):
+        raise ValueError(f"masks has {len(masks):,} regions, images has {len(found):,} images: give one for each")
+    return masked(shown, Selected(masks, places), fill), f"regions,{fill}"
+
+
+def _places(ids: tuple[str, ...], captions: Captions) -> Sequence[int]:
+    """Where the image of each caption is: by its id, else by order."""
+    named = {name: place for place, name in enumerate(ids)}
+    if captions.image_ids is not None and any(name in named for name in captions.image_ids):
+        if missing := [name for name in captions.image_ids if name not in named]:
+            raise ValueError(
+                f"images: there is none with the id {missing[0]!r} ({len(missing):,} of the captions have none); give "
+                "the images of all captions, or leave captions without an image out"
+            )
+        return [named[name] for name in captions.image_ids]
+    if len(ids) != len(captions):
+        raise ValueError(
+            f"images has {len(ids):,} images (the first is {ids[0]!r}) and there are captions of {len(captions):,}: "
+            "give one for each, or captions with the images' ids"
+        )
+    return range(len(ids))
+
+
+def _trial(
+    side: str,
+    masked: Words,
+    classes: Any,
+    mask: str,
+    settings: Mapping[str, Any],
+    as_is: bool,
+    copies: Integers | None,
+    seed: int,
+) -> Trial:
+    """What is not trained is scored on all images, but for those that would outnumber the rarest label."""
+    tokens = masked.model
+    if side == "h":
+        tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
+    train, test = balanced_split(classes, 1.0 if as_is else settings["test_share"], seed, copies)
+    examples = Examples(tokens, classes, int(classes.max()) + 1, (mask,))
+    return Trial(f"{side} seed {seed}", examples, train, test, seed)
+
+
+def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], images: int) -> AttackScores:
+    def percent(name: str) -> Any:
+        return lambda log_probability, correct: 100 * CAPTION_SCORES[name](log_probability, correct)
+
+    qualities = {form: percent(name) for form, name in FORMS.items()}
+    scored = AttackScores.of(columns, answered, qualities, np.arange(images))
+    unnormalised = {trial: replace(scores, log_probability=_raw(scores)) for trial, scores in answered.items()}
+    raw = AttackScores.of(columns, unnormalised, {"_raw": percent("confidence")}, np.arange(images))
+    return replace(scored, sums=scored.sums | raw.sums)
+
+
+def _raw(scores: TrialScores) -> Floats:
+    if scores.raw is None:
+        raise TypeError("a judge says what its probabilities were before they were normalised")
+    return scores.raw
+
+
+def _samples(
+    scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int, copies: Integers | None
+) -> dict[str, Sample]:
+    """Every score of each side, and M minus D where there are both."""
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {
+            f"imagecaptioner2{form}_{KEYS[side]}": of_side.means(form, multiplicity)
+            for side, of_side in scored.items()
+            for form in of_side.sums
+        }
+
+    images = next(iter(scored.values())).counts.shape[1]
+    samples = bootstrap_samples(quantities, images, trials, replicates, seed, copies=copies)
+    if len(scored) == 1:
+        return samples
+    names = [key.removesuffix("_m") for key in samples if key.endswith("_m")]
+    return {name: samples[f"{name}_m"] - samples[f"{name}_d"] for name in names} | samples
+
+
+def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Any) -> dict[str, dict[str, float]]:
+    """The scores over the images of each attribute value alone."""
+    members: Flags = classes[:, None] == np.arange(len(values))
+    found = {}
+    for form in scored.sums:
+        of_trials = scored.means(form, members.astype(np.float64))
+        found[f"imagecaptioner2{form}"] = mean_over_trials(of_trials, np.ones_like(of_trials))
+    return {value: {key: float(means[number]) for key, means in found.items()} for number, value in enumerate(values)}
+
+
+add(imagecaptioner2)

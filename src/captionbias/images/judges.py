@@ -1,0 +1,458 @@
+"""Judge captioners: how likely each answer is after a masked caption of a masked image and a prompt.
+
+"a [MASK] rides a wave. Therefore, the gender is" goes on with "female" or with "male" (ImageCaptioner2, section 4.2). A
+judge is an attacker like any other: the engine trains it, shares its trials out and keeps their scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from captionbias.arrays import Array, Floats, Integers
+from captionbias.attackers.base import Trial
+from captionbias.attackers.device import device
+from captionbias.attackers.pretrained.models import Model, find_model
+from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.registry import Attacker, computes_bf16
+from captionbias.images import needs_images
+from captionbias.images.captioners import reason
+from captionbias.images.judging import Judged, Memory, judged, train
+from captionbias.images.reading import Kept, opened
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+SAT = "sat"
+PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender", "race", "age", "emotion")}
+# The paper: Adam, batches of 128, 40 epochs from scratch; it names no learning rate, and none of this for fine-tuning.
+FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
+FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
+SIDE, SMALL = (
+    64,
+    32,
+)  # pixels on a side of what the small judge sees; of images that are no larger than the latter, that
+AT_ONCE = 16  # images in a model of transformers
+REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
+# Raised when the same trial gives other scores than before.
+VERSION = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a judge is asked of each row: an image whose person is masked, a caption whose attribute words are masked.
+
+    `images`: one a row, RGB. `prompt`: what follows the caption. `answers`: what may follow that, one a class.
+    """
+
+    images: Sequence[Any]
+    prompt: str
+    answers: tuple[str, ...]
+
+
+def prompt_for(attribute: str, prompt: str | None = None) -> str:
+    """The user's prompt, or the attribute's.
+
+    >>> prompt_for("race")
+    'Therefore, the race is'
+
+    Raises:
+        ValueError: the prompt is empty, or there is none for the attribute.
+    """
+    if prompt is None and attribute not in PROMPTS:
+        raise ValueError(
+            f"prompt is missing: there is one for {', '.join(PROMPTS)}, none for {attribute!r}; give one, such as "
+            f"{PROMPTS['gender']!r}"
+        )
+    found = PROMPTS[attribute] if prompt is None else prompt
+    if not isinstance(found, str) or not found.strip():
+        raise ValueError(f"prompt is {found!r}: give the words between caption and answer")
+    return found.strip()
+
+
+def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The answer for each value of the attribute: the value itself unless the user's mapping has another.
+
+    >>> answers_for(["female", "male"], {"female": "woman"})
+    ('woman', 'male')
+
+    Raises:
+        ValueError: an answer for no value, an empty one, or one for two values.
+    """
+    if answers is not None and not isinstance(answers, Mapping):
+        raise ValueError(f"answers must map values of the attribute to answers, not {answers!r}")
+    given = dict(answers or {})
+    if unknown := [value for value in given if value not in values]:
+        raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
+    found = tuple(given.get(value, value) for value in values)
+    for value, answer in zip(values, found, strict=True):
+        if not isinstance(answer, str) or not answer.strip():
+            raise ValueError(f"answers[{value!r}] is {answer!r}: give a word or more")
+        if found.count(answer) > 1:
+            raise ValueError(f"answers: {answer!r} is the answer for two values; give each its own")
+    return found
+
+
+def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: int | None = None) -> Attacker:
+    """The judge of that name, to be asked this question of every trial's captions, whose rows are the images'.
+
+    Args:
+        judge: `sat`, the small one that is trained from scratch (`captionbias.images.show_attend_tell`), or an
+            image-to-text model of transformers that continues a text (BLIP, GIT, an image encoder with a text decoder,
+            a chat model): a name on the Hub or a folder.
+        as_is: take the model as it is, and train nothing: the paper's self-assessment, if it is the captioner itself.
+        epochs: of the training; 40 from scratch and 5 of fine-tuning when None.
+
+    Raises:
+        ValueError: there is no such judge, a package is missing, or an image cannot be read.
+    """
+    if not isinstance(judge, str) or not judge:
+        raise ValueError(f"judge is {judge!r}: give sat, or the name or folder of an image-to-text model")
+    if not (find_spec("torch") and find_spec("accelerate")):
+        raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
+    place = device()
+    if judge == SAT:
+        if as_is:
+            raise ValueError("as_is: the judge 'sat' knows nothing before it is trained; give an image-to-text model")
+        return _from_scratch(question, replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs), place)
+    schedule = None if as_is else replace(FINE_TUNED, epochs=epochs or FINE_TUNED.epochs)
+    return _of_transformers(find_model(judge, "judge"), question, schedule, place)
+
+
+def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -> Attacker:
+    from captionbias.images import show_attend_tell
+    from captionbias.text import tokenize
+
+    pixels = small_pixels(question.images)
+    prompt, *answers = (tuple(text.split()) for text in tokenize([question.prompt, *question.answers]).texts())
+    asked = _identity(question, schedule, _digest([pixels]), place)
+    return Attacker(
+        f"{SAT},{pixels.shape[1]}px,{schedule.epochs} epochs",
+        None,
+        f"{SAT} {asked}",
+        partial(
+            show_attend_tell.fit, pixels=pixels, prompt=prompt, answers=tuple(answers), schedule=schedule, device=place
+        ),
+        placement="processes" if place.type == "cpu" else "plain",
+        explained=None,
+        reads_words=True,
+    )
+
+
+def _of_transformers(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
+    with needs_images():
+        import transformers  # noqa: F401
+
+    precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
+    digest = model.identity.split()[0][:8]
+    name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
+    question = replace(question, images=Kept(question.images))  # each trial and epoch looks at them again
+    asked = _identity(question, schedule, _digest(map(np.asarray, opened(question.images))), place)
+    return Attacker(
+        f"{name},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
+        precision,
+        f"{model.identity} {precision} {asked}",
+        Judge(model, question, schedule, precision, place).fit,
+        placement="plain",
+        explained=None,
+        reads_words=True,
+    )
+
+
+def _identity(question: Question, schedule: Schedule | None, digest: str, place: torch.device) -> str:
+    settings = (question.prompt, question.answers, schedule, VERSION, digest)
+    return f"{settings} {place.type} torch {version('torch')}"
+
+
+def small_pixels(images: Sequence[Any]) -> Array:
+    """Images as the small judge sees them: `(images, side, side, 3)` of bytes."""
+    side = small_side(images[0]) if len(images) else SIDE
+    small = np.empty((len(images), side, side, 3), np.uint8)
+    for number, image in enumerate(opened(images)):
+        small[number] = shrunk(image, side)
+    return small
+
+
+def small_side(first: Any) -> int:
+    """Pixels on a side of what the small judge sees of images, by the first of them."""
+    return SMALL if max(first.size) <= SMALL else SIDE
+
+
+def shrunk(image: Any, side: int) -> Array:
+    """An RGB image as `(side, side, 3)` of bytes."""
+    from PIL import Image
+
+    return np.asarray(image if image.size == (side, side) else image.resize((side, side), Image.Resampling.BOX))
+
+
+def _digest(arrays: Any) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
+    `others`: pixels and the like, of all rows together."""
+
+    tokens: list[list[int]]
+    along: dict[str, list[list[int]]]
+    others: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Judge:
+    """A model of transformers that is asked a question; without `schedule` it is not trained."""
+
+    model: Model
+    question: Question
+    schedule: Schedule | None
+    precision: str
+    device: torch.device
+
+    def fit(self, trial: Trial) -> Judged:
+        """Fine-tune the model, or take it as it is, and score the test captions."""
+        from captionbias.attackers.neural.fitting import own_random_numbers
+        from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers
+
+        texts = self._texts(trial)
+        with all_cores(), no_threads_of_tokenizers():
+            if self.schedule is None:
+                return judged(trial, partial(self._answered_once, texts))
+            with own_random_numbers(trial.seed, self.device):
+                scorer = self._loaded()
+                answer = partial(self._answered, scorer, texts)
+                step = partial(self._backward, scorer, texts, trial.examples.targets)
+                train(trial, scorer.network, step, answer, self.schedule)
+            return judged(trial, answer)
+
+    @cached_property
+    def _answers(self) -> dict[tuple[int, str], Floats]:
+        return {}
+
+    @cached_property
+    def _unchanged(self) -> Scorer:
+        return self._loaded()
+
+    def _loaded(self) -> Scorer:
+        return Scorer(self.model, self.question.prompt, self.question.answers, self.precision, self.device)
+
+    def _texts(self, trial: Trial) -> list[str]:
+        """Captions and prompt as text."""
+        tokens, masks = trial.examples.tokens, trial.examples.masks
+        words = tuple("[MASK]" if word in masks else word for word in tokens.words)
+        captions = replace(tokens, words=words).texts()
+        return [f"{caption.rstrip(' .')}. {self.question.prompt}" for caption in captions]
+
+    def _answered_once(self, texts: list[str], rows: Integers) -> Floats:
+        """A model that is not trained says the same of the same caption in every trial."""
+        asked = [(int(row), texts[row]) for row in rows]
+        new = [number for number, one in enumerate(asked) if one not in self._answers]
+        for number, answered in zip(new, self._answered(self._unchanged, texts, rows[new]), strict=True):
+            self._answers[asked[number]] = answered
+        return np.stack([self._answers[one] for one in asked])
+
+    def _answered(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
+        import torch
+
+        found = np.empty((len(rows), len(self.question.answers)))
+        order = np.argsort([len(texts[row]) for row in rows], kind="stable")
+        with torch.no_grad():
+            for start in range(0, len(rows), AT_ONCE):
+                places = order[start : start + AT_ONCE]
+                found[places] = self._in_memory(scorer, texts, rows[places])
+        return found
+
+    def _in_memory(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
+        def answered(most: int) -> Floats:
+            parts = [rows[start : start + most] for start in range(0, len(rows), most)]
+            return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
+
+        with self._asked():
+            return Memory(AT_ONCE).run(answered)
+
+    def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
+        """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
+
+        def parts(most: int) -> None:
+            scorer.network.zero_grad()
+            for start in range(0, len(rows), most):
+                part = rows[start : start + most]
+                loss = -scorer.truth(*self._at(texts, part), classes[part]).sum() / len(rows)
+                loss.backward()  # type: ignore[no-untyped-call]
+
+        with self._asked():
+            Memory(AT_ONCE).run(parts)
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """What a model cannot do, which each family says in its own way, as an error that names it."""
+        try:
+            yield
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"judge {self.model.name!r} cannot go on after an image and a text ({reason(error)}): give another "
+                "model, or sat; docs/models.md lists families that can"
+            ) from error
+
+    def _at(self, texts: list[str], rows: Integers) -> tuple[list[Any], list[str]]:
+        return [self.question.images[int(row)] for row in rows], [texts[row] for row in rows]
+
+
+class Scorer:
+    """A model of transformers, and the probability that it gives to what follows an image and a text.
+
+    What follows is forced on it (teacher forcing, Eq. 2); nothing is generated.
+    """
+
+    def __init__(self, model: Model, prompt: str, answers: Sequence[str], precision: str, place: torch.device) -> None:
+        import inspect
+
+        import torch
+        from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+
+        from captionbias.attackers.pretrained.encoding import reading, refuse_missing
+
+        with reading(model, "judge"):
+            self.network: Any
+            loaded: Any
+            self.network, loaded = cast(Any, AutoModelForImageTextToText).from_pretrained(
+                model.folder, dtype=torch.float32, output_loading_info=True
+            )
+            refuse_missing(loaded["missing_keys"])
+            self.kind = self.network.config.model_type
+            self.apart = self.kind == "vision-encoder-decoder"  # it has no processor of both
+            reader: Any = AutoImageProcessor if self.apart else AutoProcessor
+            self.processor: Any = reader.from_pretrained(model.folder)
+            self.tokenizer: Any = (
+                AutoTokenizer.from_pretrained(model.folder) if self.apart else self.processor.tokenizer
+            )
+        self.network.to(place).eval()
+        self.precision, self.device = precision, place
+        self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
+        self.tokens = [self._tokens(model, prompt, answer) for answer in answers]
+        for number, tokens in enumerate(self.tokens):
+            if tokens in self.tokens[:number]:
+                first = answers[self.tokens.index(tokens)]
+                raise ValueError(
+                    f"answers: {first!r} and {answers[number]!r} are the same to judge {model.name!r}, whose tokenizer "
+                    "does not know both; give answers that it knows"
+                )
+
+    def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
+        """What the answer adds to the prompt."""
+        before, after = (
+            self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
+        )
+        if after[: len(before)] != before or len(after) == len(before):
+            raise ValueError(f"answers: {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}")
+        return tuple(after[len(before) :])
+
+    def answers(self, images: list[Any], texts: list[str]) -> Floats:
+        """The log-probability of each answer, `(rows, answers)`; answers that begin alike are computed together."""
+        prepared = self._prepared(images, texts)
+        found = np.empty((len(texts), len(self.tokens)))
+        begun = {tokens[:-1] for tokens in self.tokens}
+        for begin in sorted(one for one in begun if not any(one != two and two[: len(one)] == one for two in begun)):
+            following = self._following(prepared, [begin] * len(texts))
+            for number, tokens in enumerate(self.tokens):
+                if begin[: len(tokens) - 1] == tokens[:-1]:
+                    places = list(range(len(tokens)))
+                    found[:, number] = following[:, places, list(tokens)].sum(1).double().cpu().numpy()
+        return found
+
+    def truth(self, images: list[Any], texts: list[str], classes: Integers) -> Tensor:
+        """The log-probability of each row's own answer, with gradients."""
+        import torch
+
+        own = [self.tokens[number] for number in classes]
+        following = self._following(self._prepared(images, texts), [tokens[:-1] for tokens in own])
+        return torch.stack(
+            [row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, own, strict=True)]
+        )
+
+    def _following(self, prepared: Prepared, begun: Sequence[tuple[int, ...]]) -> Tensor:
+        """Log-probabilities of what follows the text and each token `begun`: `(rows, 1 + longest, tokens)`."""
+        import torch
+
+        def padded(rows: Iterator[list[int]]) -> Tensor:
+            tensors = [torch.tensor(row) for row in rows]
+            return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True).to(self.device)
+
+        starts = [len(tokens) for tokens in prepared.tokens]
+        whole = [[*tokens, *begin] for tokens, begin in zip(prepared.tokens, begun, strict=True)]
+        longest, most = max(map(len, whole)), 1 + max(map(len, begun))
+        kept = longest - min(starts) + 1
+        inputs = {
+            "input_ids": padded(iter(whole)),
+            "attention_mask": padded([1] * len(row) for row in whole),
+            **{
+                name: padded([*row, *[0] * len(begin)] for row, begin in zip(rows, begun, strict=True))
+                for name, rows in prepared.along.items()
+            },
+        }
+        if self.apart:
+            inputs = {f"decoder_{name}": value for name, value in inputs.items()}
+        cut = {"logits_to_keep": kept} if self.cut else {}
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            logits = self.network(**inputs, **prepared.others, **cut).logits[:, -kept:]
+        places = torch.tensor(starts)[:, None] - 1 - (longest - kept) + torch.arange(most)
+        places = places.clamp(max=kept - 1).to(self.device)
+        rows = torch.arange(len(whole), device=self.device)[:, None]
+        following: Tensor = logits.float()[rows, places].log_softmax(2)
+        return following
+
+    def _prepared(self, images: list[Any], texts: list[str]) -> Prepared:
+        if self.apart:
+            start = self.network.config.decoder_start_token_id
+            tokens = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+            pixels = self.processor(images=images, return_tensors="pt")
+            return Prepared([[start, *row] for row in tokens], {}, self._moved(pixels))
+        if getattr(self.processor, "chat_template", None):
+            inputs = self.processor.apply_chat_template(
+                [_said(image, text) for image, text in zip(images, texts, strict=True)],
+                tokenize=True,
+                continue_final_message=True,
+                return_dict=True,
+                return_tensors="pt",
+                processor_kwargs={"padding": True},
+            )
+        else:
+            inputs = self.processor(images=images, text=texts, padding=True, return_tensors="pt")
+        inputs = dict(inputs)
+        real = inputs.pop("attention_mask").bool()
+        shape = inputs["input_ids"].shape
+        along = {
+            name: [row[flags].tolist() for row, flags in zip(inputs.pop(name), real, strict=True)]
+            for name in [name for name, value in inputs.items() if getattr(value, "shape", None) == shape]
+        }
+        tokens = [self._open(row) for row in along.pop("input_ids")]
+        along = {name: [row[: len(own)] for row, own in zip(rows, tokens, strict=True)] for name, rows in along.items()}
+        return Prepared(tokens, along, self._moved(inputs))
+
+    def _open(self, tokens: list[int]) -> list[int]:
+        """A text that goes on: without the mark of its end, and with the mark that BLIP's captions begin with."""
+        if tokens[-1] in (self.tokenizer.sep_token_id, self.tokenizer.eos_token_id):
+            tokens = tokens[:-1]
+        return [self.network.config.text_config.bos_token_id, *tokens[1:]] if self.kind == "blip" else tokens
+
+    def _moved(self, inputs: Any) -> dict[str, Any]:
+        return {name: value.to(self.device) if hasattr(value, "to") else value for name, value in dict(inputs).items()}
+
+
+def _said(image: Any, text: str) -> list[dict[str, Any]]:
+    """A conversation in which a chat model has described the image with this text, and goes on."""
+    asked = [{"type": "image", "image": image}, {"type": "text", "text": REQUEST}]
+    return [{"role": "user", "content": asked}, {"role": "assistant", "content": [{"type": "text", "text": text}]}]

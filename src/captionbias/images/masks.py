@@ -1,0 +1,405 @@
+"""Regions of people and objects in images, and images in which they are masked."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+
+from captionbias.arrays import Array, Flags
+from captionbias.captions.values import image_keys
+from captionbias.images import needs_images
+from captionbias.images.reading import ID_COLUMNS, Images, Selected, coco_name, open_image, stored_size, turned
+from captionbias.warnings import CaptionBiasWarning
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SIDES = ("top", "bottom", "left", "right")
+BLUR = 1 / 16  # the standard deviation of blurring, of the longer side of the image
+SHOWN = 5  # names in a message
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+class Thing(NamedTuple):
+    """A person or object: its box `(left, top, width, height)` in pixels, its segment as compressed run lengths."""
+
+    box: tuple[float, float, float, float]
+    outline: bytes | None = None
+
+
+class Form(NamedTuple):
+    """What of a thing is masked: its segment or its box, and of that the share at one side."""
+
+    shape: str = "segment"
+    side: str = ""
+    share: float = 1.0
+
+
+def read_form(text: str) -> Form:
+    """A form by its name: `segment`, `box`, or a share of the segment at one side, such as `top:0.5`.
+
+    Raises:
+        ValueError: it is none of these, or the share is not above 0 and at most 1.
+
+    >>> read_form("top:0.5")
+    Form(shape='segment', side='top', share=0.5)
+    """
+    if text in ("segment", "box"):
+        return Form(text)
+    side, _, number = text.partition(":")
+    share = float(number) if re.fullmatch(r"\d*\.?\d+", number) else 0.0
+    if side not in SIDES or not 0 < share <= 1:
+        raise ValueError(
+            f"form {text!r} is unknown: give segment, box, or a side and the share of the segment that is masked "
+            f"there, such as top:0.5 ({', '.join(SIDES)})"
+        )
+    return Form("segment", side, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Regions(Sequence[Flags]):
+    """The region of people or objects in each image, made when it is asked for: `(H, W)`, True inside.
+
+    It fits the image as `open_image` gives it, upright, and is all False where there is no such thing.
+
+    Attributes:
+        images: the images.
+        things: what is in each of them, and None for an image about which nothing is known.
+        sizes: the `(H, W)` in pixels for which boxes and segments were made; (0, 0) if that is unknown.
+        form: what of each thing belongs to the region.
+        source: where the things come from, for messages.
+        upright: whether things were found in upright images, not in images as stored.
+
+    Raises, for the image that is asked for:
+        ValueError: nothing is known about it, it has another size, or cannot be opened.
+    """
+
+    images: Images
+    things: Sequence[Sequence[Thing] | None]
+    sizes: Sequence[tuple[int, int]]
+    form: Form
+    source: str
+    upright: bool = False
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @overload
+    def __getitem__(self, index: int) -> Flags: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Flags]: ...
+    def __getitem__(self, index: int | slice) -> Flags | list[Flags]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        things = self.things[index]
+        if things is None:
+            raise ValueError(f"image {self.images.ids[index]} is not in {self.source}: leave it out")
+        (height, width), orientation = self._frame(index)
+        region = turned(np.zeros((height, width), bool), orientation)
+        for thing in things:
+            region |= _part(turned(_pixels(thing, self.form.shape, height, width), orientation), self.form)
+        return region
+
+    @property
+    def found(self) -> Flags:
+        """Whether anything to mask is known in each image, `(images,)`."""
+        return np.array([bool(things) for things in self.things])
+
+    def select(self, indices: Iterable[int]) -> Regions:
+        """Those of the images at these positions, in this order."""
+        positions = [int(index) for index in indices]
+        things, sizes = Selected(self.things, positions), Selected(self.sizes, positions)
+        return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
+
+    def _frame(self, index: int) -> tuple[tuple[int, int], int]:
+        """The `(H, W)` that the things of an image refer to, and how they are turned to be upright."""
+        size, name = self.sizes[index], f"image {self.images.ids[index]}"
+        if self.upright:
+            return size, 1
+        height, width, orientation = stored_size(self.images.sources[index], name)
+        # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
+        if size in ((height, width), (0, 0)):
+            return (height, width), orientation
+        if orientation >= 5 and size == (width, height):
+            return size, 1
+        raise ValueError(
+            f"{name} has {width:,} x {height:,} pixels, but {self.source} is about one of {size[1]:,} x {size[0]:,}: "
+            "give the images that were annotated, not copies of another size"
+        )
+
+
+def _pixels(thing: Thing, shape: str, height: int, width: int) -> Flags:
+    from pycocotools import mask
+
+    if shape == "segment" and thing.outline is not None:
+        decoded: Array = mask.decode({"size": [height, width], "counts": thing.outline})
+        return decoded.astype(bool)
+    left, top, across, down = thing.box
+    region = np.zeros((height, width), bool)
+    rows = slice(max(0, math.floor(top)), max(0, math.ceil(top + down)))
+    region[rows, max(0, math.floor(left)) : max(0, math.ceil(left + across))] = True
+    return region
+
+
+def _part(region: Flags, form: Form) -> Flags:
+    """The share of a region's height or width at one side of it."""
+    if not form.side or not region.any():
+        return region
+    axis = 0 if form.side in ("top", "bottom") else 1
+    filled = np.flatnonzero(region.any(axis=1 - axis))
+    kept = math.ceil(form.share * (filled[-1] + 1 - filled[0]))
+    first = filled[0] if form.side in ("top", "left") else filled[-1] + 1 - kept
+    inside = np.zeros(region.shape[axis], bool)
+    inside[first : first + kept] = True
+    return region & (inside[:, None] if axis == 0 else inside)
+
+
+# From annotations
+
+
+def read_regions(
+    annotations: str | Path, images: Images, labels: Sequence[str] = ("person",), form: str = "segment"
+) -> Regions:
+    """The regions of people or objects that a COCO file annotates, such as instances_val2014.json.
+
+    COCO's boxes and segments refer to images as stored, without their EXIF orientation; regions are turned to be
+    upright. A thing without a segment is masked by its box. Crowds count.
+
+    Args:
+        annotations: a file in COCO's format, with polygons or run lengths; read once, in bounded memory.
+        images: found in the file by their file name, or else by their id.
+        labels: the categories to mask: "person", or the names of objects.
+        form: `segment`, `box`, or a share of the segment at one side, such as `top:0.5`.
+
+    Raises:
+        ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
+            a package is missing. The message names the first bad record.
+
+    Warns:
+        CaptionBiasWarning: things without a segment are masked by their boxes.
+    """
+    with needs_images():
+        import ijson  # noqa: F401
+        import pycocotools  # noqa: F401
+
+        from captionbias.datasets.coco_files import read_images, run_lengths
+        from captionbias.datasets.json_records import read_records, short
+    path, chosen = Path(annotations).expanduser(), read_form(form)
+    if not path.is_file():
+        raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
+    listed = read_images(path)
+    rows = _rows(path, images, {key: image.file_name for key, image in listed.items()})
+    categories = read_categories(path)
+    check_labels(labels, categories.values(), path.name)
+    wanted = {key for key, name in categories.items() if name in labels}
+    things: list[list[Thing] | None] = [None] * len(images)
+    sizes = [(0, 0)] * len(images)
+    for key, row in rows.items():
+        things[row], sizes[row] = [], (listed[key].height, listed[key].width)
+    boxed = []
+    fields = {"image_id": int, "category_id": int, "bbox": list}
+    for number, record in enumerate(read_records(path, "annotations", fields)):
+        row = rows.get(record["image_id"], -1)
+        if row < 0 or record["category_id"] not in wanted:
+            continue
+        where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
+        box = tuple(record["bbox"])
+        if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
+            raise ValueError(f'{where}: "bbox" is {short(record["bbox"])}: correct it, or fetch the file again')
+        outline = record.get("segmentation")
+        counts = None
+        if outline and chosen.shape == "segment":
+            counts = run_lengths(outline, *(sizes[row] if any(sizes[row]) else _size_of(images, row)))
+            if counts is None:
+                raise ValueError(
+                    f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, '
+                    "or fetch the file again"
+                )
+        elif not outline and chosen.shape == "segment":
+            boxed.append(images.ids[row])
+        of_image = things[row]
+        assert of_image is not None
+        of_image.append(Thing(box, counts.encode() if counts else None))
+    if boxed:
+        warnings.warn(
+            f"{path.name} has no segment for {len(boxed):,} of the things to mask, which are masked by their boxes: in "
+            f"{shown(list(dict.fromkeys(boxed)))}",
+            CaptionBiasWarning,
+            stacklevel=2,
+        )
+    return Regions(images, things, sizes, chosen, path.name)
+
+
+def read_categories(path: str | Path) -> dict[int, str]:
+    """What a COCO file annotates: each category's name, by its number."""
+    from captionbias.datasets.json_records import read_records
+
+    return {record["id"]: record["name"] for record in read_records(Path(path), "categories", {"id": int, "name": str})}
+
+
+def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
+    """Raise ValueError unless there are labels, and the source knows all of them."""
+    names = list(dict.fromkeys(known))
+    if not labels:
+        raise ValueError("labels is empty: name what is masked, such as person")
+    for label in labels:
+        if label not in names:
+            raise ValueError(f"{source} does not know the label {label!r}: choose from {', '.join(names)}")
+
+
+def shown(names: Sequence[str]) -> str:
+    """The first of many names, and how many there are.
+
+    >>> shown(["1", "2", "3", "4", "5", "6", "7"])
+    '1, 2, 3, 4, 5 and 2 more'
+    """
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
+    """The position of each COCO image that is asked for: by the names of files, or by ids if these fit better."""
+    position = {name: row for row, name in enumerate(images.ids)}
+    by_name = {key: position[name] for key, file in files.items() if (name := coco_name(file)) in position}
+    by_id = {key: position[str(key)] for key in files if str(key) in position}
+    found = by_name if len(by_name) > len(by_id) else by_id
+    if not found:
+        raise ValueError(
+            f"{path.name} has none of the images: their ids are {shown(images.ids)}, its ids "
+            f"{shown([str(key) for key in files])}; give the annotations of these images, or name the column of ids"
+        )
+    return found
+
+
+def _size_of(images: Images, row: int) -> tuple[int, int]:
+    height, width, _ = stored_size(images.sources[row], f"image {images.ids[row]}")
+    return height, width
+
+
+# Masking
+
+
+def check_fill(fill: str) -> None:
+    """Raise ValueError unless this is `mean`, `blur` or a colour, `#rrggbb`."""
+    if fill not in ("mean", "blur") and not _COLOUR.fullmatch(fill):
+        raise ValueError(f"fill {fill!r} is unknown: give mean, blur or a colour such as #808080")
+
+
+def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "image") -> Image:
+    """A copy of an RGB image with the region `(H, W)` filled.
+
+    Args:
+        fill: `mean`, the mean colour of what stays; `blur`, the image blurred, which hides details and leaves colours;
+            or a colour, `#rrggbb`.
+        name: what messages call the image.
+
+    Raises:
+        ValueError: the region has another size or type, or the fill is unknown.
+
+    >>> image = open_image(np.array([[0, 0, 255]], np.uint8))
+    >>> np.asarray(mask_image(image, np.array([[False, True, True]]), "#ff8000"))[0].tolist()
+    [[0, 0, 0], [255, 128, 0], [255, 128, 0]]
+    """
+    from PIL import Image, ImageFilter, ImageStat
+
+    check_fill(fill)
+    if region.dtype != np.bool_ or region.shape != (image.height, image.width):
+        raise ValueError(
+            f"{name} is {image.height:,} pixels high and {image.width:,} wide, but its region has the shape "
+            f"{region.shape} and the type {region.dtype}: give booleans (H, W) of the same size"
+        )
+    inside, filled = Image.fromarray(region.astype(np.uint8) * 255), image.copy()
+    if fill == "blur":
+        filled.paste(image.filter(ImageFilter.GaussianBlur(BLUR * max(image.size))), mask=inside)
+        return filled
+    colour = tuple(bytes.fromhex("808080" if fill == "mean" else fill[1:]))
+    if fill == "mean" and not region.all():
+        outside = Image.fromarray((~region).astype(np.uint8) * 255)
+        colour = tuple(map(round, ImageStat.Stat(image, outside).mean))
+    filled.paste(colour, mask=inside)
+    return filled
+
+
+@dataclass(frozen=True, eq=False)
+class _Masked(Sequence[Any]):
+    images: Images
+    regions: Sequence[Flags]
+    fill: str
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: Any) -> Any:
+        return masked_image(self.images[index], self.regions[index], self.fill, f"image {self.images.ids[index]}")
+
+
+def masked_image(image: Image, region: Flags, fill: str, name: str) -> Image:
+    """As `mask_image`, but a region without pixels is a ValueError: the image would pass for a masked one."""
+    if not region.any():
+        raise ValueError(f"{name} has nothing to mask: leave it out")
+    return mask_image(image, region, fill, name)
+
+
+def masked(images: Images, regions: Sequence[Flags], fill: str = "mean") -> Images:
+    """The images with their regions filled, each masked when it is asked for and not kept.
+
+    Args:
+        images: the images.
+        regions: `(H, W)`, True inside, one for each image; such as `Regions`, or arrays.
+        fill: as for `mask_image`.
+
+    Raises:
+        ValueError: there are more or fewer regions than images, or the fill is unknown; when an image is asked for:
+            it has nothing to mask, or its region has another size.
+
+    >>> images = Images(("a",), [np.zeros((1, 2), np.uint8)])
+    >>> masked(images, [np.array([[True, False]])], "#ffffff")[0].getpixel((0, 0))
+    (255, 255, 255)
+    """
+    check_fill(fill)
+    if len(regions) != len(images):
+        raise ValueError(f"regions has length {len(regions):,}, images {len(images):,}: give one region for each image")
+    return Images(images.ids, _Masked(images, regions, fill))
+
+
+def mask_dataset(
+    dataset: Any, regions: Regions, *, image_column: str = "image", id_column: str = "image_id", fill: str = "mean"
+) -> Any:
+    """A `datasets.Dataset` whose images are masked when rows are read; nothing is written.
+
+    Args:
+        dataset: with a column of images and one of their ids.
+        regions: those of `read_images(dataset)`, or of more images.
+        fill: as for `mask_image`.
+
+    Raises:
+        ValueError: a column is missing, or an image has no regions; when a row is read: it has nothing to mask, or is
+            read without its id.
+    """
+    check_fill(fill)
+    for column, usual in ((image_column, "image"), (id_column, f"{ID_COLUMNS[0]}, or add one with add_column")):
+        if column not in dataset.column_names:
+            raise ValueError(f"the dataset has no column {column!r}: name its column of {usual}")
+    position = {image: row for row, image in enumerate(regions.images.ids)}
+    if lost := [key for key in image_keys(f"'{id_column}'", dataset[id_column][:]) if key not in position]:
+        raise ValueError(f"regions has none of the images {shown(lost)}: read the regions of these images too")
+
+    def transform(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        if image_column not in rows:
+            return rows
+        if id_column not in rows:
+            raise ValueError(f"{image_column!r} is masked by {id_column!r}: read rows with both, such as dataset[0]")
+        pictures = []
+        for picture, key in zip(rows[image_column], image_keys(id_column, rows[id_column]), strict=True):
+            name = f"image {key}"
+            pictures.append(masked_image(open_image(picture, name), regions[position[key]], fill, name))
+        return {**rows, image_column: pictures}
+
+    return dataset.with_transform(transform)

@@ -1,0 +1,89 @@
+"""What a captioner's word owes to the person and to the rest of the picture, by filling each of them.
+
+The captioner says its caption again with both in sight, with one of them and with none. A part's credit is what it adds
+to the log-odds of the word, averaged over whether the other is in sight: its Shapley value, so that the credits of both
+add up to what the picture adds, also where either of them would do. Log-odds, as log-probability ends at 0: of a word
+that is nearly certain without a picture nothing that the picture adds would be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats
+from captionbias.attackers.pretrained.encoding import silenced
+from captionbias.images.masks import mask_image
+from captionbias.images.named_words import Named
+from captionbias.training.captioning import moved
+
+LEAST = 1e-12  # of the probability that another word is said
+
+
+def credits(
+    model: Any, processor: Any, images: Sequence[Any], regions: Sequence[Flags], batch: Sequence[Named], fill: str
+) -> Floats:
+    """What the person and the rest of its image add to the log-odds of each word, `(words, 2)`, in nats.
+
+    Args:
+        images: RGB pictures, one for each word.
+        regions: the pixels that show the person, `(H, W)`.
+        fill: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
+    """
+
+    def said(hidden: Sequence[Flags]) -> Floats:
+        pictures = [_filled(*one, fill) for one in zip(images, hidden, strict=True)]
+        return _log_odds(log_probabilities(model, processor(images=pictures, return_tensors="pt"), batch))
+
+    both = said([np.zeros_like(one) for one in regions])
+    rest, person, none = said(regions), said([~one for one in regions]), said([np.ones_like(one) for one in regions])
+    return np.stack([both - rest + person - none, both - person + rest - none], axis=1) / 2
+
+
+def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Named]) -> Floats:
+    """Of each word after all that is before it in its caption, `(words,)`.
+
+    The model generates, as when it captions, but says the given tokens: every family that generates can be asked.
+    """
+    import torch
+
+    weights = next(model.parameters())
+    first = getattr(model.generation_config, "forced_bos_token_id", None)
+    begun = [] if first is None else [first]
+    said = [begun + one.ids[: one.places[-1] + 1] for one in batch]
+    longest = max(map(len, said))
+    tokens = torch.tensor([row + row[-1:] * (longest - len(row)) for row in said], device=weights.device)
+    coming = iter(tokens.T)
+
+    def forced(_: Any, scores: Any) -> Any:
+        return torch.full_like(scores, -torch.inf).scatter_(1, next(coming)[:, None], 0)
+
+    with silenced(), torch.no_grad():
+        made = model.generate(
+            **{name: moved(value, weights) for name, value in inputs.items()},
+            logits_processor=[forced],
+            max_new_tokens=longest,
+            num_beams=1,
+            do_sample=False,
+            return_dict_in_generate=True,
+            output_logits=True,
+        )
+    steps = zip(made.logits, tokens.T, strict=True)
+    found = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
+    rows = torch.stack(found, dim=1).cpu().numpy()
+    return np.array([row[len(begun) + np.array(one.places)].sum() for row, one in zip(rows, batch, strict=True)])
+
+
+def _log_odds(log_probability: Floats) -> Floats:
+    return log_probability - np.log(-np.expm1(np.minimum(log_probability, -LEAST)))
+
+
+def _filled(image: Any, hidden: Flags, fill: str) -> Any:
+    """With the same colour wherever it is filled."""
+    from PIL import ImageStat
+
+    if fill == "mean":
+        fill = "#" + bytes(map(round, ImageStat.Stat(image).mean)).hex()
+    return mask_image(image, hidden, fill)

@@ -1,0 +1,559 @@
+"""Images from folders, files, shards, addresses, datasets and memory, seen alike: ids, and RGB pictures decoded when
+needed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from captionbias.arrays import Array
+from captionbias.attackers.workers import cores
+from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
+from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
+from captionbias.captions.values import image_keys, is_column, is_missing
+from captionbias.images import needs_images
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
+AHEAD = 64  # images that are opened before they are used
+# Formats of photographs. Pillow knows more, and starts other programs for some.
+FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
+PATHS = ("image_path", "file_name", "filename", "path", "filepath", "file")
+IMAGE_COLUMNS = ("image", *PATHS, "image_url", "coco_url", "url")
+SHARD = ".tar"
+ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
+_COCO_NAME = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})")
+_WAY_OUT = "replace it, or leave it out"
+
+
+@dataclass(frozen=True, eq=False)
+class Images(Sequence["Image"]):
+    """Images by position, each decoded when it is asked for and not kept.
+
+    Attributes:
+        ids: one for each image, all different.
+        sources: what `open_image` takes, one for each image.
+
+    >>> images = Images(("a", "b"), [np.zeros((2, 3), np.uint8), np.ones((4, 5, 3))])
+    >>> images[1].size, len(images[:2]), images.select([1]).ids
+    ((5, 4), 2, ('b',))
+    """
+
+    ids: tuple[str, ...]
+    sources: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Image: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Image]: ...
+    def __getitem__(self, index: int | slice) -> Image | list[Image]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        return open_image(self.sources[index], f"image {self.ids[index]}")
+
+    def select(self, indices: Iterable[int]) -> Images:
+        """The images at these positions, in this order."""
+        positions = [int(index) for index in indices]
+        return Images(tuple(self.ids[position] for position in positions), Selected(self.sources, positions))
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Sequence[Any]):
+    """Some entries of a sequence, each taken from it when it is asked for."""
+
+    entries: Sequence[Any]
+    positions: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.entries[self.positions[index]]
+
+
+@dataclass(eq=False)
+class Kept(Sequence[Any]):
+    """Images that are made once, while there is room for them in memory; the others are made anew for each use."""
+
+    images: Sequence[Any]
+    room: int = 2_000_000_000  # bytes
+    kept: dict[int, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index in self.kept:
+            return self.kept[index]
+        image = self.images[index]
+        size = 4 * image.width * image.height  # as Pillow holds RGB
+        if size <= self.room:
+            self.room -= size
+            self.kept[index] = image
+        return image
+
+
+def opened(images: Sequence[Any]) -> Iterator[Any]:
+    """The images one after the other, opened on all cores, some ahead of their use."""
+    with Parallel(cores(), prefer="threads") as threads:
+        for start in range(0, len(images), AHEAD):
+            rows = range(start, min(start + AHEAD, len(images)))
+            yield from threads(delayed(images.__getitem__)(row) for row in rows)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in a tar archive that is not compressed, as webdataset writes them; read when it is needed."""
+
+    archive: Path
+    name: str
+    start: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.archive}/{self.name}"
+
+    def read(self) -> bytes:
+        with self.archive.open("rb") as file:
+            file.seek(self.start)
+            return file.read(self.size)
+
+
+# One image
+
+
+def open_image(source: Any, name: str = "image") -> Image:
+    """An image as RGB, upright: turned as its EXIF orientation says.
+
+    Grey, 16-bit grey, palette and CMYK images are converted; what is transparent becomes white.
+
+    Args:
+        source: a path, an address (https://..., s3://... and what else fsspec knows), a PIL image, the bytes of a file,
+            `{"bytes": ..., "path": ...}` as datasets has it, or pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or
+            numbers with a fraction in [0, 1].
+        name: what messages call it.
+
+    Raises:
+        ValueError: there is no such file, it cannot be fetched, is no image, is cut off, or has more than `MAX_PIXELS`
+            pixels, or a package is missing. The message has `name` and the way out.
+
+    >>> open_image(np.full((2, 3), 0.5)).getpixel((0, 0))
+    (128, 128, 128)
+    """
+    image = _opened(source, name)
+    try:
+        image.load()
+        return _turned(_rgb(image), _orientation(image))  # the orientation now: Pillow has turned a TIFF, and says so
+    except Exception as error:  # decoders raise many kinds
+        raise _unreadable(source, name, error) from error
+
+
+def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
+    """An image's source with its file in memory, for `open_image`, and a digest of what it holds.
+
+    Raises:
+        ValueError: there is no such file; or, of pictures and pixels, as `open_image`.
+
+    >>> read_source(b"one file")[1] == read_source({"bytes": b"one file", "path": "a.jpg"})[1] != read_source(b"two")[1]
+    True
+    """
+    content = _located(source)
+    if isinstance(content, (Path, Remote, Member)):
+        with suppress(OSError):  # `open_image` says what is wrong with it
+            read = content.read_bytes() if isinstance(content, Path) else _fetched(content, name)
+            source, content = {"bytes": read, "path": str(content)}, read
+    if isinstance(content, bytes):
+        digest = hashlib.blake2b(content, digest_size=16)
+        digest.update(b"file")
+    else:
+        source = open_image(source, name)
+        digest = hashlib.blake2b(source.tobytes(), digest_size=16)
+        digest.update(str(source.size).encode())
+    return source, digest.hexdigest()
+
+
+def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
+    """The height and width of an image as stored, and its EXIF orientation, 1 to 8; nothing is decoded.
+
+    Raises:
+        ValueError: as `open_image`, but not for an image that is cut off.
+
+    >>> stored_size(np.zeros((2, 3)))
+    (2, 3, 1)
+    """
+    image = _opened(source, name)
+    orientation = _orientation(image)
+    height, width = image.height, image.width
+    if image.format == "TIFF" and orientation >= 5:  # Pillow gives the size that it will have when it is turned
+        height, width = width, height
+    if image is not source:
+        image.close()
+    return height, width, orientation
+
+
+def turned(pixels: Array, orientation: int) -> Array:
+    """Pixels `(H, W, ...)` as stored, made upright by an EXIF orientation.
+
+    >>> turned(np.array([[1, 2], [3, 4]]), 6).tolist()
+    [[3, 1], [4, 2]]
+    """
+    if orientation >= 5:
+        pixels = np.swapaxes(pixels, 0, 1)
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return pixels[:, ::-1] if orientation in (2, 3, 6, 7) else pixels
+
+
+def _turned(image: Image, orientation: int) -> Image:
+    from PIL.Image import Transpose
+
+    ways = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    return image.transpose(ways[orientation]) if orientation in ways else image
+
+
+def _opened(source: Any, name: str) -> Image:
+    """The image, its pixels not decoded yet."""
+    with needs_images():
+        from PIL import Image, UnidentifiedImageError
+
+    where, source = _where(source, name), _located(source)
+    try:
+        if isinstance(source, Image.Image):
+            image = source
+        elif isinstance(source, (Path, Remote, Member, bytes)):
+            Image.init()  # or formats that were not used yet are unknown
+            content = _fetched(source, name) if isinstance(source, (Remote, Member)) else source
+            file = io.BytesIO(content) if isinstance(content, bytes) else content
+            image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
+        elif hasattr(source, "__array__"):
+            image = Image.fromarray(_bytes_of_pixels(np.asarray(source), name))
+        else:
+            raise ValueError(f"{name} is of type {type(source).__name__}: give a path, a PIL image, bytes or pixels")
+    except FileNotFoundError as error:
+        raise ValueError(f"{where} does not exist: check the path") from error
+    except UnidentifiedImageError as error:
+        raise ValueError(
+            f"{where} is not an image in one of the formats {', '.join(sorted(FORMATS))}: {_WAY_OUT}"
+        ) from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ValueError(f"{where} has more than {MAX_PIXELS:,} pixels: make it smaller, or leave it out") from error
+    except (OSError, SyntaxError) as error:
+        raise _unreadable(source, name, error) from error
+    if image.width * image.height > MAX_PIXELS:
+        raise ValueError(
+            f"{where} has {image.width:,} x {image.height:,} pixels, more than {MAX_PIXELS:,}: make it smaller, or "
+            "leave it out"
+        )
+    return image
+
+
+def _located(source: Any) -> Any:
+    """What an entry of a dataset holds; a text as the path or address that it is."""
+    if isinstance(source, dict):
+        source = source.get("bytes") or source.get("path")
+    if isinstance(source, str) and is_url(source):
+        return Remote(source)
+    return Path(source).expanduser() if isinstance(source, (str, Path)) else source
+
+
+def _fetched(file: Remote | Member, name: str) -> bytes:
+    try:
+        if isinstance(file, Member):
+            return file.read()
+        with file.open("rb") as opened:
+            content: bytes = opened.read()
+        return content
+    except Exception as error:  # file systems raise many kinds
+        raise ValueError(
+            f"{name} ({file}) cannot be fetched ({error}): check the address, or copy the images to a folder"
+        ) from error
+
+
+def _where(source: Any, name: str) -> str:
+    path = source.get("path") if isinstance(source, dict) else source
+    return f"{name} ({path})" if isinstance(path, (str, Path, Remote, Member)) else name
+
+
+def _unreadable(source: Any, name: str, error: Exception) -> ValueError:
+    return ValueError(f"{_where(source, name)} cannot be read as an image ({error}): {_WAY_OUT}")
+
+
+def _orientation(image: Image) -> int:
+    """1 for what has none, or none that can be read."""
+    from PIL.ExifTags import Base
+
+    try:
+        orientation = image.getexif().get(Base.Orientation, 1)
+    except Exception:  # damaged metadata is not a damaged picture
+        return 1
+    return orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1
+
+
+def _rgb(image: Image) -> Image:
+    from PIL import Image
+
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
+        grey = np.clip(np.asarray(image).astype(np.int64), 0, 65535) / 65535
+        image = Image.fromarray(_bytes_of_pixels(grey, "image"))
+    elif image.mode == "F":
+        image = Image.fromarray(_bytes_of_pixels(np.asarray(image), "image"))
+    if image.has_transparency_data:
+        seen = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
+    return image.convert("RGB")
+
+
+def _bytes_of_pixels(pixels: Array, name: str) -> Array:
+    if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (3, 4)) or not pixels.size:
+        raise ValueError(f"{name} has the shape {pixels.shape}: give pixels (H, W), (H, W, 3) or (H, W, 4)")
+    if pixels.dtype == np.uint8:
+        return pixels
+    if not np.issubdtype(pixels.dtype, np.floating):
+        raise ValueError(f"{name} has pixels of type {pixels.dtype}: give uint8, or numbers with a fraction in [0, 1]")
+    if not (pixels.min() >= 0 and pixels.max() <= 1):
+        raise ValueError(f"{name} has pixels outside [0, 1]: divide them by their largest possible value")
+    return np.round(pixels * 255).astype(np.uint8)
+
+
+# Many images
+
+
+def read_images(source: Any, *, image_column: str | None = None, id_column: str | None = None) -> Images:
+    """Images with ids, from wherever they are. Nothing is decoded yet.
+
+    Args:
+        source: a folder (with its subfolders) of images or of webdataset's shards (.tar), an image file, a shard, a
+            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses, of
+            members of shards (`00001.tar/42.jpg`) or of images, a .txt file with one of these a line, `owner/dataset`,
+            `owner/dataset:configuration:split`, a folder that datasets wrote, a `datasets.Dataset`, a DataFrame or
+            mapping with a column of what `open_image` takes, or a sequence of that.
+        image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
+        id_column: of a table or dataset; default: the first of `ID_COLUMNS`.
+
+    Returns:
+        The images in the order of the source; of a folder, by path. Without a column of ids, the id is the file's name
+        without its suffix, of COCO's files the number alone ("42" of COCO_val2014_000000000042.jpg), and "row 0" and so
+        on for images without a name.
+
+    Raises:
+        ValueError: there are no images, two have the same id, or the source, a column or a package is missing.
+
+    >>> read_images(["photos/COCO_val2014_000000000042.jpg", np.zeros((2, 2))]).ids
+    ('42', 'row 1')
+    """
+    if isinstance(source, Images):
+        return source
+    if hasattr(source, "cast_column"):
+        return _from_dataset(_whole(source), "the dataset", image_column, id_column)
+    if is_column(source):
+        return _checked("images", [_name(entry, row) for row, entry in enumerate(source)], source)
+    if isinstance(source, Mapping) or hasattr(source, "columns"):
+        return _from_columns(table_from_memory(source, "images"), Path(), image_column, id_column)
+    if not isinstance(source, (str, Path)):
+        raise ValueError(
+            f"images is of type {type(source).__name__}: give a folder, a file, a dataset or a sequence of images"
+        )
+    if is_url(source):
+        raise ValueError(f"{source} is elsewhere: copy it to this machine, or give a table with a column of addresses")
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return _from_folder(path, image_column, id_column)
+    if path.suffix.lower() in TABLES:
+        return _from_table(path, image_column, id_column)
+    if path.suffix.lower() == ".txt" and path.is_file():
+        lines = list(filter(None, map(str.strip, path.read_text(encoding="utf-8-sig").splitlines())))
+        return _from_files(str(path), _beside(path.parent, lines, str(path)))
+    if path.suffix.lower() == SHARD and path.is_file():
+        return _from_files(str(path), _of_images(_members(path)))
+    if path.is_file():
+        return _from_files(str(path), [path])
+    if names_dataset(source):
+        return _from_dataset(_loaded(str(source)), str(source), image_column, id_column)
+    raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
+
+
+def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
+    if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
+        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
+    files = _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
+    if not files and next(path.rglob("*.parquet"), None):
+        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
+    shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
+    return _from_files(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
+
+
+def _of_images(files: Iterable[Any]) -> list[Any]:
+    """Those whose names end as images' do."""
+    with needs_images():
+        from PIL import Image
+
+    suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
+    return [file for file in files if Path(str(file)).suffix.lower() in suffixes]
+
+
+def _members(shard: Path) -> list[Member]:
+    try:
+        with tarfile.open(shard, "r:") as archive:
+            return [Member(shard, one.name, one.offset_data, one.size) for one in archive if one.isreg()]
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
+
+
+def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
+    """The images of a column; its texts are addresses, or paths and members of shards beside the folder's files."""
+    shards: dict[Path, dict[str, Member]] = {}
+
+    def located(row: int, entry: Any) -> Any:
+        if is_missing(entry) or (isinstance(entry, str) and not entry):
+            raise ValueError(f"{where}: row {row} has no path of an image: add it or drop the row")
+        if not isinstance(entry, str) or is_url(entry):
+            return entry
+        before, ending, name = entry.partition(f"{SHARD}/")
+        shard = folder / Path(before + SHARD).expanduser()
+        if not ending or not shard.is_file():
+            return folder / Path(entry).expanduser()
+        if shard not in shards:
+            shards[shard] = {member.name.removeprefix("./"): member for member in _members(shard)}
+        if name not in shards[shard]:
+            raise ValueError(f"{where}: row {row}: {shard} has no {name!r}: correct the row, or drop it")
+        return shards[shard][name]
+
+    return [located(row, entry) for row, entry in enumerate(entries)]
+
+
+def _from_files(where: str, files: Sequence[Any]) -> Images:
+    return _checked(where, [_name(file, row) for row, file in enumerate(files)], files)
+
+
+def _from_table(path: Path, image_column: str | None, id_column: str | None) -> Images:
+    table = table_from_file(path)
+    if path.suffix.lower() == ".parquet" and _holds_images(path, image_column):  # as a dataset, they stay on disk
+        with needs_images():
+            from datasets import Dataset
+        return _from_dataset(Dataset.from_parquet(str(path)), str(path), image_column, id_column)
+    return _from_columns(table, path.parent, image_column, id_column)
+
+
+def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
+    column = _column(table, image_column, IMAGE_COLUMNS)
+    sources, ids = _beside(folder, table.column(column), f"'{column}' of {table.name}"), _ids(table, id_column)
+    return _from_files(table.name, sources) if ids is None else _checked(table.name, ids, sources)
+
+
+def _holds_images(path: Path, column: str | None) -> bool:
+    from pyarrow.parquet import read_schema
+    from pyarrow.types import is_struct
+
+    return any(is_struct(field.type) and column in (None, field.name) for field in read_schema(path))
+
+
+def _whole(dataset: Any) -> Any:
+    """The dataset, if it is one whose images can be looked up by their position; the split, if there is one."""
+    if isinstance(dataset, Mapping):
+        if len(dataset) != 1:
+            raise ValueError(f"images has the splits {', '.join(dataset)}: give one, such as images[{min(dataset)!r}]")
+        (dataset,) = dataset.values()
+    if not hasattr(dataset, "__len__"):
+        raise ValueError(
+            "images is streamed, and images are looked up by position: load the dataset without streaming, or give "
+            "datasets.Dataset.from_list(list(images.take(1000)))"
+        )
+    return dataset
+
+
+def _loaded(source: str) -> Any:
+    with needs_images():
+        return load_rows(source)
+
+
+def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column: str | None) -> Images:
+    with needs_images():
+        from datasets import Image
+
+    table = Table(where, tuple(dataset.column_names), lambda column: list(dataset.with_format(None)[column][:]))
+    of_images = [column for column, kind in dataset.features.items() if isinstance(kind, Image)]
+    column = _column(table, image_column, (*of_images, *IMAGE_COLUMNS))
+    kept = dataset.select_columns([column]).with_format(None)
+    if isinstance(dataset.features[column], Image):
+        kept = kept.cast_column(column, Image(decode=False))
+    sources = kept[column]
+    ids = _ids(table, id_column)
+    if ids is None:
+        ids = [_name(entry, row) for row, entry in enumerate(_paths(kept, column))]
+    return _checked(where, ids, sources)
+
+
+def _paths(dataset: Any, column: str) -> Iterable[Any]:
+    """The names of a dataset's files, without their bytes."""
+    for batch in dataset.with_format("arrow").iter(1000):
+        entries = batch[column].combine_chunks()
+        yield from (entries.field("path") if hasattr(entries, "field") else entries).to_pylist()
+
+
+def _column(table: Table, chosen: str | None, usual: Iterable[str]) -> str:
+    found = next((column for column in usual if column in table.columns), None) if chosen is None else chosen
+    if found not in table.columns:
+        raise no_column(chosen or IMAGE_COLUMNS[0], [table], way_out="name its column of images")
+    return found
+
+
+def _ids(table: Table, chosen: str | None) -> list[str] | None:
+    column = chosen or next((usual for usual in ID_COLUMNS if usual in table.columns), None)
+    return None if column is None else image_keys(f"'{column}' of {table.name}", table.column(column))
+
+
+def _name(entry: Any, row: int) -> str:
+    path = entry.get("path") if isinstance(entry, dict) else entry
+    if not isinstance(path, (str, Path, Remote, Member)) or not str(path):
+        return f"row {row}"
+    return coco_name(str(path).partition("?")[0] if is_url(str(path)) else str(path))
+
+
+def coco_name(path: str | Path) -> str:
+    """The id in a file's name: the name without its suffix, of COCO's files the number alone.
+
+    >>> coco_name("val2014/COCO_val2014_000000000042.jpg"), coco_name("007.png")
+    ('42', '007')
+    """
+    stem = Path(path).stem
+    number = _COCO_NAME.fullmatch(stem)
+    return str(int(number[1])) if number else stem
+
+
+def _checked(where: str, ids: Sequence[str], sources: Sequence[Any]) -> Images:
+    if not ids:
+        raise ValueError(f"{where} has no images: check that it is the right one")
+    rows: dict[str, int] = {}
+    for row, image in enumerate(ids):
+        if rows.setdefault(image, row) != row:
+            first, second = (_where(sources[at], f"row {at}") for at in (rows[image], row))
+            raise ValueError(
+                f"{where}: {first} and {second} have the same id {image!r}: remove one, or give a table with a column "
+                "of ids"
+            )
+    return Images(tuple(ids), sources)

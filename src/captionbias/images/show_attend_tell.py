@@ -1,0 +1,186 @@
+"""A small judge that is trained from scratch: a grid of convolutions, soft attention and an LSTM that says the answer.
+
+It follows Xu et al. 2015 ("Show, Attend and Tell"), the judge of ImageCaptioner2's paper, at a size that trains on two
+cores in a minute. Two things differ, without which it often learned nothing from 1,000 images: what it says depends on
+the largest values of the state since the caption began, too, as the last state forgets the caption over the prompt;
+and much of the grid is dropped in training, or the convolutions learn the training images by heart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from captionbias.arrays import Floats, Integers
+from captionbias.attackers import batches
+from captionbias.attackers.base import Trial
+from captionbias.attackers.neural.fitting import one_thread, own_random_numbers
+from captionbias.attackers.recipes import Schedule
+from captionbias.images.judging import Judged, judged, train
+
+Pixels = npt.NDArray[np.uint8]
+State = tuple[Tensor, Tensor, Tensor]  # hidden, cell, the largest hidden values so far
+CHANNELS = (16, 32, 64)  # of the convolutions, each of which halves the sides
+EMBEDDING, HIDDEN, ATTENTION = 64, 128, 64
+DROPOUT, GRID_DROPOUT = 0.3, 0.5
+TEST_BATCH = 512
+IGNORED = -100
+
+
+def fit(
+    trial: Trial,
+    pixels: Pixels,
+    prompt: tuple[str, ...],
+    answers: tuple[tuple[str, ...], ...],
+    schedule: Schedule,
+    device: torch.device,
+) -> Judged:
+    """Train a judge for a trial and score its test captions.
+
+    Args:
+        pixels: the image of each row of the trial's captions, `(rows, side, side, 3)`.
+        prompt: the words after each caption. `answers`: the words of each class's answer.
+    """
+    with one_thread(), own_random_numbers(trial.seed, device):
+        judge = Judge(trial, pixels, prompt, answers, device)
+        train(trial, judge.network, judge.backward, judge.answer, schedule)
+    return judged(trial, judge.answer)
+
+
+class Judge:
+    """A network with the words that it knows: those of the training captions, of the prompt and of the answers."""
+
+    def __init__(
+        self,
+        trial: Trial,
+        pixels: Pixels,
+        prompt: tuple[str, ...],
+        answers: tuple[tuple[str, ...], ...],
+        device: torch.device,
+    ) -> None:
+        self.trial, self.pixels, self.device = trial, pixels, device
+        self.words, known = batches.vocabulary(trial)
+        own = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
+        self.prompt = torch.tensor([own[word] for word in prompt], dtype=torch.long, device=device)
+        self.answers = [torch.tensor([own[word] for word in answer], device=device) for answer in answers]
+        self.network = Network(known + len(own)).to(device)
+
+    def backward(self, rows: Integers) -> None:
+        self._loss(rows, self.trial.examples.targets[rows]).backward()  # type: ignore[no-untyped-call]
+
+    def _loss(self, rows: Integers, classes: Integers) -> Tensor:
+        """Eq. 1: the cross-entropy of the true answer's words, summed over them."""
+        grid, state = self._asked(rows)
+        longest = max(map(len, self.answers))
+        padded = torch.stack(
+            [functional.pad(answer, (0, longest - len(answer)), value=IGNORED) for answer in self.answers]
+        )[torch.as_tensor(classes, device=self.device)]
+        total = functional.cross_entropy(self.network.say(grid, state), padded[:, 0])
+        for place in range(1, longest):
+            state = self.network.read(grid, state, padded[:, place - 1].clamp(min=0))
+            each = functional.cross_entropy(
+                self.network.say(grid, state), padded[:, place], reduction="sum", ignore_index=IGNORED
+            )
+            total = total + each / len(rows)
+        return total
+
+    @torch.no_grad()
+    def answer(self, rows: Integers) -> Floats:
+        """The log-probability of each answer, `(rows, answers)`."""
+        found = np.empty((len(rows), len(self.answers)))
+        order = np.argsort(self.trial.examples.tokens.lengths[rows], kind="stable")
+        for start in range(0, len(rows), TEST_BATCH):
+            places = order[start : start + TEST_BATCH]
+            grid, asked = self._asked(rows[places])
+            first = self.network.say(grid, asked).log_softmax(1)
+            for number, answer in enumerate(self.answers):
+                total, state = first[:, answer[0]], asked
+                for word, following in pairwise(answer):
+                    state = self.network.read(grid, state, word.expand(len(places)))
+                    total = total + self.network.say(grid, state).log_softmax(1)[:, following]
+                found[places, number] = total.cpu().double().numpy()
+        return found
+
+    def _asked(self, rows: Integers) -> tuple[Grid, State]:
+        """What is seen of the images, and the LSTM's state after the captions and the prompt."""
+        tokens, lengths = batches.pad(self.trial, self.words, rows)
+        captions = torch.as_tensor(tokens, device=self.device)
+        unread = torch.as_tensor(lengths, device=self.device)[:, None] <= torch.arange(
+            captions.shape[1], device=self.device
+        )
+        grid = self.network.look(torch.as_tensor(self.pixels[rows], device=self.device))
+        state = self.network.start(grid)
+        for column, skipped in zip(captions.T, unread.T, strict=True):
+            moved = self.network.read(grid, state, column)
+            hidden, cell, largest = (
+                torch.where(skipped[:, None], old, new) for old, new in zip(state, moved, strict=True)
+            )
+            state = hidden, cell, largest
+        for word in self.prompt:
+            state = self.network.read(grid, state, word.expand(len(rows)))
+        return grid, state
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """What is seen of images: the cells `(images, cells, channels)`, and the same as attention compares them."""
+
+    cells: Tensor
+    keys: Tensor
+
+
+class Network(nn.Module):
+    """Convolutions, an LSTM that attends to their grid at each word, and an output over all words."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for before, after in zip((3, *CHANNELS), CHANNELS, strict=False):
+            convolution = nn.Conv2d(before, after, 3, stride=2, padding=1)
+            nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")  # as the paper, by He et al. 2015
+            layers += [convolution, nn.GroupNorm(8, after), nn.ReLU()]
+        self.convolutions = nn.Sequential(*layers)
+        self.embedding = nn.Embedding(words, EMBEDDING)
+        self.first_state = nn.Linear(CHANNELS[-1], 2 * HIDDEN)
+        self.key, self.query = nn.Linear(CHANNELS[-1], ATTENTION), nn.Linear(HIDDEN, ATTENTION, bias=False)
+        self.score, self.gate = nn.Linear(ATTENTION, 1), nn.Linear(HIDDEN, CHANNELS[-1])
+        self.cell = nn.LSTMCell(EMBEDDING + CHANNELS[-1], HIDDEN)
+        with torch.no_grad():  # or the caption's words would be forgotten by the end of the prompt, for thirty epochs
+            nn.init.xavier_uniform_(self.cell.weight_ih)
+            for gate in self.cell.weight_hh.chunk(4):
+                nn.init.orthogonal_(gate)
+            self.cell.bias_ih[HIDDEN : 2 * HIDDEN] += 1
+        self.output = nn.Linear(2 * HIDDEN + CHANNELS[-1], words)
+        self.dropout, self.grid_dropout = nn.Dropout(DROPOUT), nn.Dropout(GRID_DROPOUT)
+
+    def look(self, pixels: Tensor) -> Grid:
+        """What there is to attend to in images `(images, side, side, 3)` of bytes."""
+        seen = self.convolutions(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1)
+        cells = self.grid_dropout(seen.flatten(2).transpose(1, 2))
+        return Grid(cells, self.key(cells))
+
+    def start(self, grid: Grid) -> State:
+        hidden, cell = self.first_state(grid.cells.mean(1)).tanh().chunk(2, 1)
+        return hidden, cell, hidden
+
+    def read(self, grid: Grid, state: State, words: Tensor) -> State:
+        """The state after one word more."""
+        context = self.attended(grid, state) * self.gate(state[0]).sigmoid()
+        hidden, cell = self.cell(torch.cat((self.dropout(self.embedding(words)), context), 1), state[:2])
+        return hidden, cell, torch.maximum(state[2], hidden)
+
+    def attended(self, grid: Grid, state: State) -> Tensor:
+        scores = self.score((grid.keys + self.query(state[0])[:, None]).tanh())
+        context: Tensor = scores.softmax(1).transpose(1, 2) @ grid.cells
+        return context[:, 0]
+
+    def say(self, grid: Grid, state: State) -> Tensor:
+        """Logits of the next word."""
+        logits: Tensor = self.output(self.dropout(torch.cat((state[0], state[2], self.attended(grid, state)), 1)))
+        return logits

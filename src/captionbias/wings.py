@@ -1,0 +1,21 @@
+"""What the wings (images, page, hub) add to the core, which imports none of them: their entry points are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import Any
+
+
+def entered(group: str) -> Iterator[Any]:
+    """What wings have entered under `captionbias.<group>`; nothing of a wing whose folder is gone.
+
+    >>> [module.__name__ for module in entered("metrics")]
+    ['captionbias.images.imagecaptioner2']
+    """
+    for point in entry_points(group=f"captionbias.{group}"):
+        try:
+            yield point.load()
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("captionbias"):
+                raise

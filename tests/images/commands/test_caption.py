@@ -1,0 +1,197 @@
+"""`captionbias caption` and `captionbias audit`: from a model's folder and pictures to captions, and to a report."""
+
+# ruff: noqa: F811
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+import captionbias
+from captionbias.attackers.ranks import LAUNCHED
+from captionbias.captions import read_captions
+from captionbias.images import captioning
+from tests.cli.conftest import invoke, ran, refused
+from tests.images.conftest import all_pictures, pictures, tiny_blip, tiny_chat_model, tiny_encoder_decoder  # noqa: F401
+from tests.patience import PATIENCE
+
+SHORT = ["--max-new-tokens", "8", "--batch-size", "2"]
+
+
+def no_model(*_):
+    raise AssertionError("a model was loaded")
+
+
+def captions_in(file):
+    table = pd.read_parquet(file)
+    return dict(zip(table["image_id"], table["caption"], strict=True))
+
+
+@pytest.fixture
+def people(tmp_path):
+    """What people say of pictures 0 to 10, whose ids are numbers, and of one more."""
+    file = tmp_path / "people.jsonl"
+    rows = [
+        {
+            "image_id": number,
+            "references": ["a woman with a cake" if number % 2 else "a man with a tie"] * 2,
+            "gender": "female" if number % 2 else "male",
+        }
+        for number in [*range(11), 99]
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+def test_the_output_joins_with_a_table_of_people_and_can_be_measured(tiny_encoder_decoder, pictures, people, tmp_path):
+    output = tmp_path / "vit.parquet"
+    shown = invoke("caption", tiny_encoder_decoder, "--images", pictures, "--output", output, *SHORT)
+    assert shown == f"12 captions are in {output}\n"
+    made = captions_in(output)
+    assert list(made) == [str(number) for number in range(12)]
+    assert made == captioning.caption(tiny_encoder_decoder, pictures, max_new_tokens=8, cache=False)
+    with pytest.warns(UserWarning, match="left out"):
+        joined = read_captions(predictions=output, references=people, attribute="gender")
+    assert dict(zip(joined.image_ids, joined.predictions, strict=True)) == {
+        str(one): made[str(one)] for one in range(11)
+    }
+    assert "gender" in invoke("measure", "gender_error", "--predictions", output, "--references", people)
+    csv = tmp_path / "vit.csv"
+    invoke("caption", tiny_encoder_decoder, "--images", pictures, "--output", csv, *SHORT)
+    assert pd.read_csv(csv, dtype=str).equals(pd.read_parquet(output))
+
+
+def test_every_option_of_captioning_reaches_the_captions(tiny_chat_model, pictures, tmp_path, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(captioning, "caption", lambda model, images, **options: seen.update(options) or {"0": "a dog"})
+    command = ["caption", tiny_chat_model, "--images", pictures, "--output", tmp_path / "all.csv"]
+    given = {"dtype": "bfloat16", "device_map": "auto", "revision": "v2", "temperature": 0.5, "top_p": 0.9}
+    given |= {"sampling_seed": 3, "prompt": "a", "max_new_tokens": 5}
+    options = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
+    templates = ["--template-argument", "enable_thinking=false", "--template-argument", "style=plain"]
+    invoke(*command, *options, *templates)
+    assert {name: seen[name] for name in given} == given
+    assert seen["template_arguments"] == {"enable_thinking": False, "style": "plain"}
+    assert "must be name=value" in refused(*command, "--template-argument", "thinking")
+
+
+SLOWLY = """
+import sys, time
+from captionbias.cli import run
+from captionbias.training import captioning
+
+plain = captioning.caption_images
+
+def slow(*given, **options):
+    time.sleep(0.5)
+    return plain(*given, **options)
+
+captioning.caption_images = slow
+sys.argv[0] = "captionbias"
+run()
+"""
+
+
+def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
+    tiny_blip, pictures, tmp_path, own_cache, monkeypatch
+):
+    from captionbias.training import captioning as training
+
+    output = tmp_path / "blip.parquet"
+    command = ["caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
+    plain, made = training.caption_images, []
+
+    def counted(*given, **options):
+        made.extend(given[2])
+        return plain(*given, **options)
+
+    source = str(Path(captionbias.__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *map(str, command)],
+        env=os.environ | {"PYTHONPATH": source, "CAPTIONBIAS_CACHE": str(own_cache)},
+    ) as child:
+        waited = time.monotonic() + PATIENCE
+        while len(list(own_cache.glob("captions-*.npz"))) < 2 and time.monotonic() < waited:
+            time.sleep(0.02)
+        child.kill()
+    assert not output.exists()
+    assert list(tmp_path.iterdir()) == [pictures]
+    batches = len(list(own_cache.glob("captions-*.npz")))
+    assert 2 <= batches < 6
+
+    monkeypatch.setattr(training, "caption_images", counted)
+    invoke(*command)
+    assert len(made) == 12 - 2 * batches
+    assert captions_in(output) == captioning.caption(tiny_blip, pictures, max_new_tokens=8, cache=False)
+
+    before = output.read_bytes()
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
+    invoke(*command)
+    assert output.read_bytes() == before
+
+
+def test_images_that_cannot_be_read_are_named_or_an_error(tiny_blip, pictures, tmp_path):
+    (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff no picture")
+    Image.new("RGB", (20, 20)).save(pictures / "whole.webp")
+    output = tmp_path / "blip.parquet"
+    command = ["caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
+    shown, note = ran(*command)
+    assert shown.startswith("13 captions are in")
+    assert "note: 1 of 14 images cannot be read and are left out: image broken" in note
+    assert "broken.jpg" in note
+    assert len(captions_in(output)) == 13
+    output.unlink()
+    assert refused(*command, "--strict").startswith("image broken (")
+    assert not output.exists()
+
+
+def test_what_cannot_be_written_or_read_is_refused_before_the_work(tiny_blip, pictures, tmp_path, monkeypatch):
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
+    usual = ["caption", tiny_blip, "--images", pictures]
+    assert "ends in neither .csv nor .parquet" in refused(*usual, "--output", tmp_path / "all.json")
+    assert "cannot be written" in refused(*usual, "--output", tmp_path / "no" / "all.csv")
+    output = ["--output", tmp_path / "all.csv"]
+    assert "does not exist" in refused("caption", tiny_blip, "--images", tmp_path / "none", *output)
+    assert "lacks config.json" in refused("caption", pictures, "--images", pictures, *output)
+
+
+def test_an_audit_is_captions_and_then_their_report(tiny_blip, pictures, people, tmp_path):
+    captions, page, data = tmp_path / "blip.parquet", tmp_path / "audit.html", tmp_path / "audit.json"
+    measured = ["--references", people, "--metric", "gender_error", "--bootstrap", "50", "--json", data]
+    usual = ["audit", tiny_blip, "--images", pictures, *measured, "--output", page, *SHORT]
+    shown = invoke(*usual, "--captions", captions)
+    assert shown.splitlines()[:2] == [f"12 captions are in {captions}", f"the report is in {page}"]
+    assert len(captions_in(captions)) == 12
+    found, again = json.loads(data.read_text()), tmp_path / "again.json"
+    assert list(found["comparisons"]["gender_error"]["results"]) == [tiny_blip.name]
+    measured[-1] = again
+    invoke("report", "--predictions", f"{tiny_blip.name}={captions}", *measured, "--output", page)
+    assert json.loads(again.read_text()) == found
+    assert "--captions and --output name the same file" in refused(*usual, "--captions", page)
+
+
+def test_two_processes_make_the_captions_of_one(tiny_blip, pictures, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name not in LAUNCHED}
+    places = [Path(captionbias.__file__).parents[1]]
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, places)), "ACCELERATE_USE_CPU": "1", "OMP_NUM_THREADS": "1"}
+    options = ["--multi_gpu", "--num_processes", "2", "--main_process_port", "0", "--mixed_precision", "no"]
+    launch = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", *options, "--dynamo_backend", "no"]
+    output = tmp_path / "two.parquet"
+    (pictures / "broken.jpg").write_bytes(b"no picture")
+    command = [*launch, "-m", "captionbias", "caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
+    done = subprocess.run(
+        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("captions are in") == 1
+    assert done.stderr.count("1 of 13 images cannot be read") == 1
+    with pytest.warns(UserWarning, match="cannot be read"):
+        assert captions_in(output) == captioning.caption(tiny_blip, pictures, max_new_tokens=8, cache=False)

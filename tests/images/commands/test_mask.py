@@ -1,0 +1,91 @@
+"""`captionbias mask`: what it writes, prints and refuses."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import datasets
+import numpy as np
+import pytest
+
+from captionbias.images.reading import read_images
+from tests.cli.conftest import ran, refused
+from tests.images.coco_pictures import annotation, pixels, write_annotations, write_pictures
+
+IDS = (7, 9, 42)
+# pycocotools' own, which users do not see; pytest shows all.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation")
+
+
+@pytest.fixture(autouse=True)
+def progress_bars():
+    """The command turns them off for the process."""
+    yield
+    datasets.enable_progress_bars()
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = write_pictures(tmp_path / "images", IDS)
+    things = [annotation(7), annotation(9, box=(20, 10, 5, 5)), annotation(42, category=18)]
+    return ["--images", folder, "--annotations", write_annotations(tmp_path, things, IDS)]
+
+
+def test_it_writes_copies_and_says_what_is_left_out(files, tmp_path):
+    shown, notes = ran("mask", *files, "--fill", "#000000", "--format", "png", "--output", tmp_path / "to")
+    assert shown == f"2 masked copies are new in {tmp_path / 'to'}; left out: 1\n"
+    assert notes == "left out: image 42 has nothing to mask\n"
+    copies = read_images(tmp_path / "to")
+    assert copies.ids == ("7", "9")
+    black = (np.asarray(copies[1]) == 0).all(axis=2)
+    assert black[10:15, 20:25].all()
+    np.testing.assert_array_equal(np.asarray(copies[1])[:10], pixels(9)[:10])
+    shown, _ = ran("mask", *files, "--fill", "#000000", "--format", "png", "--output", tmp_path / "to")
+    assert shown == f"0 masked copies are new in {tmp_path / 'to'}, 2 were there; left out: 1\n"
+
+
+def test_many_images_that_are_left_out_are_listed_in_the_folder(tmp_path):
+    ids = tuple(range(1, 9))
+    images = write_pictures(tmp_path / "images", ids)
+    path = write_annotations(tmp_path, [annotation(1)], ids)
+    _, notes = ran("mask", "--images", images, "--annotations", path, "--output", tmp_path / "to")
+    assert len(notes.splitlines()) == 6
+    assert notes.endswith(f"left out: 2 more, listed in {tmp_path / 'to' / 'masking.json'}\n")
+
+
+def test_a_model_may_find_the_people(files, tmp_path):
+    from transformers import YolosConfig, YolosForObjectDetection
+    from transformers.models.yolos.image_processing_pil_yolos import YolosImageProcessorPil
+
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    names = {"id2label": {0: "person"}, "label2id": {"person": 0}}
+    model = YolosForObjectDetection(YolosConfig(**small, image_size=[32, 48], patch_size=8, **names))
+    model.save_pretrained(tmp_path / "model")
+    YolosImageProcessorPil(size={"shortest_edge": 32, "longest_edge": 48}).save_pretrained(tmp_path / "model")
+    detector = [*files[:2], "--detector", tmp_path / "model", "--threshold", "0"]
+    assert "finds boxes, not segments" in refused("mask", *detector, "--output", tmp_path / "to")
+    shown, notes = ran("mask", *detector, "--form", "box", "--output", tmp_path / "to")
+    assert shown.startswith("3 masked copies")
+    assert notes == ""
+
+
+def test_errors_are_one_line(files, tmp_path):
+    to = ["--output", tmp_path / "to"]
+    assert refused("mask", *files[:2], *to) == "give either --annotations or --detector"
+    assert refused("mask", *files, "--detector", "x", *to) == "give either --annotations or --detector"
+    assert "fill 'pink' is unknown" in refused("mask", *files, "--fill", "pink", *to)
+    assert "form 'hat' is unknown" in refused("mask", *files, "--form", "hat", *to)
+    assert "does not know the label 'unicorn'" in refused("mask", *files, "--label", "unicorn", *to)
+    assert "does not exist: give a folder" in refused("mask", "--images", tmp_path / "gone", *files[2:], *to)
+    assert refused("mask", *files, "--strict", *to) == "image 42 has nothing to mask: leave it out"
+    assert "has other files" in refused("mask", *files, "--output", tmp_path / "images")
+
+
+def test_the_example_of_the_help_runs_as_it_stands(files, tmp_path, monkeypatch):
+    shown = " ".join(ran("mask", "--help")[0].split())
+    found = re.search(r"Example: captionbias (mask .+?-masked)", shown)
+    assert found
+    (tmp_path / "images").rename(tmp_path / "val2014")
+    monkeypatch.chdir(tmp_path)
+    assert ran(*shlex.split(found[1]))[0].startswith("2 masked copies are new in val2014-masked")

@@ -1,0 +1,60 @@
+"""`captionbias masking`: a model's folder, pictures, annotations and people in, tables, a file and a plot out."""
+
+# ruff: noqa: F811
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from PIL import Image
+
+from tests.cli.conftest import invoke, refused
+from tests.images.coco_pictures import annotation, write_annotations
+from tests.images.conftest import tiny_blip  # noqa: F401
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+
+IMAGES = 40
+
+
+@pytest.fixture
+def given(tiny_blip, tmp_path):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(IMAGES):
+        colour = (200, 100, 30) if number % 2 else (30, 100, 200)
+        picture = Image.new("RGB", (30, 20), colour)
+        picture.paste((255, 255, 255), (2, 3, 8, 11))  # the box of an annotation
+        picture.save(folder / f"COCO_val2014_{number:012d}.png")
+    things = [annotation(number, category=category) for number in range(IMAGES) for category in (1, 18)]
+    annotations = write_annotations(tmp_path, things, ids=range(IMAGES))
+    people = tmp_path / "people.jsonl"
+    rows = [
+        {
+            "image_id": number,
+            "references": ["a woman with a dog", "a woman"] if number % 2 else ["a man", "a man and a dog"],
+            "gender": "female" if number % 2 else "male",
+        }
+        for number in range(IMAGES)
+    ]
+    people.write_text("\n".join(map(json.dumps, rows)))
+    return [tiny_blip, "--images", folder, "--annotations", annotations, "--references", people]
+
+
+def test_every_version_is_captioned_measured_written_and_plotted(given, tmp_path):
+    output, plot = tmp_path / "all.json", tmp_path / "masking.html"
+    options = ["--metric", "gender_error", "--version", "person", "--version", "objects", "--bootstrap", "50"]
+    shown = invoke("masking", *given, *options, "--max-new-tokens", "6", "--output", output, "--plot", plot)
+    found = json.loads(output.read_text())
+    assert list(found["captions"]) == ["original", "person", "objects"]
+    assert all(len(texts) == IMAGES for texts in found["captions"].values())
+    assert found["captions"]["original"] != found["captions"]["person"]
+    differences = found["comparisons"]["gender_error"]["differences"]
+    assert {(one["first"], one["second"]) for one in differences} == {("person", "original"), ("objects", "original")}
+    assert "person - original" in shown
+    assert all(version in plot.read_text() for version in ("original", "person", "objects"))
+
+
+def test_an_unknown_version_is_one_line(given):
+    assert refused("masking", *given, "--version", "faces").startswith("versions: 'faces' is unknown; choose from")

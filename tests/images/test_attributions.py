@@ -1,0 +1,299 @@
+"""Where a captioner finds the attribute: right where the truth is planted, on every kind of captioner, in any view."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from captionbias.captions import CaptionBiasWarning
+from captionbias.images.attributions import _View, attribute_images
+from captionbias.images.captioning import open_captioner
+from captionbias.images.class_activation import _as_map, _log_probability
+from captionbias.images.named_words import Named
+from captionbias.images.occlusion import log_probabilities
+from tests.cli.conftest import ran, refused
+from tests.images.conftest import words
+
+torch = pytest.importorskip("torch")
+from PIL import Image  # noqa: E402
+
+SIZE, PATCH = 32, 8
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*nothing in them speaks:captionbias.captions.CaptionBiasWarning"),
+    pytest.mark.filterwarnings("ignore:.*have no share:captionbias.captions.CaptionBiasWarning"),
+]
+learns = pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 8),
+    reason="with its random numbers the small captioner does not learn the cue",
+)
+
+
+def planted(images: int, where: str, seed: int) -> tuple[list[np.ndarray], list[np.ndarray], list[str]]:
+    """Pictures of a person on the left and a thing on the right; what `where` says has the attribute's colour.
+
+    The other colour is beside it, so that the mean colour of a picture tells nothing.
+    """
+    random = np.random.default_rng(seed)
+    pictures = random.integers(90, 160, size=(images, SIZE, SIZE, 3)).astype(np.uint8)
+    persons = np.zeros((images, SIZE, SIZE), bool)
+    left = np.indices((SIZE, SIZE))[1] % PATCH < PATCH / 2
+    for row, (picture, person) in enumerate(zip(pictures, persons, strict=True)):
+        top, place = random.integers(0, 3, 2) * PATCH
+        person[top : top + 2 * PATCH, : PATCH + 4] = True
+        thing = np.zeros_like(person)
+        thing[place : place + PATCH, 2 * PATCH + 4 : 3 * PATCH + 4] = True
+        picture[person | thing] = 40
+        told = {"person": person, "thing": thing, "outside": ~person, "everywhere": person | ~person}[where]
+        picture[told & (left == row % 2)] = (255, 0, 0)
+        picture[told & (left != row % 2)] = (0, 0, 255)
+    return list(pictures), list(persons), [f"a {('woman', 'man')[row % 2]} with dog" for row in range(images)]
+
+
+@cache
+def trained(where: str):
+    """A captioner that has learnt who is there from the stripes of the person, of the thing, or of more.
+
+    Its encoder has no attention, which passes on what a patch shows to others: where it looks is where the cue is.
+    """
+    from transformers import GPT2Config, VisionEncoderDecoderConfig, VisionEncoderDecoderModel, ViTConfig
+    from transformers import ViTImageProcessorPil as ViTImageProcessor
+
+    torch.manual_seed(0)
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        ViTConfig(image_size=SIZE, patch_size=PATCH, hidden_size=32, num_hidden_layers=0, num_attention_heads=2),
+        GPT2Config(vocab_size=24, n_positions=16, n_embd=32, n_layer=1, n_head=2, bos_token_id=2, eos_token_id=3),
+    )
+    config.pad_token_id, config.decoder_start_token_id, config.eos_token_id = 0, 2, 3
+    model, processor = VisionEncoderDecoderModel(config), ViTImageProcessor(size={"height": SIZE, "width": SIZE})
+    tokenizer = words()
+    pictures, _, captions = planted(512, where, seed=1)
+    pixels = processor(images=pictures, return_tensors="pt")["pixel_values"]
+    labels = tokenizer([f"{caption} </s>" for caption in captions], return_tensors="pt").input_ids
+    optimizer, random = torch.optim.Adam(model.parameters(), 3e-3), np.random.default_rng(0)
+    model.train()
+    for _ in range(200):
+        rows = random.integers(512, size=32)
+        optimizer.zero_grad()
+        model(pixel_values=pixels[rows], labels=labels[rows]).loss.backward()
+        optimizer.step()
+    return model, processor, tokenizer
+
+
+def attributed(where: str, **options):
+    """Of a captioner's own captions of other pictures."""
+    model, processor, tokenizer = trained(where)
+    pictures, persons, captions = planted(60, where, seed=9)
+    found = attribute_images(model, processor, pictures, persons, tokenizer=tokenizer, **options)
+    assert found.overall.area == pytest.approx(1 - np.mean(persons), abs=0.02)
+    made = {credit.image: credit.caption for credit in found.credits}
+    assert all(captions[int(image.removeprefix("row "))] == text for image, text in made.items()), "it has learnt"
+    return found
+
+
+@learns
+def test_occlusion_orders_captioners_by_what_their_word_depends_on():
+    found = {where: attributed(where).overall for where in ("person", "everywhere", "outside", "thing")}
+    person, everywhere, outside, thing = (one.share for one in found.values())
+    assert person.low < person.value < person.high < everywhere.low
+    assert everywhere.high < outside.low
+    assert person.high < found["person"].area - 0.5
+    assert outside.low > found["outside"].area
+    assert thing.low > found["thing"].area
+    assert all(one.gain > 1 and one.words == 60 for one in found.values())
+
+
+@learns
+def test_what_is_said_without_a_picture_has_no_share():
+    found = attributed("thing", overlays=2)
+    assert found.by_label["female"].share.value == pytest.approx(1, abs=0.1)
+    assert found.by_label["male"].share is None
+    assert any("words of 'male' have no share" in note for note in found.notes)
+    assert found.as_dict()["by_label"]["male"]["share"] is None
+    assert Image.open(io.BytesIO(found.overlays[1])).size == (SIZE, SIZE)
+
+
+@learns
+def test_gradients_tell_a_cue_outside_the_person_from_the_person():
+    person, thing = (attributed(where, method="gradients").overall for where in ("person", "thing"))
+    assert thing.share.value > 0.9
+    assert person.share.value < person.area - 0.3
+
+
+@pytest.mark.parametrize("method", ["occlusion", "gradients"])
+def test_the_model_is_left_as_it_was(method):
+    model, processor, tokenizer = trained("thing")
+    pictures, persons, captions = planted(4, "thing", seed=3)
+    model.train()
+    model.decoder.eval()
+    before = [module.training for module in model.modules()]
+    model.zero_grad()
+    attribute_images(model, processor, pictures, persons, captions, tokenizer=tokenizer, method=method)
+    assert [module.training for module in model.modules()] == before
+    assert all(weight.grad is None for weight in model.parameters())
+
+
+@pytest.mark.parametrize("kind", ["tiny_blip", "tiny_git", "tiny_encoder_decoder", "tiny_chat_model"])
+def test_every_kind_of_captioner_is_read(kind, all_pictures, request):
+    """The words of its captions are found, and their log-probability is that with which it makes them."""
+    model, processor, tokenizer = open_captioner(request.getfixturevalue(kind))
+    pictures = [Image.open(path).convert("RGB") for path in sorted(all_pictures.iterdir())[:4]]
+    persons = [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
+    captions = ["a woman with a man", "a dog and cake", "the woman", "MAN on street"]
+    with pytest.warns(CaptionBiasWarning, match="1 of 4 images are left out: their captions name no attribute"):
+        found = attribute_images(model, processor, pictures, persons, captions, tokenizer=tokenizer, bootstrap=0)
+    assert [credit.word for credit in found.credits] == ["woman", "man", "woman", "man"]
+    assert found.overall.share is None or found.overall.share.low is None
+    assert found.images == 4
+
+    inputs = dict(processor(images=pictures[:1], return_tensors="pt"))
+    with torch.no_grad():
+        made = model.generate(
+            **inputs, max_new_tokens=4, do_sample=False, return_dict_in_generate=True, output_scores=True
+        )
+        ids = made.sequences[0, -len(made.scores) :].tolist()
+        for place, scores in enumerate(made.scores):
+            named = Named(0, "", "", ids, [place])
+            wanted = float(scores[0].log_softmax(-1)[ids[place]])
+            assert float(_log_probability(model, tokenizer, inputs, [named])) == pytest.approx(wanted, abs=1e-3)
+            assert log_probabilities(model, inputs, [named]) == pytest.approx(wanted, abs=1e-3)
+
+
+def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_decoder, all_pictures):
+    """As BART's decoders, Florence-2's for one, begin."""
+    model, processor, _ = open_captioner(tiny_encoder_decoder)
+    model.generation_config.forced_bos_token_id = 2
+    inputs = dict(processor(images=[Image.open(min(all_pictures.iterdir())).convert("RGB")], return_tensors="pt"))
+    made = model.generate(**inputs, max_new_tokens=4, return_dict_in_generate=True, output_logits=True)
+    ids = made.sequences[0, -3:].tolist()
+    wanted = [float(made.logits[1 + place][0].log_softmax(-1)[number]) for place, number in enumerate(ids)]
+    found = [float(log_probabilities(model, inputs, [Named(0, "", "", ids, [place])])[0]) for place in range(3)]
+    assert found == pytest.approx(wanted, abs=1e-4)
+
+
+def test_words_do_not_depend_on_their_batch(tiny_blip, all_pictures):
+    model, processor, tokenizer = open_captioner(tiny_blip)
+    pictures = [Image.open(path).convert("RGB") for path in sorted(all_pictures.iterdir())[:3]]
+    persons = [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
+    captions = ["a woman", "a man with dog on the street", "the woman with a man"]
+
+    def credits(size: int, method: str) -> list[tuple[float, float]]:
+        given = {"tokenizer": tokenizer, "batch_size": size, "bootstrap": 0, "method": method}
+        found = attribute_images(model, processor, pictures, persons, captions, **given)
+        return [(credit.person, credit.outside) for credit in found.credits]
+
+    for method in ("occlusion", "gradients"):
+        assert np.array(credits(8, method)) == pytest.approx(np.array(credits(1, method)), abs=1e-4)
+
+
+def test_a_map_of_convolutions_serves_and_another_layer_is_named():
+    model, processor, tokenizer = trained("person")
+    pictures, persons, captions = planted(6, "person", seed=3)
+
+    def with_layer(layer: str | None, **options):
+        given = {"tokenizer": tokenizer, "layer": layer, "method": "gradients", **options}
+        return attribute_images(model, processor, pictures, persons, captions, **given)
+
+    assert 0 <= with_layer("encoder.embeddings.patch_embeddings.projection").overall.share.value <= 1
+    with pytest.raises(ValueError, match=r"layer 'encoder\.gone' is not a module"):
+        with_layer("encoder.gone")
+    with pytest.raises(
+        ValueError, match=r"layer encoder\.pooler: what the captioner says does not depend on its output"
+    ):
+        with_layer("encoder.pooler")
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) is not a map of the picture"):
+        _as_map(torch.zeros(2, 3), 1.0, None)
+    with pytest.raises(ValueError, match="give method='gradients' with them"):
+        with_layer("encoder", method="occlusion")
+    with pytest.raises(ValueError, match="method 'saliency' is unknown: choose from occlusion, gradients"):
+        with_layer(None, method="saliency")
+
+
+def test_a_captioner_that_sees_a_picture_in_pieces_is_occluded():
+    """As Qwen2-VL's patches, or LLaVA-NeXT's tiles: there is no map of it, and regions are of the picture itself."""
+    model, plain, tokenizer = trained("person")
+    pictures, persons, captions = planted(12, "person", seed=3)
+
+    def in_pieces(images, return_tensors):
+        return {"pixel_values": plain(images=images, return_tensors=return_tensors)["pixel_values"][:, None]}
+
+    forward = model.generate
+    given = {"tokenizer": tokenizer, "bootstrap": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "generate", lambda pixel_values, **rest: forward(pixel_values=pixel_values[:, 0], **rest))
+        found = attribute_images(model, in_pieces, pictures, persons, captions, **given)
+        with pytest.raises(ValueError, match="take method='occlusion'"):
+            attribute_images(model, in_pieces, pictures, persons, captions, method="gradients", **given)
+        patch.setattr(model, "forward", lambda **_: 1 / 0)
+        with pytest.raises(ValueError, match=r"gives no gradients \(division by zero\); take method='occlusion'"):
+            attribute_images(model, plain, pictures, persons, captions, method="gradients", **given)
+    assert found.credits == attribute_images(model, plain, pictures, persons, captions, **given).credits
+
+
+def test_regions_follow_the_processor_that_cuts_pictures():
+    """CLIP's cuts out the middle: a person at the left edge of a wide picture is cut off, and so is not there."""
+    from transformers import CLIPImageProcessorPil
+
+    view = _View(CLIPImageProcessorPil(size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}))
+    picture = Image.new("RGB", (4 * SIZE, SIZE), (255, 0, 128))
+    edge, middle = np.zeros((2, SIZE, 4 * SIZE), bool)
+    edge[:, :SIZE], middle[:, 2 * SIZE :] = True, True
+    assert not view.region(edge, picture, "1").any()
+    assert view.region(middle, picture, "1").mean() == pytest.approx(0.5)
+    assert view.picture(picture)[0, 0] == pytest.approx([1, 0, 128 / 255], abs=0.01)
+
+
+def test_what_does_not_fit_is_refused():
+    model, processor, tokenizer = trained("person")
+    pictures, persons, captions = planted(4, "person", seed=3)
+    given = {"tokenizer": tokenizer, "bootstrap": 0}
+    with pytest.raises(ValueError, match="regions: 3 for 4 images"):
+        attribute_images(model, processor, pictures, persons[:3], captions, **given)
+    with pytest.raises(ValueError, match=r"regions: that of image row 0 has the shape \(2, 2\)"):
+        attribute_images(model, processor, pictures, [np.ones((2, 2), bool)] * 4, captions, **given)
+    with pytest.raises(ValueError, match="captions: none names the attribute"):
+        attribute_images(model, processor, pictures, persons, ["a dog"] * 4, **given)
+    with pytest.raises(ValueError, match=r"images: none is left: 4 of 4 .* no person is in their regions"):
+        attribute_images(model, processor, pictures, [np.zeros_like(one) for one in persons], captions, **given)
+
+
+@pytest.fixture
+def annotations(all_pictures, tmp_path) -> Path:
+    """A person in the left half of each picture."""
+    images, boxes = [], []
+    for number, path in enumerate(sorted(all_pictures.iterdir())):
+        width, height = Image.open(path).size
+        images.append({"id": number, "file_name": path.name, "width": width, "height": height})
+        outline = [0, 0, width / 2, 0, width / 2, height, 0, height]
+        boxes.append(
+            {"id": number, "image_id": number, "category_id": 1, "iscrowd": 0, "area": width * height / 2}
+            | {"bbox": [0, 0, width / 2, height], "segmentation": [outline]}
+        )
+    path = tmp_path / "instances.json"
+    categories = [{"id": 1, "name": "person"}]
+    path.write_text(json.dumps({"images": images, "annotations": boxes, "categories": categories}))
+    return path
+
+
+def test_the_command_writes_shares_and_a_page_with_pictures(tiny_blip, all_pictures, annotations, tmp_path):
+    captions = tmp_path / "captions.csv"
+    captions.write_text("image_id,caption\n" + "".join(f"{n},a {'man' if n % 2 else 'woman'} <b>\n" for n in range(12)))
+    given = ["attribution", "--model", tiny_blip, "--images", all_pictures, "--annotations", annotations]
+    given += ["--captions", captions, "--bootstrap", 100]
+    shown, _ = ran(*given, "--output", tmp_path / "shares.json")
+    written = json.loads((tmp_path / "shares.json").read_text())
+    assert "Attribution outside the person" in shown
+    assert re.search(rf"male .* {written['by_label']['male']['words']}\s", shown)
+    assert {credit["image"] for credit in written["credits"]} == {str(number) for number in range(12)}
+    assert (written["method"], written["fill"]) == ("occlusion", "mean")
+    assert written["area"] == pytest.approx(0.5, abs=0.1)
+    ran(*given, "--method", "gradients", "--overlays", 3, "--output", tmp_path / "shares.html")
+    page = (tmp_path / "shares.html").read_text()
+    assert page.count("data:image/png;base64,") == 3
+    assert "&lt;b&gt;" in page, "no caption can write HTML"
+    assert "ends in neither .json nor .html" in refused(*given, "--output", tmp_path / "shares.txt")

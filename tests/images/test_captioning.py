@@ -1,0 +1,420 @@
+"""Captions are the model's own, whatever batch an image is in, and none is made twice."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import shutil
+import sys
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from captionbias import progress
+from captionbias.captions import CaptionBiasWarning
+from captionbias.images import captioners, captioning
+from captionbias.images.captioners import said
+from captionbias.images.captioning import caption
+from captionbias.images.draws import Draws
+from captionbias.images.reading import read_images
+from tests.images.conftest import TEMPLATE
+
+MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
+SHORT = {"max_new_tokens": 8}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+class LoadedError(Exception):
+    """A model was loaded."""
+
+
+def no_model(*_):
+    raise LoadedError
+
+
+def by_hand(folder, images, prompt=None):
+    """The captions of a loop as model cards show it, an image at a time, without what comes before them."""
+    from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+
+    model = AutoModelForImageTextToText.from_pretrained(folder).eval()
+    processor, tokenizer = AutoProcessor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    for image in images:
+        if model.config.model_type == "vision-encoder-decoder":
+            inputs = AutoImageProcessor.from_pretrained(folder)(image, return_tensors="pt")
+        elif model.config.model_type == "llava":
+            inputs = processor(image, f"user <image> {prompt} assistant", return_tensors="pt")
+        else:
+            inputs = processor(image, return_tensors="pt")
+        with torch.no_grad():
+            tokens = model.generate(**inputs, max_new_tokens=8, do_sample=False)
+        before = inputs["input_ids"].shape[1] if "input_ids" in inputs else 0
+        yield tokenizer.decode(tokens[0, before:], skip_special_tokens=True).strip()
+
+
+def test_captions_are_those_of_a_plain_loop_alone_and_in_batches(model, all_pictures):
+    images = read_images(all_pictures)
+    prompt = "describe this picture" if "llava" in model.name else None
+    expected = dict(zip(images.ids, by_hand(model, images, prompt), strict=True))
+    assert len(set(expected.values())) > 6
+    for batch_size in (1, 4):
+        found = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
+        assert found == expected, batch_size
+        assert list(found) == [str(number) for number in range(12)]
+
+
+def test_images_of_one_batch_may_need_different_numbers_of_tokens(tiny_chat_model, all_pictures, monkeypatch):
+    """As where a processor cuts large images into several: the shorter inputs are padded on the left."""
+    from transformers import LlavaProcessor
+
+    plain = LlavaProcessor.__call__
+
+    def with_words_for_width(self, images, text, **options):
+        texts = [f"{'the ' * (image.width % 7)}{one}" for (image,), one in zip(images, text, strict=True)]
+        return plain(self, images=images, text=texts, **options)
+
+    monkeypatch.setattr(LlavaProcessor, "__call__", with_words_for_width)
+    images = read_images(all_pictures)
+    assert len({image.width % 7 for image in images}) > 2
+    alone, together = (
+        caption(tiny_chat_model, images, batch_size=size, prompt="describe", cache=False, **SHORT) for size in (1, 4)
+    )
+    assert alone == together
+
+
+def test_a_prompt_changes_captions_and_is_not_in_them(tiny_blip, tiny_git, tiny_chat_model, all_pictures):
+    for model in (tiny_blip, tiny_git, tiny_chat_model):
+        plain = caption(model, all_pictures, **SHORT)
+        asked = caption(model, all_pictures, prompt="red dog", **SHORT)
+        assert plain != asked, model
+        assert not any(text.startswith("red dog") for text in asked.values()), model
+
+
+def test_beams_and_length_are_obeyed(tiny_blip, all_pictures):
+    lengths = [
+        max(len(text.split()) for text in caption(tiny_blip, all_pictures, max_new_tokens=tokens).values())
+        for tokens in (3, 5)
+    ]
+    assert lengths == [3, 5]
+    beams = {size: caption(tiny_blip, all_pictures, num_beams=3, batch_size=size, cache=False) for size in (1, 4)}
+    assert beams[1] == beams[4] != caption(tiny_blip, all_pictures)
+
+
+def test_no_image_is_captioned_twice_by_the_same_model(tiny_blip, pictures, monkeypatch):
+    first = caption(tiny_blip, pictures, batch_size=5, **SHORT)
+    monkeypatch.setattr(captioning, "load_captioner", no_model)
+    assert caption(tiny_blip, pictures, batch_size=4, **SHORT) == first
+    under_other_names = [file.read_bytes() for file in sorted(pictures.iterdir())]
+    assert list(caption(tiny_blip, under_other_names, **SHORT).values()) == list(first.values())
+    others = [{"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}]
+    others += [{"temperature": 1.0}, {"top_p": 0.9}, {"dtype": "bfloat16"}]
+    for other in others:
+        with pytest.raises(LoadedError):
+            caption(tiny_blip, pictures, **{**SHORT, **other})
+
+
+def test_changed_weights_and_changed_pictures_are_captioned_anew(tiny_blip, tiny_git, pictures, tmp_path):
+    model = shutil.copytree(tiny_blip, tmp_path / "model")
+    before = caption(model, pictures, **SHORT)
+    shutil.rmtree(model)
+    shutil.copytree(tiny_git, model)
+    assert caption(model, pictures, **SHORT) != before
+    first, second = sorted(pictures.iterdir())[:2]
+    first.write_bytes(second.read_bytes())
+    after = caption(tiny_blip, pictures, **SHORT)
+    assert after == {**before, "0": before["1"]}
+    assert before["0"] != before["1"]
+
+
+def test_pixels_in_memory_have_the_captions_of_their_files(tiny_blip, all_pictures):
+    images = read_images(all_pictures)
+    pixels = [np.asarray(image) for image in images]
+    assert list(caption(tiny_blip, pixels, **SHORT).values()) == list(caption(tiny_blip, images, **SHORT).values())
+
+
+def test_images_that_cannot_be_read_are_named_and_left_out(tiny_blip, pictures):
+    whole = caption(tiny_blip, pictures, **SHORT)
+    files = sorted(pictures.iterdir())
+    files[3].write_bytes(files[3].read_bytes()[:60])
+    files[7].write_text("not an image")
+    with pytest.warns(CaptionBiasWarning, match="2 of 12 images cannot be read and are left out: image 3 .*image 7 "):
+        found = caption(tiny_blip, pictures, **SHORT)
+    assert found == {image: text for image, text in whole.items() if image not in ("3", "7")}
+    with pytest.raises(ValueError, match=r"image 3 \(.*COCO_val2014_000000000003.png\) cannot be read"):
+        caption(tiny_blip, pictures, strict=True, **SHORT)
+    for file in files:
+        file.write_text("not an image")
+    with pytest.raises(ValueError, match="images: none of 12 can be read; the first: image 0"):
+        caption(tiny_blip, pictures, **SHORT)
+
+
+def test_empty_captions_are_left_out_with_a_note(tiny_blip, all_pictures, monkeypatch):
+    from captionbias.training import captioning as training
+
+    monkeypatch.setattr(
+        training, "caption_images", lambda model, processor, images, **_: ["  a\n dog "] + [" "] * (len(images) - 1)
+    )
+    with pytest.warns(CaptionBiasWarning, match="9 of 12 images have an empty caption and are left out: 1; 2; 3; 5"):
+        found = caption(tiny_blip, all_pictures, batch_size=4)
+    assert found == {"0": "a dog", "4": "a dog", "8": "a dog"}
+
+
+def test_the_share_done_is_reported(tiny_blip, all_pictures):
+    seen = []
+    caption(tiny_blip, all_pictures, batch_size=6, watch=lambda step, done: seen.append((step, done)), **SHORT)
+    assert [done for _, done in seen] == [0.0, 0.5]
+    assert all(step.startswith("captions by blip") for step, _ in seen)
+
+
+def test_captioning_that_takes_long_tells(tiny_blip, all_pictures, monkeypatch, caplog):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.01)
+    with caplog.at_level(logging.INFO, "captionbias"):
+        caption(tiny_blip, all_pictures, batch_size=6, cache=False, watch=lambda step, done: None, **SHORT)
+        assert not caplog.messages, "one way is enough"
+        caption(tiny_blip, all_pictures, batch_size=6, cache=False, **SHORT)
+    assert re.fullmatch(r"captions by \S+: \d of 2 batches in \d+ s", caplog.messages[-1])
+
+
+def test_no_more_than_two_batches_are_decoded_at_a_time(tiny_blip, monkeypatch):
+    """Whatever the number of images."""
+    opened, captioned, most = [0], [0], [0]
+    plain = captioning.open_image
+
+    def counted(source, name):
+        opened[0] += 1
+        most[0] = max(most[0], opened[0] - captioned[0])
+        return plain(source, name)
+
+    def fake(model, processor, images, **_):
+        captioned[0] += len(images)
+        return ["a dog"] * len(images)
+
+    monkeypatch.setattr(captioning, "open_image", counted)
+    monkeypatch.setattr("captionbias.training.captioning.caption_images", fake)
+    pixels = np.random.default_rng(0).integers(0, 256, (200, 4, 4), dtype=np.uint8)
+    caption(tiny_blip, [Image.fromarray(one) for one in pixels], batch_size=10)
+    assert opened == captioned == [200]
+    assert most[0] <= 20
+
+
+def test_what_is_not_a_captioner_is_refused(tiny_encoder_decoder, all_pictures, tmp_path):
+    from transformers import BertConfig, BertModel
+
+    def refused(model, **options):
+        with pytest.raises(ValueError, match=r"model|prompt|batch_size") as caught:
+            caption(model, all_pictures, **options)
+        return str(caught.value)
+
+    assert "prompt: model" in refused(tiny_encoder_decoder, prompt="a photo of")
+    assert "batch_size is 0: it must be 1 or more" in refused(tiny_encoder_decoder, batch_size=0)
+    text = shutil.copytree(tiny_encoder_decoder, tmp_path / "text")
+    BertModel(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)).save_pretrained(text)
+    assert "is of the kind 'bert', which does not caption images" in refused(text)
+    damaged = shutil.copytree(tiny_encoder_decoder, tmp_path / "damaged")
+    (damaged / "model.safetensors").write_bytes(b"no weights")
+    assert refused(damaged).startswith("model 'damaged-")
+    (damaged / "model.safetensors").rename(damaged / "pytorch_model.bin")
+    assert "lacks .safetensors weights (pickled ones are not read)" in refused(damaged)
+    assert refused("nobody/nothing-here").startswith("model 'nobody/nothing-here' is neither a folder here")
+
+
+def test_weights_that_are_not_all_there_are_refused(tiny_blip, all_pictures, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    part = shutil.copytree(tiny_blip, tmp_path / "part")
+    weights = load_file(part / "model.safetensors")
+    lost = next(name for name in weights if "text_decoder" in name and "layer.1" in name)
+    save_file({name: weight for name, weight in weights.items() if name != lost}, part / "model.safetensors")
+    with pytest.raises(ValueError, match="the weights lack text_decoder"):
+        caption(part, all_pictures)
+
+
+def test_drawn_captions_depend_on_the_seed_and_the_image_alone(tiny_blip, all_pictures):
+    drawn = {**SHORT, "temperature": 2.0, "cache": False}
+    first, again = (caption(tiny_blip, all_pictures, batch_size=size, **drawn) for size in (1, 5))
+    assert first == again
+    assert first != caption(tiny_blip, all_pictures, sampling_seed=1, **drawn)
+    assert first != caption(tiny_blip, all_pictures, top_p=0.2, **drawn)
+    almost_greedy = caption(tiny_blip, all_pictures, **{**drawn, "temperature": 1e-6})
+    assert almost_greedy == caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_a_model_that_transformers_places_has_the_same_captions(tiny_blip, all_pictures):
+    placed = caption(tiny_blip, all_pictures, device_map="cpu", cache=False, **SHORT)
+    assert placed == caption(tiny_blip, all_pictures, **SHORT)
+    assert len(caption(tiny_blip, all_pictures, dtype="bfloat16", **SHORT)) == len(placed)
+
+
+def test_draws_have_the_probabilities_of_their_logits():
+    logits = torch.tensor([[0.0, 1.0, 2.0, -3.0]])
+    found = {top_p: np.zeros(4) for top_p in (1.0, 0.7)}
+    for top_p, counts in found.items():
+        chosen = Draws(2.0, top_p, [str(row) for row in range(4000)])(None, logits.repeat(4000, 1)).argmax(1)
+        counts += np.bincount(chosen.numpy(), minlength=4) / 4000
+    expected = (logits / 2).softmax(1).numpy()[0]
+    assert np.allclose(found[1.0], expected, atol=0.03)
+    assert np.allclose(found[0.7], [0, *(expected[1:3] / expected[1:3].sum()), 0], atol=0.03)
+
+
+def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(tiny_blip, all_pictures):
+    for _ in range(2):
+        with pytest.warns(CaptionBiasWarning, match=r"12 of 12 images have a caption cut off at 8 tokens \(raise"):
+            caption(tiny_blip, all_pictures, **SHORT)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0}, "temperature is 0: it must be above 0"),
+        ({"top_p": 1.1}, "top_p is 1.1: it must be above 0 and no more than 1"),
+        ({"top_p": 0.9, "num_beams": 2}, "num_beams is 2: captions are drawn without beams"),
+        ({"dtype": "int8"}, "dtype is 'int8': choose from float32"),
+        ({"revision": "main"}, "revision: model .* is a folder here"),
+        ({"template_arguments": {"style": 1}}, "template_arguments: model .* has no chat template"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tiny_blip, all_pictures, options, message):
+    with pytest.raises(ValueError, match=message):
+        caption(tiny_blip, all_pictures, **options)
+
+
+def with_template(folder, source, template, *, of_tokenizer):
+    """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
+    from transformers import AutoProcessor
+
+    shutil.copytree(source, folder)
+    processor = AutoProcessor.from_pretrained(source)
+    (folder / "chat_template.jinja").unlink()
+    processor.chat_template = None if of_tokenizer else template
+    processor.tokenizer.chat_template = template if of_tokenizer else None
+    processor.save_pretrained(folder)
+    return folder
+
+
+TYPED = TEMPLATE.replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
+JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
+
+
+@pytest.mark.parametrize("template", [TYPED, JOINED], ids=["typed", "text"])
+def test_a_template_in_the_tokenizer_is_used(tiny_chat_model, all_pictures, tmp_path, template):
+    model = with_template(tmp_path / "model", tiny_chat_model, template, of_tokenizer=True)
+    expected = caption(tiny_chat_model, all_pictures, prompt="describe this picture", **SHORT)
+    assert caption(model, all_pictures, prompt="describe this picture", **SHORT) == expected
+
+
+def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures, tmp_path):
+    model = with_template(tmp_path / "model", tiny_chat_model, TYPED, of_tokenizer=False)
+    quiet, loud = (caption(model, all_pictures, template_arguments={"loud": one}, **SHORT) for one in (False, True))
+    assert quiet != loud
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>it is\na dog</think>\na dog", "a dog"),
+        ("it is a dog</think> a cat", "a cat"),  # the template had opened it
+        ("<think>it is a", ""),
+        (
+            "a<phrase> dog</phrase><object><patch_index_0044><patch_index_0863></object> by a<phrase> fire</phrase>.",
+            "a dog by a fire.",
+        ),
+        ("<ref>a dog</ref><box>[[1, 2, 30, 40]]</box> runs", "a dog runs"),
+        ("a dog<loc_12><loc_3> and a cat<loc0012><seg003>", "a dog and a cat"),
+        ("if a < b > c", "if a < b > c"),
+    ],
+)
+def test_thoughts_and_places_are_not_in_captions(text, expected):
+    assert said(text) == expected
+
+
+def refused(model, images, **options):
+    with pytest.raises(ValueError, match="model") as caught:
+        caption(model, images, **options)
+    return str(caught.value)
+
+
+def test_what_a_model_cannot_do_is_said_whole(tiny_chat_model, all_pictures, tmp_path):
+    """The image's token is not in what the template makes."""
+    model = with_template(tmp_path / "model", tiny_chat_model, "{{ messages[0].role }}", of_tokenizer=False)
+    message = refused(model, all_pictures, prompt="describe")
+    assert "cannot caption these images, asked 'user'" in message
+    assert message.endswith("give another prompt, or name another model")
+    fussy = with_template(tmp_path / "fussy", tiny_chat_model, "{{ raise_exception('no user') }}", of_tokenizer=False)
+    assert "has a chat template that fails (no user): give other template_arguments" in refused(fussy, all_pictures)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model_type": "molmo_9"}, "does not know: update transformers"),
+        (
+            {"model_type": "molmo_9", "auto_map": {"AutoConfig": "code.Config"}},
+            "brings code of its own, which is not run",
+        ),
+    ],
+)
+def test_a_model_that_transformers_cannot_build_is_explained(tiny_blip, all_pictures, tmp_path, changes, said):
+    model = shutil.copytree(tiny_blip, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | changes))
+    message = refused(model, all_pictures)
+    assert said in message
+    assert "save_pretrained" not in message
+
+
+def test_a_package_that_a_processor_lacks_is_named(tiny_blip, all_pictures, monkeypatch):
+    from transformers import AutoProcessor
+
+    def lacking(*_, **__):
+        raise ImportError("\nQwen2VLVideoProcessor requires the Torchvision library but it was not found.")
+
+    monkeypatch.setattr(AutoProcessor, "from_pretrained", lacking)
+    assert refused(tiny_blip, all_pictures).endswith("needs torchvision: pip install torchvision first")
+
+
+def test_torchvision_for_another_build_of_torch_is_named(tiny_blip, all_pictures, monkeypatch, tmp_path):
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision/__init__.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    (tmp_path / "torchvision-0.28.0.dist-info").mkdir()
+    (tmp_path / "torchvision-0.28.0.dist-info/METADATA").write_text("Name: torchvision\nVersion: 0.28.0\n")
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"torchvision 0\.28\.0 does not load beside torch .*nms does not exist\): install"
+    ):
+        caption(tiny_blip, all_pictures)
+
+
+def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
+    peft = pytest.importorskip("peft")
+    from transformers import BlipForConditionalGeneration
+
+    model = BlipForConditionalGeneration.from_pretrained(tiny_blip)
+    settings = peft.LoraConfig(target_modules=["query", "value"], init_lora_weights=False)
+    adapted = peft.get_peft_model(model, settings)
+    adapted.save_pretrained(tmp_path / "adapter")
+    adapted.merge_and_unload().save_pretrained(shutil.copytree(tiny_blip, tmp_path / "merged"))
+    found = caption(tmp_path / "adapter", all_pictures, **SHORT)
+    assert found == caption(tmp_path / "merged", all_pictures, **SHORT)
+    assert found != caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_an_adapter_without_peft_or_without_its_model_is_refused(tmp_path, all_pictures, monkeypatch):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    monkeypatch.setattr(captioners, "find_spec", lambda name: None)
+    assert "is an adapter, which needs peft: pip install peft first" in refused(tmp_path, all_pictures)
+    monkeypatch.setattr(captioners, "find_spec", lambda name: name)
+    assert "add its name or folder as base_model_name_or_path" in refused(tmp_path, all_pictures)
+
+
+def test_a_thought_that_the_template_opens_is_no_caption(tiny_chat_model, all_pictures, tmp_path):
+    thinking = with_template(tmp_path / "model", tiny_chat_model, TYPED + "<think>", of_tokenizer=False)
+    with pytest.warns(CaptionBiasWarning, match="12 of 12 images have an empty caption"):
+        assert caption(thinking, all_pictures, **SHORT) == {}

@@ -1,0 +1,167 @@
+"""Regions from real models of transformers with random weights, saved to folders."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from pycocotools import mask as coco_mask
+
+from captionbias.images.detectors import detect_regions, load_detector
+from captionbias.images.masks import masked
+from captionbias.images.reading import Images, read_images
+
+LABELS = {"id2label": {0: "person", 1: "dog"}, "label2id": {"person": 0, "dog": 1}}
+SHAPES = [(40, 60, 3), (60, 40, 3), (40, 60, 3), (33, 77, 3)]
+
+
+@pytest.fixture(scope="module")
+def images():
+    generator = np.random.default_rng(0)
+    return read_images([generator.integers(256, size=shape).astype(np.uint8) for shape in SHAPES])
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory):
+    """A model of object detection."""
+    from transformers import YolosConfig, YolosForObjectDetection
+    from transformers.models.yolos.image_processing_pil_yolos import YolosImageProcessorPil
+
+    torch.manual_seed(0)
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    configuration = YolosConfig(**small, image_size=[32, 48], patch_size=8, num_detection_tokens=4, **LABELS)
+    folder = tmp_path_factory.mktemp("yolos")
+    YolosForObjectDetection(configuration).save_pretrained(folder)
+    YolosImageProcessorPil(size={"shortest_edge": 32, "longest_edge": 48}).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def semantic(tmp_path_factory):
+    from transformers import AutoImageProcessor, SegformerConfig, SegformerForSemanticSegmentation
+    from transformers.models.segformer.image_processing_pil_segformer import SegformerImageProcessorPil
+
+    torch.manual_seed(0)
+    small = {"depths": [1, 1], "sr_ratios": [2, 1], "hidden_sizes": [8, 8], "patch_sizes": [3, 3], "strides": [2, 2]}
+    small |= {"num_attention_heads": [1, 1], "mlp_ratios": [1, 1], "decoder_hidden_size": 8, "num_encoder_blocks": 2}
+    folder = tmp_path_factory.mktemp("segformer")
+    SegformerForSemanticSegmentation(SegformerConfig(**small, **LABELS)).save_pretrained(folder)
+    SegformerImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    try:
+        AutoImageProcessor.from_pretrained(folder)
+    except (ImportError, ValueError):
+        pytest.skip("before transformers 5.22 the processor of SegFormer needs torchvision")
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def instances(tmp_path_factory):
+    """A model of instance segmentation that calls everything a person."""
+    from transformers import DetrConfig, MaskFormerConfig, MaskFormerForInstanceSegmentation, ResNetConfig, SwinConfig
+    from transformers.models.maskformer.image_processing_pil_maskformer import MaskFormerImageProcessorPil
+
+    torch.manual_seed(0)
+    stages = {"depths": [1] * 4, "out_features": [f"stage{number}" for number in range(1, 5)]}
+    swin = SwinConfig(image_size=32, patch_size=4, embed_dim=8, num_heads=[1] * 4, window_size=2, **stages)
+    small = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    small |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "num_queries": 4}
+    decoder = DetrConfig(**small, backbone_config=ResNetConfig(embedding_size=8, hidden_sizes=[8] * 4, depths=[1] * 4))
+    sizes = {"fpn_feature_size": 32, "mask_feature_size": 32, "num_queries": 4}
+    model = MaskFormerForInstanceSegmentation(
+        MaskFormerConfig(**sizes, backbone_config=swin, decoder_config=decoder.to_dict(), **LABELS)
+    )
+    with torch.no_grad():
+        model.class_predictor.bias.copy_(torch.tensor([9.0, 0.0, 0.0]))
+    folder = tmp_path_factory.mktemp("maskformer")
+    model.save_pretrained(folder)
+    size = {"shortest_edge": 32, "longest_edge": 64}
+    MaskFormerImageProcessorPil(size=size, size_divisor=32).save_pretrained(folder)
+    return str(folder)
+
+
+def test_boxes_and_segments_fit_the_images_and_do_not_depend_on_the_batch(images, boxes, semantic, instances):
+    for model, form in ((boxes, "box"), (semantic, "segment"), (instances, "segment")):
+        together = detect_regions(model, images, form=form, threshold=0.1)
+        assert [region.shape for region in together] == [shape[:2] for shape in SHAPES]
+        assert together.found.all()
+        assert 0 < np.mean([region.mean() for region in together]) < 1
+        for row in range(len(images)):
+            alone = detect_regions(model, images.select([row]), form=form, threshold=0.1, batch=1)
+            assert (alone[0] != together[row]).mean() < 0.01  # sums in another order
+
+
+def test_a_segment_is_the_models_own(images, semantic):
+    from transformers import AutoImageProcessor, SegformerForSemanticSegmentation
+
+    model = SegformerForSemanticSegmentation.from_pretrained(semantic)
+    processor = AutoImageProcessor.from_pretrained(semantic)
+    with torch.no_grad():
+        answer = model(**processor(images=[images[1]], return_tensors="pt"))
+    labels = processor.post_process_semantic_segmentation(answer, target_sizes=[SHAPES[1][:2]])[0].numpy()
+    both = detect_regions(semantic, images, ["person", "dog"])[1]
+    np.testing.assert_array_equal(detect_regions(semantic, images)[1], labels == 0)
+    np.testing.assert_array_equal(both, np.ones_like(labels, bool))
+
+
+def test_parts_and_boxes_of_what_is_found(images, semantic, boxes):
+    whole, top = (detect_regions(semantic, images, form=form) for form in ("segment", "top:0.5"))
+    box = detect_regions(semantic, images, form="box")[0]
+    assert (top[0] <= whole[0]).all()
+    assert (whole[0] <= box).all()
+    packed = coco_mask.encode(np.asfortranarray(whole[0], np.uint8))
+    left, top_row, width, height = map(int, coco_mask.toBbox(packed))
+    assert box[top_row : top_row + height, left : left + width].all()
+    assert box.sum() == width * height
+
+
+def test_a_higher_threshold_finds_less_and_other_labels_other_things(images, boxes):
+    found = {level: detect_regions(boxes, images, ["person", "dog"], "box", threshold=level) for level in (0.0, 1.0)}
+    assert found[0.0].found.all()
+    assert not found[1.0].found.any()
+    people, dogs = (detect_regions(boxes, images, [label], "box", threshold=0) for label in ("person", "dog"))
+    both = [one | other for one, other in zip(people, dogs, strict=True)]
+    np.testing.assert_array_equal(
+        np.concatenate([region.ravel() for region in found[0.0]]), np.hstack([b.ravel() for b in both])
+    )
+    with pytest.raises(ValueError, match="image row 0 has nothing to mask"):
+        _ = masked(images, found[1.0])[0]
+
+
+def test_what_a_detector_cannot_do_is_an_error(images, boxes, tmp_path):
+    from transformers import YolosConfig, YolosModel
+
+    with pytest.raises(ValueError, match="finds boxes, not segments: mask boxes"):
+        load_detector(boxes)
+    with pytest.raises(ValueError, match="does not know the label 'cat': choose from person, dog"):
+        load_detector(boxes, ["cat"], form="box")
+    with pytest.raises(ValueError, match="threshold is 2: give a score in"):
+        load_detector(boxes, form="box", threshold=2)
+    with pytest.raises(ValueError, match=r"cannot be loaded .*: give a folder with config.json"):
+        load_detector(str(tmp_path), form="box")
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    YolosModel(YolosConfig(**small, image_size=[32, 48], patch_size=8)).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="is a YolosModel: give one of object detection, or of instance"):
+        load_detector(str(tmp_path), form="box")
+
+
+def test_weights_that_are_missing_or_pickled_are_refused(boxes, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(boxes, tmp_path / "part")
+    weights = load_file(tmp_path / "part" / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if "class_labels_classifier" not in name}
+    save_file(kept, tmp_path / "part" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match="the weights lack class_labels_classifier"):
+        load_detector(str(tmp_path / "part"), form="box")
+    shutil.copytree(boxes, tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").unlink()
+    torch.save(weights, tmp_path / "pickled" / "pytorch_model.bin")
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        load_detector(str(tmp_path / "pickled"), form="box")
+
+
+def test_nothing_of_loading_or_detecting_is_printed(images, instances, capfd):
+    detect_regions(instances, Images(images.ids[:1], images.sources[:1]))
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,60 @@
+"""Families that differ in how they are asked and in what they answer, built tiny as the benchmark builds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import families
+from captionbias.attackers.base import Examples, Trial
+from captionbias.images.captioners import Hearing
+from captionbias.images.captioning import caption
+from captionbias.images.judges import Question, find_judge
+from captionbias.images.reading import read_images
+from captionbias.text import tokenize
+
+PROMPTS = {
+    "BLIP-2 (T5)": "a photo of",
+    "Kosmos-2": "<grounding>An image of",
+    "PaliGemma": "caption en",
+    "Florence-2": "<CAPTION>",
+    "Mllama": "user <|image|> Describe the image in one short sentence. assistant ",
+}
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_family_is_asked_as_it_was_trained_and_the_prompt_is_not_in_captions(name, tmp_path):
+    model, images = families.saved(tmp_path / "model", name), families.pictures()
+    assert families.opened(model).asked == PROMPTS[name]
+    short = {"max_new_tokens": 6, "cache": False}
+    found = caption(model, images, **short)
+    assert found == caption(model, images, batch_size=1, **short)
+    assert len(found) == families.IMAGES
+    assert not any(words in text for text in found.values() for words in ("An image of", "caption en", "user"))
+
+
+def test_a_family_that_cannot_judge_is_named(tmp_path):
+    model = str(families.saved(tmp_path / "model", "Pix2Struct"))
+    asked = Question(read_images(families.pictures()), "the gender is", ("woman", "man"))
+    tokens = tokenize(["a dog", "a cake", "the street"], "words")
+    rows = np.arange(3)
+    trial = Trial("m", Examples(tokens, np.array([0, 1, 0]), 2, ()), rows, rows, 0)
+    with pytest.raises(ValueError, match=r"judge .* cannot go on after an image and a text .*: give another model"):
+        find_judge(model, asked, as_is=True).fit(trial)
+
+
+def test_a_beginning_of_a_caption_is_left_out_of_it(tmp_path):
+    """Pix2Struct takes it as what its decoder has said."""
+    model, images = families.saved(tmp_path / "model", "Pix2Struct"), families.pictures()
+    short = {"max_new_tokens": 6, "cache": False}
+    begun = caption(model, images, prompt="a woman with a dog", **short)
+    assert begun != caption(model, images, **short)
+    assert len(begun) == families.IMAGES
+    assert not any(text.startswith("a woman with a dog") for text in begun.values())
+
+
+def test_places_that_kosmos_names_are_not_in_captions(tmp_path):
+    captioner = families.opened(families.saved(tmp_path / "model", "Kosmos-2"))
+    said = "a<phrase> dog</phrase><object><patch_index_0003><patch_index_0009></object> on the street"
+    tokens = captioner.tokenizer([said], add_special_tokens=False, return_tensors="pt")["input_ids"]
+    assert Hearing(captioner).batch_decode(tokens, skip_special_tokens=False) == ["a dog on the street"]

@@ -1,0 +1,257 @@
+"""ImageCaptioner2: planted biases come out, one more person reads 0, and it sees what captions alone cannot show."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from captionbias.attackers import placement
+from captionbias.attackers.pretrained import encoding
+from captionbias.captions import check_captions
+from captionbias.images import judges
+from captionbias.metrics import imagecaptioner2, lic
+from captionbias.metrics.verdicts import verdict
+from captionbias.synthetic import draw, plant
+from tests.cli.conftest import of_ids, ran, refused
+from tests.images.conftest import one_thread, tiny_blip  # noqa: F401
+
+ANSWERS = {"female": "woman", "male": "man"}
+IMAGES = 300
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images suffice here
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch):
+    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
+    monkeypatch.setattr(encoding, "cores", lambda: 1)
+    monkeypatch.setattr(placement, "cores", lambda: 1)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Drawings of 16 pixels and small batches: judges that learn in seconds."""
+    monkeypatch.setattr(judges, "SMALL", 16)
+    monkeypatch.setattr(judges, "FROM_SCRATCH", judges.Schedule(2e-3, batch=32, epochs=1))
+    return {"trials": 2, "epochs": 16, "prompt": "is", "bootstrap": 200, "cache": False}
+
+
+def pictures(cue):
+    """Dark and light pictures of 16 pixels."""
+    return list(np.full((len(cue), 16, 16), 60, np.uint8) + 140 * np.asarray(cue, np.uint8)[:, None, None])
+
+
+def people(word):
+    return [f"a woman {('dog', 'cake')[number]}" for number in word]
+
+
+@pytest.fixture(scope="module")
+def draws():
+    """Labels, and three columns of coins that have nothing to do with them."""
+    generator = np.random.default_rng(0)
+    return np.arange(IMAGES) % 2, *generator.integers(2, size=(3, IMAGES))
+
+
+def labels(sex):
+    return [("female", "male")[number] for number in sex]
+
+
+def interval(result, key="imagecaptioner2"):
+    return result[f"{key}_ci_low"], result[f"{key}_ci_high"]
+
+
+def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitigate(draws, quick):
+    sex, coin, other, cue = draws
+    shown = {"attributes": labels(sex), "images": pictures(cue)}
+    leaning = np.where(np.random.default_rng(1).random(IMAGES) < 0.8, sex, coin)
+    more = imagecaptioner2(predictions=people(leaning), references=[[one] for one in people(other)], **shown, **quick)
+    less = imagecaptioner2(predictions=people(other), references=[[one] for one in people(leaning)], **shown, **quick)
+    assert interval(more)[0] > 10
+    assert interval(less)[1] < -10
+    assert less["imagecaptioner2"] == pytest.approx(-more["imagecaptioner2"], abs=1e-6)
+    for form in ("_leakage", "_lic", "_raw"):
+        assert more[f"imagecaptioner2{form}"] > 10
+
+
+def test_what_image_and_caption_say_together_is_seen_here_and_not_by_lic(draws, quick):
+    """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin."""
+    sex, coin, _, cue = draws
+    captions = {
+        "predictions": people(sex ^ cue),
+        "references": [[one] for one in people(coin)],
+        "attributes": labels(sex),
+    }
+    seen = imagecaptioner2(**captions, images=pictures(cue), **quick)
+    assert seen["imagecaptioner2"] > 30
+    assert abs(seen["imagecaptioner2_d"] - 50) < 8
+    unseen = lic(**captions, preset="fast", trials=3, bootstrap=0, cache=False)
+    assert abs(unseen["confidence_m"] - 50) < 8
+    assert abs(unseen["confidence"]) < 8
+
+
+def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
+    """And so amplifies nothing; the person would say it, and is masked."""
+    sex, coin, other, cue = draws
+    persons = np.zeros((IMAGES, 16, 16), bool)
+    persons[:, :8, :8] = True
+    captions = {
+        "predictions": people(coin),
+        "references": [[one] for one in people(other)],
+        "attributes": labels(sex),
+        "masks": list(persons),
+    }
+    outside = [
+        np.where(person, 0, picture).astype(np.uint8) for person, picture in zip(persons, pictures(sex), strict=True)
+    ]
+    found = imagecaptioner2(**captions, images=outside, **quick)
+    assert min(found["imagecaptioner2_m"], found["imagecaptioner2_d"]) > 85
+    assert abs(found["imagecaptioner2"]) < 5
+    inside = [
+        np.where(person, p, q).astype(np.uint8)
+        for person, p, q in zip(persons, pictures(sex), pictures(cue), strict=True)
+    ]
+    masked = imagecaptioner2(**captions, images=inside, **quick | {"epochs": 4})
+    assert abs(masked["imagecaptioner2_m"] - 50) < 8
+
+
+def test_one_more_person_reads_0(draws, tiny_blip):  # noqa: F811
+    """Its captions and people's come from one draw: of many draws the mean is 0, and few intervals miss it."""
+    sex, _, _, cue = draws
+    held, values = [], []
+    for seed in range(20):
+        columns = np.random.default_rng([9, seed]).integers(2, size=(3, 60)) ^ sex[:60]
+        captions = [[("dog", "cake")[number] + " on the street" for number in column] for column in columns]
+        found = imagecaptioner2(
+            predictions=captions[0],
+            references=[list(row) for row in zip(*captions[1:], strict=True)],
+            attributes=labels(sex[:60]),
+            images=pictures(cue[:60]),
+            judge=str(tiny_blip),
+            as_is=True,
+            answers=ANSWERS,
+            trials=3,
+            bootstrap=200,
+            cache=False,
+            seed=seed,
+        )
+        low, high = interval(found)
+        held.append(low <= 0 <= high)
+        values.append(found["imagecaptioner2"])
+    assert sum(held) >= 16
+    assert abs(np.mean(values)) < 3 * np.std(values) / 20**0.5
+
+
+@pytest.fixture
+def as_it_is(tiny_blip, tmp_path):  # noqa: F811
+    """Arguments of a measurement that trains nothing."""
+    return {
+        "judge": str(tiny_blip),
+        "as_is": True,
+        "answers": ANSWERS,
+        "prompt": "in the picture",
+        "trials": 2,
+        "bootstrap": 20,
+        "cache": tmp_path / "trials",
+    }
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Captions, drawings and where the person is in each."""
+    captions = plant(images=40, captions=2)
+    return vars(captions), *draw(captions)
+
+
+def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, as_it_is):
+    captions, images, persons = planted
+    found = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is, fill="blur", details=True)
+    assert "judge:blip" in found["signature"]
+    for part in (
+        "as-is|",
+        "masks:regions,blur|",
+        "prompt:in the picture|",
+        "answers:woman,man|",
+        "split:balanced,all|",
+    ):
+        assert part in found["signature"]
+    assert imagecaptioner2(**captions, images=images, **as_it_is)["signature"] != found["signature"]
+    assert found["test_images"] == 40
+    assert found["details"]["attribute_counts"] == {"female": 20, "male": 20}
+    assert found["imagecaptioner2"] == pytest.approx(found["imagecaptioner2_m"] - found["imagecaptioner2_d"])
+    by_label = found["details"]["by_attribute"]["m"].values()
+    assert np.mean([row["imagecaptioner2"] for row in by_label]) == pytest.approx(found["imagecaptioner2_m"])
+    alone = imagecaptioner2(
+        predictions=captions["predictions"], attributes=captions["attributes"], images=images, masks=persons, **as_it_is
+    )
+    assert "imagecaptioner2_m" in alone
+    assert not {"imagecaptioner2", "imagecaptioner2_d"} & alone.keys()
+
+
+def test_images_are_found_by_their_ids_whatever_their_order(planted, as_it_is, tmp_path):
+    from PIL import Image
+
+    captions, images, persons = planted
+    for number, image in enumerate(images):
+        Image.fromarray(image).save(tmp_path / f"COCO_val2014_{1000 - number:012}.png")
+    named = check_captions(**captions, image_ids=[str(1000 - number) for number in range(40)])
+    expected = imagecaptioner2(**captions, images=images, **as_it_is)
+    assert imagecaptioner2(named, images=tmp_path, **as_it_is) == expected
+    masked = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is)
+    assert imagecaptioner2(named, images=tmp_path, masks=persons[::-1], **as_it_is) == masked
+    (tmp_path / "COCO_val2014_000000000990.png").unlink()
+    with pytest.raises(ValueError, match=r"images: there is none with the id '990' \(1 of the captions have none\)"):
+        imagecaptioner2(named, images=tmp_path, **as_it_is)
+
+
+def test_bad_images(planted, as_it_is):
+    captions, images, persons = planted
+    for given, message in [
+        ({}, "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption"),
+        ({"images": images[:39]}, "images has 39 images .* captions of 40"),
+        ({"images": images, "masks": persons[:39]}, "masks has 39 regions, images has 40 images"),
+        ({"images": images, "masks": np.zeros_like(persons)}, "image row 0 has nothing to mask"),
+        ({"images": [*images[:39], "nowhere.png"]}, "nowhere.png"),
+        ({"images": images, "epochs": 0}, "epochs must be a whole number of 1 or more"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            imagecaptioner2(**captions, **as_it_is, **given)
+
+
+def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it_is, tmp_path, monkeypatch):
+    from PIL import Image
+
+    captions, images, _ = planted
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number, image in enumerate(images):
+        Image.fromarray(image).save(folder / f"{number}.png")
+    rows = [
+        {"image_id": number, "caption": caption, "references": references, "gender": label}
+        for number, (caption, references, label) in enumerate(
+            zip(captions["predictions"], captions["references"], captions["attributes"], strict=True)
+        )
+    ]
+    (tmp_path / "captions.json").write_text(json.dumps(rows))
+    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
+    files = ["--predictions", tmp_path / "captions.json", "--references", tmp_path / "captions.json"]
+    command = ["measure", "imagecaptioner2", *files, "--images", folder]
+    judge = ["--judge", as_it_is["judge"], "--as-is", "--answer", "female=woman", "--answer", "male=man"]
+    asked = ["--prompt", "in the picture", "--trials", "2", "--bootstrap", "20"]
+    shown, _ = ran(*command, "--masked", *judge, *asked, "--output", tmp_path / "scores.json")
+    assert "ImageCaptioner2 x 100" in shown
+    expected = imagecaptioner2(**captions, images=images, **as_it_is)
+    written = json.loads((tmp_path / "scores.json").read_text())["scores"]
+    assert written.pop("signature") == of_ids(expected.pop("signature"))
+    assert written == pytest.approx(expected)
+    assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
+    assert "--answer woman: give a label and its answer" in refused(*command, "--masked", "--answer", "woman")
+
+
+def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):
+    captions, images, persons = planted
+    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **as_it_is | {"trials": 1})
+    assert single.estimates["imagecaptioner2"].low is None
+    assert verdict(single.estimates, "imagecaptioner2") == "-"
+    assert any("no interval and no verdict" in said for said in single.notes)

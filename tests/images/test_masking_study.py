@@ -1,0 +1,111 @@
+"""The masking experiment: a captioner that guesses people from objects does so where it does not see them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from captionbias.analysis import masking
+from captionbias.images.masking_study import masking_experiment
+from captionbias.images.reading import Images
+from captionbias.synthetic import ATTRIBUTES, COLOURS, LEAN, TASKS, draw, plant
+from tests.images.coco_pictures import annotation, write_annotations
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+
+IMAGES, SIZE = 600, 32
+OPTIONS = {"preset": "fast", "trials": 3, "bootstrap": 200, "alignment": "constant", "cache": False}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return plant(IMAGES, captions=3)
+
+
+@pytest.fixture(scope="module")
+def drawn(planted):
+    return draw(planted, SIZE)
+
+
+@pytest.fixture
+def annotations(drawn, tmp_path):
+    """Of each drawing the person's box, and that of the form on the right."""
+    pictures, people = drawn
+    found = []
+    for image, (picture, person) in enumerate(zip(pictures, people, strict=True)):
+        for category, region in ((1, person), (18, (picture == 0).all(axis=2))):
+            rows, columns = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
+            box = (columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1)
+            found.append(annotation(image, category=category, box=tuple(map(int, box))))
+    return write_annotations(tmp_path, found, ids=range(IMAGES), size=(SIZE, SIZE))
+
+
+def captioner(planted):
+    """Names the form if it sees it, and whom it sees; of whom it does not see, the gender that goes with the form."""
+
+    def caption(model, images, watch=None, **_):
+        found = {}
+        for number, image in enumerate(images):
+            pixels = np.asarray(image)
+            task = TASKS.index(planted.tasks[number][0])
+            sees_form = (pixels == 0).all(axis=2).any()
+            seen = [name for name in ATTRIBUTES if (np.abs(pixels / 255 - COLOURS[name]) < 0.02).all(axis=2).any()]
+            likelier = ATTRIBUTES[int(LEAN[task] < 0.5)]
+            guessed = seen[0] if seen else likelier if sees_form else "unseen"
+            who = {"female": "a woman", "male": "a man", "unseen": "someone"}[guessed]
+            found[images.ids[number]] = f"{who} with a {TASKS[task]}" if sees_form else f"{who} outside"
+            if watch:
+                watch("captions", number / len(images))
+        return found
+
+    return caption
+
+
+@pytest.fixture
+def study(planted, drawn, annotations, monkeypatch):
+    monkeypatch.setattr(masking, "caption", captioner(planted))
+    people = {
+        "references": {
+            "image_id": list(range(IMAGES)),
+            "references": planted.references,
+            "gender": planted.attributes,
+            "tasks": planted.tasks,
+        },
+        "attribute": "gender",
+    }
+    ids = tuple(map(str, range(IMAGES)))
+    steps = []
+    found = masking_experiment(
+        "planted",
+        Images(ids, list(drawn[0])),
+        annotations,
+        people,
+        fill="#7f7f7f",
+        watch=lambda step, done: steps.append((step, done)),
+        **OPTIONS,
+    )
+    shares = [done for _, done in steps]
+    assert shares == sorted(shares)
+    return found
+
+
+def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_they_cannot(study):
+    dbac = study.comparisons["dbac"]
+    scores = {name: measured.estimates["dbac_t_to_a_net"] for name, measured in dbac.measurements.items()}
+    assert scores["original"].low <= 0.03
+    for version in ("person", "person's box"):
+        assert scores[version].low > 0.03
+        (difference,) = (one for one in dbac.differences if (one.first, one.score) == (version, "dbac_t_to_a_net"))
+        assert difference.second == "original"
+        assert difference.ci_low > 0
+    assert scores["half the person"].value == pytest.approx(scores["original"].value), "the rest is seen"
+    assert study.captions["person and objects"]["0"] == "someone outside"
+    assert list(study.captions) == list(masking.VERSIONS)
+    json.dumps(study.as_dict())
+
+
+def test_a_version_that_does_not_exist_is_refused(annotations):
+    with pytest.raises(ValueError, match="versions: 'faces' is unknown; choose from original, half the person"):
+        masking_experiment("planted", [np.zeros((2, 2))], annotations, {}, versions=["faces"])

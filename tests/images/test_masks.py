@@ -1,0 +1,276 @@
+"""Regions fit the people they are about, whatever way COCO describes them, and masking changes these pixels alone."""
+
+from __future__ import annotations
+
+import io
+
+import datasets
+import numpy as np
+import pytest
+from PIL import Image
+from pycocotools import mask as coco_mask
+
+from captionbias.images.masks import mask_dataset, mask_image, masked, read_form, read_regions
+from captionbias.images.reading import Images, open_image, read_images, turned
+from captionbias.warnings import CaptionBiasWarning
+from tests.images.coco_pictures import HEIGHT, WIDTH, annotation, pixels, write_annotations
+
+SIZE = (HEIGHT, WIDTH)
+
+
+def one_image(seed=0):
+    return Images(("42",), [pixels(seed)])
+
+
+def area(rows, columns):
+    region = np.zeros(SIZE, bool)
+    region[rows, columns] = True
+    return region
+
+
+def region(folder, *annotations, images=None, size=SIZE, **options):
+    path = write_annotations(folder, annotations, size=size)
+    return read_regions(path, images or one_image(), **options)[0]
+
+
+# Regions
+
+
+def test_polygons_and_run_lengths_compressed_or_not_and_of_crowds_are_the_same_region(tmp_path):
+    shape = area(slice(3, 11), slice(2, 8)) | area(slice(15, 18), slice(20, 29))
+    columns = shape.T.reshape(-1)
+    runs = np.diff(np.flatnonzero(np.concatenate([[True], columns[1:] != columns[:-1], [True]]))).tolist()
+    plain = {"size": list(SIZE), "counts": [0, *runs] if columns[0] else runs}
+    packed = coco_mask.encode(np.asfortranarray(shape, np.uint8))
+    compressed = {"size": list(SIZE), "counts": packed["counts"].decode()}
+    polygons = [[2, 3, 8, 3, 8, 11, 2, 11], [20, 15, 29, 15, 29, 18, 20, 18]]
+    for outline in (polygons, plain, compressed):
+        for crowd in (0, 1):
+            found = region(tmp_path, annotation(42, crowd=crowd, segmentation=outline))
+            assert found.dtype == bool
+            np.testing.assert_array_equal(found, shape)
+
+
+def test_several_people_are_one_region_and_other_things_stay(tmp_path):
+    things = [
+        annotation(42),
+        annotation(42, box=(20, 10, 5, 5)),
+        annotation(42, category=18, box=(10, 0, 4, 4)),
+        annotation(7),
+    ]
+    people, dog = area(slice(3, 11), slice(2, 8)) | area(slice(10, 15), slice(20, 25)), area(slice(0, 4), slice(10, 14))
+    np.testing.assert_array_equal(region(tmp_path, *things), people)
+    np.testing.assert_array_equal(region(tmp_path, *things, labels=["dog"]), dog)
+    np.testing.assert_array_equal(region(tmp_path, *things, labels=["dog", "person"]), dog | people)
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("segment", area(slice(3, 11), slice(2, 8))),
+        ("top:0.5", area(slice(3, 7), slice(2, 8))),
+        ("bottom:0.25", area(slice(9, 11), slice(2, 8))),
+        ("left:0.3", area(slice(3, 11), slice(2, 4))),
+        ("right:1", area(slice(3, 11), slice(2, 8))),
+        ("box", area(slice(3, 11), slice(2, 8))),
+    ],
+)
+def test_the_whole_person_a_part_or_the_box_is_masked(form, expected, tmp_path):
+    np.testing.assert_array_equal(region(tmp_path, annotation(42), form=form), expected)
+
+
+def test_a_part_is_taken_of_each_person(tmp_path):
+    found = region(tmp_path, annotation(42, box=(0, 0, 4, 4)), annotation(42, box=(10, 10, 4, 8)), form="top:0.5")
+    np.testing.assert_array_equal(found, area(slice(0, 2), slice(0, 4)) | area(slice(10, 14), slice(10, 14)))
+
+
+def test_boxes_and_polygons_off_the_edge_are_cut_off_there(tmp_path):
+    over = annotation(42, box=(25, -5, 20, 8))
+    expected = area(slice(0, 3), slice(25, WIDTH))
+    np.testing.assert_array_equal(region(tmp_path, over, form="box"), expected)
+    np.testing.assert_array_equal(region(tmp_path, over), expected)
+    assert not region(tmp_path, annotation(42, box=(40, 50, 5, 5)), form="box").any()
+    assert not region(tmp_path, annotation(42, box=(-9, -9, 5, 5)), form="box").any()
+    partial = region(tmp_path, annotation(42, box=(1.5, 2.2, 2, 2)), form="box")
+    np.testing.assert_array_equal(partial, area(slice(2, 5), slice(1, 4)))
+
+
+def test_a_person_without_a_segment_is_masked_by_the_box_with_a_warning(tmp_path):
+    with pytest.warns(CaptionBiasWarning, match="no segment for 1 of the things to mask, .* by their boxes: in 42"):
+        found = region(tmp_path, annotation(42, segmentation=[]))
+    np.testing.assert_array_equal(found, area(slice(3, 11), slice(2, 8)))
+
+
+def test_empty_run_lengths_and_images_without_a_person_have_an_empty_region(tmp_path):
+    nothing = {"size": list(SIZE), "counts": [HEIGHT * WIDTH]}
+    assert not region(tmp_path, annotation(42, segmentation=nothing)).any()
+    assert not region(tmp_path, annotation(42, segmentation=nothing), form="left:0.5").any()
+    path = write_annotations(tmp_path, [annotation(42), annotation(7, category=18)], ids=(42, 7))
+    regions = read_regions(path, Images(("7", "42"), [pixels()] * 2))
+    assert regions.found.tolist() == [False, True]
+    assert not regions[0].any()
+    assert [part.any() for part in regions[:]] == [False, True]
+    assert regions.select([1]).images.ids == ("42",)
+    assert regions.select([1])[0].any()
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_coco_means_images_as_stored_and_regions_fit_the_upright_ones(kind, orientation, tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    file = io.BytesIO()
+    Image.fromarray(pixels()).save(file, kind, exif=exif)
+    images = Images(("42",), [file.getvalue()])
+    stored = area(slice(3, 11), slice(2, 8))
+    found = region(tmp_path, annotation(42), images=images)
+    np.testing.assert_array_equal(found, turned(stored, orientation))
+    assert found.shape == images[0].size[::-1]
+    top = region(tmp_path, annotation(42), images=images, form="top:0.5")
+    np.testing.assert_array_equal(np.flatnonzero(top.any(axis=1))[0], np.flatnonzero(found.any(axis=1))[0])
+    assert top.sum() == found.sum() / 2
+    if orientation >= 5:  # annotated on the upright image: only that one has the size
+        upright = region(tmp_path, annotation(42), images=images, size=(WIDTH, HEIGHT))
+        assert upright.shape == (WIDTH, HEIGHT)
+        assert upright[3:11, 2:8].all()
+        assert upright.sum() == stored.sum()
+
+
+def test_images_are_found_by_file_name_or_by_id(tmp_path):
+    path = write_annotations(tmp_path, [annotation(42)])
+    path.write_text(path.read_text().replace("COCO_val2014_000000000042", "street"))
+    assert read_regions(path, Images(("street", "road"), [pixels()] * 2)).found.tolist() == [True, False]
+    assert read_regions(path, Images(("42",), [pixels()])).found.tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"segmentation": [[1, 2, 3]]}, r'annotations\[0\], of image 42: "segmentation" must be polygons'),
+        ({"segmentation": [[1, 2, 3, 4, 5, float("1e9")]]}, '"segmentation" must be polygons'),
+        ({"segmentation": {"size": [5, 5], "counts": [25]}}, "run lengths of the size of the image"),
+        ({"segmentation": {"size": list(SIZE), "counts": [3, 4]}}, "run lengths of the size of the image"),
+        ({"segmentation": {"size": list(SIZE), "counts": "05"}}, "run lengths of the size of the image"),
+        ({"segmentation": {"size": list(SIZE), "counts": "0i"}}, "run lengths of the size of the image"),
+        ({"segmentation": {"size": list(SIZE), "counts": "~" * 400}}, "run lengths of the size of the image"),
+        ({"segmentation": {"size": list(SIZE)}}, "run lengths of the size of the image"),
+        ({"bbox": [1, 2, 3]}, r'annotations\[0\], of image 42: "bbox" is \[1, 2, 3\]: correct it'),
+        ({"bbox": [1, 2, "3", 4]}, '"bbox" is'),
+        ({"bbox": None}, r'annotations\[0\]: "bbox" is None'),
+    ],
+)
+def test_a_damaged_annotation_is_named(changed, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        region(tmp_path, {**annotation(42), **changed})
+
+
+def test_what_does_not_fit_the_images_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match=r"image 42 has 30 x 20 pixels, but .*json is about one of 60 x 40: give the"):
+        region(tmp_path, annotation(42), size=(40, 60))
+    path = write_annotations(tmp_path, [annotation(42)])
+    with pytest.raises(ValueError, match=r"image other is not in instances_val2014.json"):
+        _ = read_regions(path, Images(("other", "42"), [pixels()] * 2))[0]
+    with pytest.raises(ValueError, match="none of the images: their ids are other, its ids 42; give the annotations"):
+        read_regions(path, Images(("other",), [pixels()]))
+    with pytest.raises(ValueError, match="does not know the label 'cat': choose from person, dog"):
+        read_regions(path, one_image(), ["cat"])
+    with pytest.raises(ValueError, match="labels is empty"):
+        read_regions(path, one_image(), [])
+    with pytest.raises(ValueError, match=r"gone.json does not exist: give COCO's annotations"):
+        read_regions(tmp_path / "gone.json", one_image())
+    path.write_text(path.read_text()[:-90])
+    with pytest.raises(ValueError, match="is not whole JSON"):
+        read_regions(path, one_image())
+
+
+def test_a_file_without_sizes_is_taken_to_be_about_the_images(tmp_path):
+    found = region(tmp_path, annotation(42), size=(0, 0))
+    np.testing.assert_array_equal(found, area(slice(3, 11), slice(2, 8)))
+
+
+@pytest.mark.parametrize("form", ["", "Box", "top", "top:", "top:0", "top:1.5", "middle:0.5", "top:half", "top:-1"])
+def test_an_unknown_form_is_refused(form):
+    with pytest.raises(ValueError, match=r"is unknown: give segment, box, or a side and the share"):
+        read_form(form)
+
+
+# Masking
+
+
+def test_masking_changes_the_region_alone():
+    image, inside = Image.fromarray(pixels()), area(slice(3, 11), slice(2, 8))
+    before = image.tobytes()
+    for fill in ("mean", "blur", "#12ab00"):
+        filled = np.asarray(mask_image(image, inside, fill))
+        np.testing.assert_array_equal(filled[~inside], pixels()[~inside])
+        assert (filled[inside] != pixels()[inside]).any(axis=1).mean() > 0.9
+    np.testing.assert_array_equal(np.unique(filled[inside], axis=0), [[0x12, 0xAB, 0]])
+    assert image.tobytes() == before
+
+
+def test_the_mean_is_that_of_what_stays_so_that_nothing_of_the_person_shows():
+    inside = area(slice(3, 11), slice(2, 8))
+    shown = pixels()
+    filled = mask_image(Image.fromarray(shown), inside)
+    expected = np.rint(shown[~inside].mean(axis=0))
+    np.testing.assert_array_equal(filled.getpixel((3, 4)), expected)
+    shown[inside] = 0
+    assert mask_image(Image.fromarray(shown), inside).tobytes() == filled.tobytes()
+    everything = np.ones(SIZE, bool)
+    assert mask_image(Image.fromarray(shown), everything).getcolors() == [(HEIGHT * WIDTH, (128, 128, 128))]
+
+
+def test_what_cannot_be_masked_is_refused():
+    image, inside = Image.fromarray(pixels()), np.ones(SIZE, bool)
+    for fill in ("median", "#12ab0", "red", "#12ab0g", "#12ab00\n"):
+        with pytest.raises(ValueError, match=r"fill .* is unknown: give mean, blur or a colour such as #808080"):
+            mask_image(image, inside, fill)
+    for wrong in (inside.T, inside.astype(float), inside[0]):
+        with pytest.raises(ValueError, match="image 9 is 20 pixels high and 30 wide, but its region has the shape"):
+            mask_image(image, wrong, name="image 9")
+
+
+def test_images_are_masked_when_they_are_asked_for(tmp_path):
+    path = write_annotations(tmp_path, [annotation(42), annotation(7, category=18)], ids=(42, 7))
+    images = Images(("42", "7"), [pixels(), pixels(1)])
+    hidden = masked(images, read_regions(path, images), "#000000")
+    assert hidden.ids == images.ids
+    inside = area(slice(3, 11), slice(2, 8))
+    assert not np.asarray(hidden[0])[inside].any()
+    np.testing.assert_array_equal(np.asarray(hidden.select([0])[0])[~inside], pixels()[~inside])
+    assert read_images(hidden) is hidden
+    with pytest.raises(ValueError, match="image 7 has nothing to mask: leave it out"):
+        _ = hidden[1]
+    with pytest.raises(ValueError, match="regions has length 1, images 2"):
+        masked(images, [inside])
+
+
+def test_a_dataset_has_masked_images_when_rows_are_read(tmp_path):
+    rows = {"image": [Image.fromarray(pixels(n)) for n in range(3)], "image_id": [7, 42, 9], "caption": list("abc")}
+    dataset = datasets.Dataset.from_dict(rows)
+    path = write_annotations(tmp_path, [annotation(7), annotation(42, box=(20, 10, 5, 5))], ids=(42, 7, 9))
+    regions = read_regions(path, read_images(dataset))
+    hidden = mask_dataset(dataset, regions, fill="#000000")
+    assert hidden.column_names == dataset.column_names
+    row = hidden.shuffle(seed=1).filter(lambda key: key == 42, input_columns="image_id")[0]
+    assert row["caption"] == "b"
+    inside = area(slice(10, 15), slice(20, 25))
+    assert not np.asarray(row["image"])[inside].any()
+    np.testing.assert_array_equal(np.asarray(row["image"])[~inside], pixels(1)[~inside])
+    assert [image.size for image in hidden[:2]["image"]] == [(WIDTH, HEIGHT)] * 2
+    with pytest.raises(ValueError, match="image 9 has nothing to mask"):
+        _ = hidden[2]
+    with pytest.raises(ValueError, match="'image' is masked by 'image_id': read rows with both"):
+        _ = hidden.remove_columns("image_id")[0]
+    assert np.asarray(hidden["image"][0]).tobytes() == np.asarray(hidden[0]["image"]).tobytes()
+    assert hidden["caption"][:2] == ["a", "b"]
+    with pytest.raises(ValueError, match="the dataset has no column 'id'"):
+        mask_dataset(dataset, regions, id_column="id")
+    with pytest.raises(ValueError, match="regions has none of the images 42"):
+        mask_dataset(dataset, regions.select([0, 2]))
+
+
+def test_masked_images_open_as_they_are(tmp_path):
+    images = one_image()
+    again = open_image(masked(images, [area(slice(0, 1), slice(0, 1))])[0])
+    assert again.size == (WIDTH, HEIGHT)

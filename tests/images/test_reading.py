@@ -1,0 +1,328 @@
+"""Images: every kind of file and source gives the same upright RGB pictures, and what is no picture is named."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import subprocess
+import sys
+import tarfile
+import zlib
+
+import datasets
+import fsspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image, ImageOps
+
+from captionbias.images.reading import MAX_PIXELS, Images, open_image, read_images, read_source, stored_size, turned
+from tests.patience import PATIENCE
+
+SIZE = (6, 4)  # width, height
+
+
+@pytest.fixture
+def pixels():
+    return np.random.default_rng(0).integers(256, size=(SIZE[1], SIZE[0], 3)).astype(np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path, pixels):
+    """Three images, one in a subfolder, one named as COCO's are."""
+    (tmp_path / "more").mkdir()
+    Image.fromarray(pixels).save(tmp_path / "COCO_val2014_000000000042.png")
+    Image.fromarray(pixels[::-1]).save(tmp_path / "more" / "000000000007.PNG")
+    Image.fromarray(pixels // 2).save(tmp_path / "street 1.bmp")
+    (tmp_path / "notes.md").write_text("not an image")
+    return tmp_path
+
+
+def encoded(image, kind="PNG", **options):
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def bomb(path, side=20_000):
+    """A PNG of side x side black pixels, small as a file; what 20,000 a side would take in memory is 1.2 GB."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    row = packer.compress(bytes(3 * side + 1)) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = side * (3 * side + 1) % 65521 << 16 | 1  # Adler-32 of so many zeros
+    body = b"\x78\x01" + side * row + b"\x03\x00" + struct.pack(">I", checksum)
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
+
+
+# One image
+
+
+def test_paths_bytes_pictures_pixels_and_entries_of_datasets_are_one_image(tmp_path, pixels):
+    picture, path = Image.fromarray(pixels), tmp_path / "a.png"
+    picture.save(path)
+    content = path.read_bytes()
+    entries = [{"bytes": content, "path": None}, {"bytes": None, "path": str(path)}, {"bytes": content, "path": "gone"}]
+    for source in [path, str(path), picture, pixels, pixels / 255, content, *entries]:
+        opened = open_image(source)
+        assert opened.mode == "RGB"
+        np.testing.assert_array_equal(opened, pixels)
+        assert stored_size(source) == (*pixels.shape[:2], 1)
+
+
+def test_grey_16_bit_palette_transparent_and_cmyk_images_become_rgb(tmp_path):
+    grey = np.array([[0, 100, 255]], np.uint8)
+    as_rgb = np.repeat(grey[..., None], 3, axis=2)
+    deep = Image.fromarray(grey.astype(np.uint16) * 257)
+    alpha = np.array([[0, 255, 128]], np.uint8)
+    over_white = [[[255] * 3, [100] * 3, [255] * 3]]
+    cases = {
+        "grey": (encoded(Image.fromarray(grey)), as_rgb),
+        "16 bit": (encoded(deep), as_rgb),
+        "16 bit TIFF": (encoded(deep, "TIFF"), as_rgb),
+        "fractions": (encoded(Image.fromarray((grey / 255).astype(np.float32)), "TIFF"), as_rgb),
+        "palette": (encoded(Image.fromarray(as_rgb).quantize(3)), as_rgb),
+        "CMYK": (encoded(Image.fromarray(as_rgb).convert("CMYK"), "TIFF"), as_rgb),
+        "RGBA": (encoded(Image.fromarray(np.dstack([as_rgb, alpha]))), over_white),
+        "pixels with alpha": (np.dstack([as_rgb, alpha]), over_white),
+        "grey with alpha": (encoded(Image.fromarray(np.dstack([grey, alpha]), "LA")), over_white),
+        "transparent colour": (encoded(Image.fromarray(as_rgb), transparency=(0, 0, 0)), [[[255] * 3, *as_rgb[0, 1:]]]),
+    }
+    for name, (source, expected) in cases.items():
+        opened = open_image(source)
+        assert opened.mode == "RGB", name
+        np.testing.assert_allclose(np.asarray(opened, int), expected, atol=1, err_msg=name)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
+def test_the_exif_orientation_turns_the_image_and_arrays_alike(kind, orientation, pixels):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    content = encoded(Image.fromarray(pixels), kind, exif=exif, **({"lossless": True} if kind == "WEBP" else {}))
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(content))))
+    np.testing.assert_array_equal(open_image(content), expected)
+    np.testing.assert_array_equal(open_image(Image.open(io.BytesIO(content))), expected)
+    np.testing.assert_array_equal(turned(pixels, orientation), expected)
+    assert stored_size(content) == (*pixels.shape[:2], orientation)
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
+def test_damaged_exif_is_no_damaged_picture(pixels):
+    content = encoded(Image.fromarray(pixels), "PNG", exif=b"Exif\x00\x00II*\x00\xff\xff\xff\xff")
+    np.testing.assert_array_equal(open_image(content), pixels)
+
+
+def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
+    whole = encoded(Image.fromarray(np.tile(pixels, (20, 20, 1))), "JPEG")
+    (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.jpg").write_text("hello")
+    (tmp_path / "drawing.eps").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\n")
+    cases = [
+        (tmp_path / "gone.jpg", r"image 7 \(.*gone.jpg\) does not exist: check the path"),
+        (tmp_path / "cut.jpg", r"image 7 \(.*cut.jpg\) cannot be read as an image \(.*truncated.*: replace it"),
+        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) is not an image in one of the formats AVIF, "),
+        (tmp_path / "drawing.eps", "is not an image in one of the formats"),  # Pillow would start Ghostscript
+        (tmp_path, "cannot be read as an image"),
+        (b"", "image 7 is not an image"),
+        ({"bytes": None, "path": None}, "image 7 is of type NoneType: give a path"),
+        (7, "image 7 is of type int: give a path, a PIL image, bytes or pixels"),
+        (np.zeros((3, 4, 4, 3), np.uint8), r"image 7 has the shape \(3, 4, 4, 3\): give pixels"),
+        (np.zeros((0, 4)), "image 7 has the shape"),
+        (np.full((2, 2), 2.0), r"image 7 has pixels outside \[0, 1\]: divide"),
+        (np.full((2, 2), np.nan), r"image 7 has pixels outside \[0, 1\]"),
+        (np.zeros((2, 2), np.int64), "image 7 has pixels of type int64: give uint8"),
+    ]
+    for source, message in cases:
+        with pytest.raises(ValueError, match=message):
+            open_image(source, "image 7")
+
+
+def test_a_bomb_is_refused_at_once_and_in_little_memory(tmp_path):
+    bomb(tmp_path / "bomb.png")
+    code = """
+import resource, sys, time
+from captionbias.images.reading import open_image, stored_size
+from PIL import PngImagePlugin
+open_image(sys.argv[2])
+before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+for look in (open_image, stored_size):
+    try:
+        look(sys.argv[1])
+        sys.exit("opened")
+    except ValueError as error:
+        print(error)
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    Image.new("RGB", SIZE).save(tmp_path / "small.png")
+    command = [sys.executable, "-c", code, str(tmp_path / "bomb.png"), str(tmp_path / "small.png")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    *messages, cost = run.stdout.splitlines()
+    assert all("bomb.png) has more than 100,000,000 pixels: make it smaller, or leave it out" in m for m in messages)
+    seconds, kilobytes = map(float, cost.split())
+    assert seconds < 5
+    assert kilobytes < 20_000
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_pixels_beyond_the_limit_are_refused_below_pillows_own(tmp_path):
+    path = tmp_path / "large.png"
+    bomb(path, side=10_500)
+    assert MAX_PIXELS < 10_500**2
+    with pytest.raises(ValueError, match="has 10,500 x 10,500 pixels, more than 100,000,000"):
+        open_image(path)
+
+
+# Many images
+
+
+def test_a_folder_is_read_with_its_subfolders_in_order(folder, pixels):
+    images = read_images(folder)
+    assert images.ids == ("42", "7", "street 1")
+    assert [image.size for image in images] == [SIZE] * 3
+    np.testing.assert_array_equal(images[-1], pixels // 2)
+    assert images.select([2, 0]).ids == ("street 1", "42")
+    np.testing.assert_array_equal(images.select([2, 0])[1], pixels)
+    assert [len(images[:2]), len(images[::-1]), len(images[5:])] == [2, 3, 0]
+    assert read_images(images) is images
+    assert read_images(folder / "street 1.bmp").ids == ("street 1",)
+
+
+def test_nothing_is_decoded_before_it_is_asked_for_and_nothing_is_kept(folder):
+    (folder / "broken.jpg").write_text("hello")
+    images = read_images(folder)
+    assert images.ids[1] == "broken"
+    with pytest.raises(ValueError, match=r"image broken \(.*broken.jpg\) is not an image"):
+        _ = images[1]
+    assert images[0] is not images[0]
+
+
+def test_tables_and_lists_name_paths_beside_them(folder, pixels):
+    names = ["COCO_val2014_000000000042.png", "more/000000000007.PNG"]
+    pq.write_table(pa.table({"image": names, "image_id": [5, 6]}), folder / "t.parquet")
+    (folder / "t.csv").write_text("\n".join(["image_id,file_name", *(f"{5 + n},{x}" for n, x in enumerate(names))]))
+    (folder / "t.json").write_text(json.dumps([{"file_name": name} for name in names]))
+    (folder / "t.txt").write_text("\n".join(names) + "\n")
+    for name, ids in [("parquet", ("5", "6")), ("csv", ("5", "6")), ("json", ("42", "7")), ("txt", ("42", "7"))]:
+        images = read_images(folder / f"t.{name}")
+        assert images.ids == ids
+        np.testing.assert_array_equal(images[1], pixels[::-1])
+    assert read_images(folder / "t.csv", id_column="file_name").ids == tuple(names)
+    with pytest.raises(ValueError, match=r"t.csv has no column 'picture': it has 'image_id', 'file_name'; name its"):
+        read_images(folder / "t.csv", image_column="picture")
+
+
+def test_datasets_are_read_from_memory_folders_and_parquet_without_decoding(folder, pixels, tmp_path):
+    names = ["COCO_val2014_000000000042.png", "more/000000000007.PNG"]
+    rows = {"picture": [str(folder / name) for name in names], "image_id": [5, 6]}
+    features = datasets.Features({"picture": datasets.Image(), "image_id": datasets.Value("int64")})
+    dataset = datasets.Dataset.from_dict(rows, features)
+    dataset.save_to_disk(tmp_path / "saved")
+    (tmp_path / "built").mkdir()
+    dataset.to_parquet(tmp_path / "built" / "test.parquet")
+    sources = [dataset, tmp_path / "saved", tmp_path / "built", f"{tmp_path / 'built'}::test"]
+    for source in [*sources, tmp_path / "built" / "test.parquet"]:
+        images = read_images(source)
+        assert images.ids == ("5", "6"), source
+        assert set(images.sources[1]) == {"bytes", "path"}
+        np.testing.assert_array_equal(images[1], pixels[::-1])
+    named = read_images(dataset.select([1, 0]).remove_columns("image_id"))
+    assert named.ids == ("7", "42")
+    np.testing.assert_array_equal(named[1], pixels)
+    both = datasets.DatasetDict(train=dataset, test=dataset)
+    both.save_to_disk(tmp_path / "both")
+    assert len(read_images(f"{tmp_path / 'both'}::test")) == 2
+    with pytest.raises(ValueError, match=r"has the splits train, test: name one, as in .*:NAME"):
+        read_images(tmp_path / "both")
+
+
+def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
+    shards = tmp_path_factory.mktemp("shards")
+    for shard, name in (("0.tar", "street 1.bmp"), ("1.tar", "more/000000000007.PNG")):
+        with tarfile.open(shards / shard, "w") as archive:
+            archive.add(folder / "notes.md", "notes.md")
+            archive.add(folder / name, name)
+    images = read_images(shards)
+    assert images.ids == ("street 1", "7")
+    np.testing.assert_array_equal(images[1], pixels[::-1])
+    assert read_images(shards / "0.tar").ids == ("street 1",)
+    (shards / "t.csv").write_text("id,file_name\n5,1.tar/more/000000000007.PNG\n")
+    table = read_images(shards / "t.csv")
+    assert table.ids == ("5",)
+    np.testing.assert_array_equal(table[0], pixels[::-1])
+    assert read_source(table.sources[0])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
+    (shards / "t.csv").write_text("id,file_name\n5,1.tar/gone.png\n")
+    with pytest.raises(ValueError, match=r"row 0: .*1.tar has no 'gone.png': correct the row"):
+        read_images(shards / "t.csv")
+    (shards / "0.tar").write_bytes(b"no archive" * 100)
+    with pytest.raises(ValueError, match=r"0.tar cannot be read as a tar archive \(.*\): unpack it"):
+        read_images(shards)
+
+
+def test_addresses_in_a_table_are_fetched(folder, pixels):
+    fsspec.filesystem("memory").pipe("memory://host/a.png", (folder / "COCO_val2014_000000000042.png").read_bytes())
+    (folder / "t.csv").write_text("image_url\nmemory://host/a.png\nmemory://host/gone.png\n")
+    images = read_images(folder / "t.csv")
+    assert images.ids == ("a", "gone")
+    np.testing.assert_array_equal(images[0], pixels)
+    assert stored_size(images.sources[0])[:2] == pixels.shape[:2]
+    with pytest.raises(
+        ValueError, match=r"image gone \(memory://host/gone.png\) cannot be fetched \(.*: check the address"
+    ):
+        _ = images[1]
+    with pytest.raises(ValueError, match="is elsewhere: copy it to this machine, or give a table with a column of add"):
+        read_images("https://host/images.tar")
+
+
+def test_tables_in_memory_and_datasets_with_one_split_are_images(pixels):
+    pictures = [Image.fromarray(pixels), pixels]
+    frame = pd.DataFrame({"image": pictures, "image_id": [5, 6]})
+    for source in (frame, {"image": pictures, "image_id": [5, 6]}):
+        images = read_images(source)
+        assert images.ids == ("5", "6")
+        np.testing.assert_array_equal(images[1], pixels)
+    dataset = datasets.Dataset.from_dict({"image": pictures[:1], "id": [7]}).cast_column("image", datasets.Image())
+    assert read_images(datasets.DatasetDict(test=dataset)).ids == ("7",)
+    with pytest.raises(ValueError, match=r"has the splits train, test: give one, such as images\['test'\]"):
+        read_images(datasets.DatasetDict(train=dataset, test=dataset))
+    streamed = dataset.to_iterable_dataset()
+    with pytest.raises(ValueError, match=r"images is streamed, .* give datasets.Dataset.from_list\(list\(images.take"):
+        read_images(streamed)
+    assert read_images(datasets.Dataset.from_list(list(streamed.take(1000)))).ids == ("7",), "as the message says"
+
+
+def test_sequences_of_anything_are_images(folder, pixels):
+    images = read_images([folder / "street 1.bmp", pixels, Image.fromarray(pixels)])
+    assert images.ids == ("street 1", "row 1", "row 2")
+    assert len(list(images)) == 3
+    assert read_images(np.stack([pixels, pixels]))[1].size == SIZE
+
+
+def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory):
+    empty = tmp_path_factory.mktemp("empty")
+    cases = [
+        (empty, "has no images: check that it is the right one"),
+        (empty / "gone", "does not exist: give a folder or file of images, or owner/dataset"),
+        ([], "images has no images"),
+        (7, "images is of type int: give a folder"),
+        ([folder / "a.png", empty / "a.jpg"], r"row 0 \(.*\) and row 1 \(.*\) have the same id 'a': remove one"),
+    ]
+    for source, message in cases:
+        with pytest.raises(ValueError, match=message):
+            read_images(source)
+    assert isinstance(read_images(folder), Images)
+
+
+def test_a_dataset_that_is_nowhere_is_named(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        ValueError, match=r"owner/name does not exist here and cannot be loaded as a dataset \(.*: check"
+    ):
+        read_images("owner/name:default:test")
