@@ -25,8 +25,9 @@ from captionbias.attackers import engine
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning, read_captions, reader
-from captionbias.metrics import dbac, lic, measurement
+from captionbias.metrics import dbac, lic
 from captionbias.progress import reported, warn_of_cpu
+from captionbias.statistics import samples
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
 
@@ -115,7 +116,7 @@ def slowed(monkeypatch, module, name):
 @pytest.mark.parametrize(
     ("module", "name", "line"),
     [
-        (measurement, "resamples", r"bootstrap: [\d,]+ of 30 replicates in \d+ s"),
+        (samples, "resamples", r"bootstrap: [\d,]+ of 30 replicates in \d+ s"),
         (vectors, "train_vectors", r"training word vectors: \d+ s so far"),
     ],
 )

@@ -274,7 +274,7 @@ def test_a_metric_on_labels_gives_the_library_s_scores_with_its_options(
 def test_all_gives_every_metric_as_its_own_command_does(sides, captions, expected, tmp_path):
     shown = invoke("measure", "all", *sides, "--trials", "2", "--bootstrap", "20", "--output", tmp_path / "all.json")
     written = strict(tmp_path / "all.json")["metrics"]
-    assert tuple(written) == catalogue.of_captions()
+    assert list(written) == catalogue.of_captions()
     for name in METRICS:
         scores = {key: value for key, value in expected[name].items() if key != "details"}
         assert written[name]["scores"] == json.loads(of_ids(json.dumps(scores)))

@@ -149,7 +149,7 @@ def test_a_second_run_trains_nothing_and_says_the_same(metric, monkeypatch):
     def trained(*_):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(convex, "_fit", trained)
+    monkeypatch.setattr(convex, "_scores", trained)
     assert metric(**labels, **TRIALS) == first
     for change in ({"cache": False}, {"seed": 1}):
         with pytest.raises(AssertionError, match="trained again"):

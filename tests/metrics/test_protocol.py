@@ -144,7 +144,7 @@ def test_presets_are_the_papers_protocols():
     assert paper["alignment"] == "constant"
     name, paper = preset_settings("dbac", "papers")
     assert name == "dbac-2026"
-    assert (paper["encoder"], paper["test_share"], paper["quality"]) == ("lstm", 0.2, "confidence")
+    assert (paper["encoder"], paper["test_share"], paper["quality"]) == ("lstm-dbac", 0.2, "confidence")
     assert (paper["alignment"], paper["delta"], paper["tokenizer"]) == ("contextual", 0.4, "words")
     _, published = preset_settings("dbac", "dbac-2026-published")
     others = {"tokenizer", "task_lexicon", "vectors", "pairing", "controls"}

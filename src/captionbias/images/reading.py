@@ -8,13 +8,13 @@ import io
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from captionbias.arrays import Array
 from captionbias.attackers.workers import cores
@@ -110,10 +110,10 @@ class Kept(Sequence[Any]):
 
 def opened(images: Sequence[Any]) -> Iterator[Any]:
     """The images one after the other, opened on all cores, some ahead of their use."""
-    with Parallel(cores(), prefer="threads") as threads:
+    with ThreadPoolExecutor(cores()) as threads:  # whose `map` raises what the first bad image does
         for start in range(0, len(images), AHEAD):
             rows = range(start, min(start + AHEAD, len(images)))
-            yield from threads(delayed(images.__getitem__)(row) for row in rows)
+            yield from threads.map(images.__getitem__, rows)
 
 
 @dataclass(frozen=True)
