@@ -29,7 +29,7 @@ VERSIONS = {
     "objects": (("objects", "segment"),),
     "person and objects": (("people", "segment"), ("objects", "segment")),
 }
-ASKED = ("prompt", "template_arguments", "revision")  # options of `caption` that change what is attributed
+ASKED = ("prompt", "template_arguments", "dtype", "device_map", "revision")  # of `caption`, and of `open_captioner`
 
 
 @dataclass(frozen=True, eq=False)
