@@ -13,14 +13,14 @@ import numpy as np
 
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
+from captionbias.datasets.coco_files import PERSON, read_categories
 from captionbias.images.attributions import ImageAttributions, attribute_images
 from captionbias.images.captioning import Watch, caption, open_captioner
-from captionbias.images.masks import check_fill, masked, read_categories, read_regions
+from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
 from captionbias.metrics import catalogue, find_metric
 
-ORIGINAL, PERSON = "original", "person"
-PEOPLE, OBJECTS = "people", "objects"
+ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
 # Of each version what is masked, and how much of it; the first five are the paper's and one that masks the objects.
 VERSIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ORIGINAL: ((), ""),
@@ -109,7 +109,7 @@ def masking_experiment(
         raise ValueError(
             f"{annotations} has a person in none of the {len(all_images):,} images; give their annotations"
         )
-    names = [name for name in dict.fromkeys(read_categories(annotations).values()) if name != PERSON]
+    names = [name for name in dict.fromkeys(read_categories(Path(annotations).expanduser()).values()) if name != PERSON]
     labels = {PEOPLE: [PERSON], OBJECTS: list(names if objects is None else objects)}
     original, generation = all_images.select(rows), generation or {}
     pictures = {ORIGINAL: original}

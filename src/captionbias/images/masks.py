@@ -14,6 +14,8 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags
 from captionbias.captions.values import image_keys
+from captionbias.datasets.coco_files import read_categories, read_images, run_lengths
+from captionbias.datasets.json_records import read_records, short
 from captionbias.images import needs_images
 from captionbias.images.reading import ID_COLUMNS, Images, Selected, coco_name, open_image, stored_size, turned
 from captionbias.warnings import CaptionBiasWarning
@@ -188,9 +190,6 @@ def read_regions(
     with needs_images():
         import ijson  # noqa: F401
         import pycocotools  # noqa: F401
-
-        from captionbias.datasets.coco_files import read_images, run_lengths
-        from captionbias.datasets.json_records import read_records, short
     path, chosen = Path(annotations).expanduser(), read_form(form)
     if not path.is_file():
         raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
@@ -235,13 +234,6 @@ def read_regions(
             stacklevel=2,
         )
     return Regions(images, things, sizes, chosen, path.name)
-
-
-def read_categories(path: str | Path) -> dict[int, str]:
-    """What a COCO file annotates: each category's name, by its number."""
-    from captionbias.datasets.json_records import read_records
-
-    return {record["id"]: record["name"] for record in read_records(Path(path), "categories", {"id": int, "name": str})}
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
