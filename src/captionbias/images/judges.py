@@ -24,8 +24,8 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import needs_images
-from captionbias.images.captioners import reason
-from captionbias.images.judging import Judged, Memory, judged, train
+from captionbias.images.captioners import read_processor, reason
+from captionbias.images.judging import Judged, in_memory, judged, train
 from captionbias.images.reading import Kept, opened
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender
 # The paper: Adam, batches of 128, 40 epochs from scratch; it names no learning rate, and none of this for fine-tuning.
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
-SIDE, SMALL = (
-    64,
-    32,
-)  # pixels on a side of what the small judge sees; of images that are no larger than the latter, that
+SIDE, SMALL = 64, 32  # pixels on a side of what the small judge sees; the latter of images that are no larger
 AT_ONCE = 16  # images in a model of transformers
 REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
 # Raised when the same trial gives other scores than before.
@@ -281,7 +278,7 @@ class Judge:
             return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
 
         with self._asked():
-            return Memory(AT_ONCE).run(answered)
+            return in_memory(answered, AT_ONCE)
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
         """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
@@ -294,7 +291,7 @@ class Judge:
                 loss.backward()  # type: ignore[no-untyped-call]
 
         with self._asked():
-            Memory(AT_ONCE).run(parts)
+            in_memory(parts, AT_ONCE)
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -321,7 +318,7 @@ class Scorer:
         import inspect
 
         import torch
-        from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+        from transformers import AutoModelForImageTextToText
 
         from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 
@@ -332,13 +329,9 @@ class Scorer:
                 model.folder, dtype=torch.float32, output_loading_info=True
             )
             refuse_missing(loaded["missing_keys"])
-            self.kind = self.network.config.model_type
-            self.apart = self.kind == "vision-encoder-decoder"  # it has no processor of both
-            reader: Any = AutoImageProcessor if self.apart else AutoProcessor
-            self.processor: Any = reader.from_pretrained(model.folder)
-            self.tokenizer: Any = (
-                AutoTokenizer.from_pretrained(model.folder) if self.apart else self.processor.tokenizer
-            )
+            self.processor, self.tokenizer = read_processor(model.folder)
+        self.kind = self.network.config.model_type
+        self.apart = not hasattr(self.processor, "tokenizer")
         self.network.to(place).eval()
         self.precision, self.device = precision, place
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
