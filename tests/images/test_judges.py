@@ -200,15 +200,12 @@ def test_prompts_and_answers():
         ({"man": "x"}, "answers: 'man' is no value of the attribute; its values are female, male"),
         ({"male": " "}, r"answers\['male'\] is ' ': give a word"),
         ({"male": "female"}, "answers: 'female' is the answer for two values"),
-        (["man"], "answers must map values"),
     ]:
         with pytest.raises(ValueError, match=message):
             answers_for(["female", "male"], answers)
 
 
 def test_bad_judges(tiny_blip, tmp_path):
-    with pytest.raises(ValueError, match="judge is 3"):
-        find_judge(3, question())
     with pytest.raises(ValueError, match="as_is: the judge 'sat' knows nothing"):
         find_judge("sat", question(), as_is=True)
     with pytest.raises(ValueError, match=r"judge .* lacks config\.json"):

@@ -71,7 +71,7 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
             f"{PROMPTS['gender']!r}"
         )
     found = PROMPTS[attribute] if prompt is None else prompt
-    if not isinstance(found, str) or not found.strip():
+    if not found.strip():
         raise ValueError(f"prompt is {found!r}: give the words between caption and answer")
     return found.strip()
 
@@ -85,14 +85,12 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     Raises:
         ValueError: an answer for no value, an empty one, or one for two values.
     """
-    if answers is not None and not isinstance(answers, Mapping):
-        raise ValueError(f"answers must map values of the attribute to answers, not {answers!r}")
-    given = dict(answers or {})
+    given = answers or {}
     if unknown := [value for value in given if value not in values]:
         raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
     found = tuple(given.get(value, value) for value in values)
     for value, answer in zip(values, found, strict=True):
-        if not isinstance(answer, str) or not answer.strip():
+        if not answer.strip():
             raise ValueError(f"answers[{value!r}] is {answer!r}: give a word or more")
         if found.count(answer) > 1:
             raise ValueError(f"answers: {answer!r} is the answer for two values; give each its own")
@@ -112,8 +110,6 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
     Raises:
         ValueError: there is no such judge, a package is missing, or an image cannot be read.
     """
-    if not isinstance(judge, str) or not judge:
-        raise ValueError(f"judge is {judge!r}: give sat, or the name or folder of an image-to-text model")
     if not (find_spec("torch") and find_spec("accelerate")):
         raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
     place = device()
