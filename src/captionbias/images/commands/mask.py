@@ -57,12 +57,10 @@ def mask(
     image_id_column: str | None,
     label: list[str],
     form: str,
-    fill: str,
     threshold: float,
     batch_size: int,
-    strict: bool,
-    kind: str,
     output: Path,
+    **values: Any,
 ) -> None:
     """Write copies of images in which people or objects are masked: by COCO's annotations, or by a detector.
 
@@ -97,17 +95,7 @@ def mask(
         find = partial(regions_of, detect=detect, form=form)
         settings |= {"detector": detector, "threshold": threshold}
     with steps() as progress:
-        copies = write_masked(
-            read,
-            find,
-            output,
-            fill=fill,
-            kind=kind,
-            settings=settings,
-            strict=strict,
-            batch=batch_size,
-            progress=progress,
-        )
+        copies = write_masked(read, find, output, settings=settings, batch=batch_size, progress=progress, **values)
     if not console.quiet:
         for reason in list(copies.left_out.values())[:SHOWN]:
             note(f"left out: {reason}")
