@@ -74,7 +74,6 @@ def test_any_cells_are_read_as_the_csv_module_wrote_them(cells, tmp_path_factory
     ("content", "named"),
     [
         (HEADER + "a,b,awe,x\na,b,joy,x\na,b,Awe,y\n", "emotion[1]"),
-        (HEADER + "a,b,awe,x\na,,awe,x\n", "painting[1]"),
         ("art_style,painting,utterance\na,b,x\n", "emotion"),
     ],
 )

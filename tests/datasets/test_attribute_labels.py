@@ -30,7 +30,7 @@ def test_labels_are_read_by_id_with_other_columns_passed_over(file):
     [
         ("id,bb_gender\n1,Male\n", "bb_skin"),
         ("id,bb_gender,bb_skin\n1,Male,Light\n2,man,\n", "bb_gender[1]"),
-        ("id,bb_gender,bb_skin\n1,Male,Light\n1.5,Male,Light\n", "id[1]"),
+        ("id,bb_gender,bb_skin\n1,Male,Light\n1.5,Male,Light\n", '[1]: "id"'),
         ("id,bb_gender,bb_skin\n7,Male,Light\n8,,\n007,,\n", '[2]: "id" 7'),
         ("id,bb_gender,bb_skin\n7,Male,Light\n6,,\n", '[1]: "id" 6'),
     ],

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
+from captionbias.images import captioning
 from captionbias.images.attributions import _View, attribute_images
 from captionbias.images.captioning import open_captioner
 from captionbias.images.class_activation import _as_map, _log_probability
@@ -297,3 +298,21 @@ def test_the_command_writes_shares_and_a_page_with_pictures(tiny_blip, all_pictu
     assert page.count("data:image/png;base64,") == 3
     assert "&lt;b&gt;" in page, "no caption can write HTML"
     assert "ends in neither .json nor .html" in refused(*given, "--output", tmp_path / "shares.txt")
+
+
+def test_the_command_loads_the_model_that_is_asked_for(tiny_blip, all_pictures, annotations, monkeypatch):
+    loaded = []
+
+    def load(model, **options):
+        loaded.append(options)
+        raise ValueError("enough")
+
+    given = ["attribution", "--model", tiny_blip, "--images", all_pictures, "--annotations", annotations]
+    given += ["--dtype", "bfloat16", "--device-map", "auto", "--revision", "v2"]
+    monkeypatch.setattr(captioning, "caption", lambda model, images, **options: loaded.append(options))
+    monkeypatch.setattr(captioning, "open_captioner", load)
+    assert "enough" in ran(*given, status=2)[1]
+    assert loaded == [{"dtype": "bfloat16", "device_map": "auto", "revision": "v2"}] * 2
+    with pytest.raises(ValueError, match="dtype is 'int8'"):
+        open_captioner(tiny_blip, dtype="int8")
+    assert open_captioner(tiny_blip, dtype="bfloat16", device_map="cpu")[0].dtype == torch.bfloat16

@@ -9,12 +9,17 @@ import pytest
 import torch
 from pycocotools import mask as coco_mask
 
-from captionbias.images.detectors import detect_regions, load_detector
+from captionbias.images.detectors import load_detector, regions_of
 from captionbias.images.masks import masked
 from captionbias.images.reading import Images, read_images
 
 LABELS = {"id2label": {0: "person", 1: "dog"}, "label2id": {"person": 0, "dog": 1}}
 SHAPES = [(40, 60, 3), (60, 40, 3), (40, 60, 3), (33, 77, 3)]
+
+
+def detect_regions(model, images, labels=("person",), form="segment", **options):
+    """The regions that a model finds in images."""
+    return regions_of(images[:], load_detector(model, labels, form=form, **options), form)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from PIL import Image
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.pretrained import encoding
-from captionbias.images import images, judges
+from captionbias.images import judges, reading
 from captionbias.images.judges import PROMPTS, Question, answers_for, find_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
@@ -171,13 +171,13 @@ def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(t
             made.append(row)
             return super().__getitem__(row)
 
-    monkeypatch.setattr(images, "cores", lambda: 2)
+    monkeypatch.setattr(reading, "cores", lambda: 2)
     asked = Question(Pictures(question().images), PROMPT, ANSWERS)
     judge = find_judge(str(tiny_blip), asked, epochs=2)
     judge.fit(trial(train=8))
     judge.fit(trial(train=8, seed=1))
     assert sorted(made) == list(range(12))
-    kept = images.Kept([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
+    kept = reading.Kept([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
     assert len(list(kept)) == 2
     assert list(kept.kept) == [0], "there is no room for two"
 
@@ -200,15 +200,12 @@ def test_prompts_and_answers():
         ({"man": "x"}, "answers: 'man' is no value of the attribute; its values are female, male"),
         ({"male": " "}, r"answers\['male'\] is ' ': give a word"),
         ({"male": "female"}, "answers: 'female' is the answer for two values"),
-        (["man"], "answers must map values"),
     ]:
         with pytest.raises(ValueError, match=message):
             answers_for(["female", "male"], answers)
 
 
 def test_bad_judges(tiny_blip, tmp_path):
-    with pytest.raises(ValueError, match="judge is 3"):
-        find_judge(3, question())
     with pytest.raises(ValueError, match="as_is: the judge 'sat' knows nothing"):
         find_judge("sat", question(), as_is=True)
     with pytest.raises(ValueError, match=r"judge .* lacks config\.json"):

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from captionbias.analysis import masking
+from captionbias.images import masking_study
 from captionbias.images.masking_study import masking_experiment
 from captionbias.images.reading import Images
 from captionbias.synthetic import ATTRIBUTES, COLOURS, LEAN, TASKS, draw, plant
@@ -65,7 +65,7 @@ def captioner(planted):
 
 @pytest.fixture
 def study(planted, drawn, annotations, monkeypatch):
-    monkeypatch.setattr(masking, "caption", captioner(planted))
+    monkeypatch.setattr(masking_study, "caption", captioner(planted))
     people = {
         "references": {
             "image_id": list(range(IMAGES)),
@@ -102,7 +102,7 @@ def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_th
         assert difference.ci_low > 0
     assert scores["half the person"].value == pytest.approx(scores["original"].value), "the rest is seen"
     assert study.captions["person and objects"]["0"] == "someone outside"
-    assert list(study.captions) == list(masking.VERSIONS)
+    assert list(study.captions) == list(masking_study.VERSIONS)
     json.dumps(study.as_dict())
 
 

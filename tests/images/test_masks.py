@@ -11,7 +11,7 @@ from PIL import Image
 from pycocotools import mask as coco_mask
 
 from captionbias.images.masks import mask_dataset, mask_image, masked, read_form, read_regions
-from captionbias.images.reading import Images, open_image, read_images, turned
+from captionbias.images.reading import Images, read_images, turned
 from captionbias.warnings import CaptionBiasWarning
 from tests.images.coco_pictures import HEIGHT, WIDTH, annotation, pixels, write_annotations
 
@@ -268,9 +268,3 @@ def test_a_dataset_has_masked_images_when_rows_are_read(tmp_path):
         mask_dataset(dataset, regions, id_column="id")
     with pytest.raises(ValueError, match="regions has none of the images 42"):
         mask_dataset(dataset, regions.select([0, 2]))
-
-
-def test_masked_images_open_as_they_are(tmp_path):
-    images = one_image()
-    again = open_image(masked(images, [area(slice(0, 1), slice(0, 1))])[0])
-    assert again.size == (WIDTH, HEIGHT)

@@ -69,7 +69,5 @@ class ArtemisEmotions(OriginalFiles):
                 if emotion not in EMOTIONS:
                     allowed = ", ".join(EMOTIONS)
                     raise ValueError(f"{path.name}: emotion[{row}] must be one of {allowed}, not {short(emotion)}")
-                if not style or not painting:
-                    raise ValueError(f"{path.name}: painting[{row}] has no name, or no art_style: fetch the file again")
                 found[style, painting].append((emotion, utterance))
         return dict(sorted(found.items()))

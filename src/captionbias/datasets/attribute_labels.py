@@ -11,7 +11,7 @@ from typing import Any
 
 from captionbias.captions.tables import table_from_file
 from captionbias.captions.values import is_missing
-from captionbias.datasets.json_records import check_known, check_unique, short, whole
+from captionbias.datasets.json_records import short, unique_ids
 from captionbias.text import load_lexicon
 
 GENDERS = ("Female", "Male", "Both", "Unsure")
@@ -49,10 +49,7 @@ def read_labels(
     ValueError: as `table_from_file`; an id that is not a whole number, occurs twice or is not `known`; another label.
     """
     table = table_from_file(path)
-    ids = [whole(value, f"{path.name}: id[{row}]") for row, value in enumerate(table.column("id"))]
-    check_unique(path.name, "id", ids)
-    if known is not None:
-        check_known(path.name, "id", ids, known)
+    ids = unique_ids(table.column("id"), path.name, "id", known)
     return {
         field: dict(zip(ids, spelled(table.column(field), choices, f"{path.name}: {field}"), strict=True))
         for field, choices in fields.items()

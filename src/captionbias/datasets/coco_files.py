@@ -1,7 +1,7 @@
 """COCO's files: images, human captions, objects with outlines, and results of captioners.
 
-Every function raises ValueError, with the file and the first bad record, as `read_records` does, and for an id that
-occurs twice or an image that is not listed.
+Every function raises ValueError, with the file and the first bad record, as `read_records` does, and for an image that
+is not listed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionbias.datasets.json_records import Fields, check_known, check_unique, read_records, whole
+from captionbias.datasets.json_records import Fields, check_known, read_records, unique_ids
 
 PERSON = "person"
 _FARTHEST = 1e6  # pixels; pycocotools follows an outline pixel by pixel
@@ -46,12 +46,11 @@ class Thing(NamedTuple):
 
 def read_images(path: Path) -> dict[int, Image]:
     """The images that a COCO file lists, by ascending id."""
-    images = [
-        (record["id"], Image(record["file_name"], record.get("height") or 0, record.get("width") or 0))
+    images = {
+        record["id"]: Image(record["file_name"], record.get("height") or 0, record.get("width") or 0)
         for record in read_records(path, "images", {"id": int, "file_name": str})
-    ]
-    check_unique(f"{path.name}: images", "id", [key for key, _ in images])
-    return dict(sorted(images))
+    }
+    return dict(sorted(images.items()))
 
 
 def read_captions(path: Path, images: Collection[int]) -> list[Caption]:
@@ -61,16 +60,14 @@ def read_captions(path: Path, images: Collection[int]) -> list[Caption]:
         Caption(record["image_id"], record["id"], record["caption"])
         for record in read_records(path, "annotations", fields)
     ]
-    _check_ids(path, captions, images)
+    _check_images(path, captions, images)
     return captions
 
 
 def read_categories(path: Path) -> dict[int, str]:
     """The names of the categories of objects, by ascending id."""
-    categories = {record["id"]: record["name"] for record in read_records(path, "categories", {"id": int, "name": str})}
-    if PERSON not in categories.values():
-        raise ValueError(f'{path.name} has no category "{PERSON}": it must be the file of the 80 COCO objects')
-    return dict(sorted(categories.items()))
+    records = read_records(path, "categories", {"id": int, "name": str})
+    return dict(sorted((record["id"], record["name"]) for record in records))
 
 
 def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int, str]) -> list[Thing]:
@@ -92,14 +89,12 @@ def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int
                 )
         bbox, crowd = list(map(float, record["bbox"])), bool(record["iscrowd"])
         things.append(Thing(record["image_id"], record["id"], name, bbox, float(record["area"]), crowd, counts))
-    _check_ids(path, things, images)
+    _check_images(path, things, images)
     return things
 
 
-def _check_ids(path: Path, rows: list[Any], images: Collection[int]) -> None:
-    where = f"{path.name}: annotations"
-    check_known(where, "image_id", [row.image for row in rows], images)
-    check_unique(where, "id", [row.id for row in rows])
+def _check_images(path: Path, rows: list[Any], images: Collection[int]) -> None:
+    check_known([row.image for row in rows], f"{path.name}: annotations", "image_id", images)
 
 
 def run_lengths(outline: Any, height: int, width: int) -> str | None:
@@ -165,7 +160,5 @@ def read_results(path: Path, images: Collection[int]) -> dict[int, str]:
     Empty captions are passed over.
     """
     records = list(read_records(path, "", {"image_id": (int, str), "caption": str}))
-    ids = [whole(record["image_id"], f'{path.name}[{row}]: "image_id"') for row, record in enumerate(records)]
-    check_unique(path.name, "image_id", ids)
-    check_known(path.name, "image_id", ids, images)
+    ids = unique_ids([record["image_id"] for record in records], path.name, "image_id", images)
     return {image: record["caption"] for image, record in zip(ids, records, strict=True) if record["caption"].strip()}

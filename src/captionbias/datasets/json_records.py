@@ -47,15 +47,28 @@ def check_record(record: Any, where: str, fields: Fields) -> None:
             raise ValueError(f'{where}: "{field}" is {short(value)}: correct it, or fetch the file again')
 
 
-def check_unique(where: str, field: str, values: Sequence[Any]) -> None:
-    """Raise ValueError for the first value that occurs a second time."""
-    rows: dict[Any, int] = {}
+def unique_ids(values: Sequence[Any], where: str, field: str, known: Collection[int] | None = None) -> list[int]:
+    """Whole numbers, which may be written as text; each once, and one of the `known`.
+
+    >>> unique_ids([7, "042"], "a.json", "id")
+    [7, 42]
+    >>> unique_ids([7, 1.5], "a.json", "id")
+    Traceback (most recent call last):
+    ValueError: a.json[1]: "id" must be a whole number, not 1.5: correct it
+    """
+    rows: dict[int, int] = {}
     for row, value in enumerate(values):
-        if rows.setdefault(value, row) != row:
-            raise ValueError(f'{where}[{row}]: "{field}" {value} is also at [{rows[value]}]: remove one of the two')
+        place = f'{where}[{row}]: "{field}"'
+        if not isinstance(value, int) and not (isinstance(value, str) and value.isdecimal()):
+            raise ValueError(f"{place} must be a whole number, not {short(value)}: correct it")
+        if (first := rows.setdefault(int(value), row)) != row:
+            raise ValueError(f"{place} {int(value)} is also at [{first}]: remove one of the two")
+    if known is not None:
+        check_known(list(rows), where, field, known)
+    return list(rows)
 
 
-def check_known(where: str, field: str, values: Sequence[int], known: Collection[int]) -> None:
+def check_known(values: Sequence[int], where: str, field: str, known: Collection[int]) -> None:
     """Raise ValueError for the first value that is not one of the `known` ones."""
     for row, value in enumerate(values):
         if value not in known:
@@ -63,20 +76,6 @@ def check_known(where: str, field: str, values: Sequence[int], known: Collection
                 f'{where}[{row}]: "{field}" {value} is not in the COCO file: check that both files are of the same '
                 "images"
             )
-
-
-def whole(value: Any, where: str) -> int:
-    """A whole number, which may be written as text.
-
-    >>> whole("042", "id[0]")
-    42
-    >>> whole(1.5, "id[0]")
-    Traceback (most recent call last):
-    ValueError: id[0] must be a whole number, not 1.5: correct it
-    """
-    if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()):
-        return int(value)
-    raise ValueError(f"{where} must be a whole number, not {short(value)}: correct it")
 
 
 def short(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, compared_rows, spelled
 from captionbias.datasets.coco_files import PERSON
-from captionbias.datasets.json_records import Fields, check_known, check_record, check_unique, whole
+from captionbias.datasets.json_records import Fields, check_record, unique_ids
 from captionbias.datasets.original_files import OriginalFiles, check_column
 from captionbias.io.plain_pickle import read_plain_pickle
 
@@ -97,8 +97,7 @@ class LicCaptions(OriginalFiles):
         )
         results = {}
         for name, path in self._captioners[configuration].items():
-            entries = _entries(path, {"pred": str})
-            check_known(path.name, "img_id", list(entries), people)
+            entries = _entries(path, {"pred": str}, people)
             results[name] = {image: entry["pred"] for image, entry in entries.items() if entry["pred"].strip()}
         for image, entry in sorted(people.items()):
             shown = entry.get(_OBJECTS)
@@ -119,8 +118,8 @@ def _only(folder: Path, name: str) -> Path | None:
     return found[0] if found else None
 
 
-def _entries(path: Path, fields: Fields) -> dict[int, dict[str, Any]]:
-    """The entries of a file by image, in the order of the file."""
+def _entries(path: Path, fields: Fields, known: Collection[int] | None = None) -> dict[int, dict[str, Any]]:
+    """The entries of a file by image, which is one of the `known`, in the order of the file."""
     try:
         with path.open("rb") as file:
             entries = read_plain_pickle(file)
@@ -130,6 +129,6 @@ def _entries(path: Path, fields: Fields) -> dict[int, dict[str, Any]]:
         raise ValueError(f"{path.name} must be a list of entries: check that it is the right file")
     for row, entry in enumerate(entries):
         check_record(entry, f"{path.name}[{row}]", {"img_id": (int, str), **fields})
-    images = [whole(entry["img_id"], f'{path.name}[{row}]: "img_id"') for row, entry in enumerate(entries)]
-    check_unique(path.name, "img_id", images)
-    return dict(zip(images, entries, strict=True))
+    return dict(
+        zip(unique_ids([entry["img_id"] for entry in entries], path.name, "img_id", known), entries, strict=True)
+    )

@@ -1,7 +1,8 @@
-"""The pictures that captions describe, for attackers that read both (VL-LIC)."""
+"""The images that captions describe, and attackers that read both (VL-LIC)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,37 +37,37 @@ def beside_pictures(
             f"images: encoder {attacker.name!r} reads captions alone; choose bert-frozen, a sentence encoder such as "
             "all-MiniLM-L6-v2, or bow (preset='fast')"
         )
-    pictures = pictures_of(captions, images)
+    found, places = images_of(captions, images)
     model = find_image_encoder(image_encoder or USUAL)
     digest = model.identity[:8]
     name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
-    features = picture_features(pictures, model, open_store(cache), distributed=distributed)
+    features = picture_features(found.select(places), model, open_store(cache), distributed=distributed)
     return replace(attacker, explained=None), features, name
 
 
-def pictures_of(captions: Captions, images: Any) -> Images:
-    """The picture of each image, in the captions' order: by id, or as they come in a list.
+def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
+    """All the images, and the place among them of the one that each caption is of.
 
-    Args:
-        captions: with ids of their images, unless the pictures are in their order.
-        images: what `read_images` takes.
+    They are joined by their ids, where the captions have ids; a list whose ids are not the captions' is in their order.
 
     Raises:
-        ValueError: pictures are missing, or there are no ids to join by.
+        ValueError: images are missing, or there are no ids to join by.
     """
     found = read_images(images)
-    listed = is_column(images) and not isinstance(images, Images)
-    if captions.image_ids is None or listed:
+    places = {image: place for place, image in enumerate(found.ids)}
+    ids = captions.image_ids
+    listed = is_column(images) and not (ids and any(image in places for image in ids))
+    if ids is None or listed:
         if len(found) != len(captions):
             raise ValueError(
-                f"images: {len(found):,} pictures and captions of {len(captions):,} images; give one picture for each, "
-                "in the same order"
+                f"images has {len(found):,} images (the first is {found.ids[0]!r}) and there are captions of "
+                f"{len(captions):,}: give one for each, or captions with the images' ids"
             )
-        return found
-    rows = {image: row for row, image in enumerate(found.ids)}
-    if missing := [image for image in captions.image_ids if image not in rows]:
+        return found, range(len(found))
+    if missing := [image for image in ids if image not in places]:
         raise ValueError(
-            f"images: {len(missing):,} of {len(captions):,} images have no picture, image {missing[0]!r} for one; the "
-            f"pictures have ids such as {found.ids[0]!r}"
+            f"images: there is none with the id {missing[0]!r} ({len(missing):,} of {len(captions):,} captions have "
+            f"none, and ids are such as {found.ids[0]!r}); give the images of all captions, or leave captions without "
+            "an image out"
         )
-    return found.select([rows[image] for image in captions.image_ids])
+    return found, [places[image] for image in ids]

@@ -115,13 +115,13 @@ def load_captioner(
             from peft import PeftModel
 
             model = PeftModel.from_pretrained(model, files.adapter).merge_and_unload()
-        processor, tokenizer = _processor(files.folder)
+        processor, tokenizer = read_processor(files.folder)
     tokenizer.padding_side = "left"  # a decoder goes on after the last token
     captioner = Captioner(model if device_map else model.to(device), processor, tokenizer)
     return _asking(captioner, files.name, config, prompt, template_arguments)
 
 
-def _processor(folder: Path) -> tuple[Any, Any]:
+def read_processor(folder: Path) -> tuple[Any, Any]:
     """What prepares images, with text if it can, and the tokenizer."""
     import transformers
 

@@ -252,12 +252,15 @@ def open_captioner(
     *,
     prompt: str | None = None,
     template_arguments: Mapping[str, Any] | None = None,
+    dtype: str | None = None,
+    device_map: str | Mapping[str, Any] | None = None,
     revision: str | None = None,
 ) -> tuple[Any, Any, Any]:
-    """A captioner in fp32 on Accelerate's device, what makes its input of images, and its tokenizer.
+    """A captioner, what makes its input of images, and its tokenizer.
 
     Args:
-        model, prompt, template_arguments, revision: see `caption`.
+        model, prompt, template_arguments, device_map, revision: see `caption`.
+        dtype: as of `caption`, but float32 on every device when None.
 
     Raises:
         ValueError: the model cannot be read, or does not caption images.
@@ -267,8 +270,9 @@ def open_captioner(
         import transformers  # noqa: F401
 
     files = find_captioner(str(model), revision)
-    found = load_captioner(files, prompt, template_arguments or {}, "float32", device())
-    return found.model, found.processor, found.tokenizer
+    precision = _precision(dtype or "float32", device())
+    captioner = load_captioner(files, prompt, template_arguments or {}, precision, device(), device_map)
+    return captioner.model, captioner.processor, captioner.tokenizer
 
 
 # Images

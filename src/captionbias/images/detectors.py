@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -101,26 +100,6 @@ def _thing(found: dict[str, Any]) -> Thing:
         return Thing((box["xmin"], box["ymin"], box["xmax"] - box["xmin"], box["ymax"] - box["ymin"]))
     encoded = mask.encode(np.asfortranarray(np.asarray(found["mask"]) > 0, np.uint8))
     return Thing(tuple(mask.toBbox(encoded).tolist()), encoded["counts"])
-
-
-def detect_regions(
-    model: str,
-    images: Images,
-    labels: Sequence[str] = ("person",),
-    form: str = "segment",
-    *,
-    threshold: float = 0.5,
-    batch: int = 16,
-) -> Regions:
-    """The regions of people or objects that a model finds in images, kept as outlines; the rest as `load_detector`.
-
-    Raises:
-        ValueError: as `load_detector`, or an image cannot be opened.
-    """
-    detect = load_detector(model, labels, form=form, threshold=threshold, batch=batch)
-    parts = [regions_of(images[start : start + batch], detect, form) for start in range(0, len(images), batch)]
-    things, sizes = (list(chain.from_iterable(getattr(part, name) for part in parts)) for name in ("things", "sizes"))
-    return Regions(images, things, sizes, read_form(form), model, upright=True)
 
 
 def regions_of(pictures: Sequence[Image], detect: Detector, form: str = "segment") -> Regions:

@@ -14,6 +14,7 @@ from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, Words, as_captions
+from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
 from captionbias.metrics.attack_plan import AttackPlan
@@ -249,15 +250,14 @@ def imagecaptioner2(
 def _seen(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:
     """The captions' images as the judge sees them, in the captions' order, and what the signature says of masking."""
     from captionbias.images.masks import masked, read_regions
-    from captionbias.images.reading import Selected, read_images
+    from captionbias.images.reading import Selected
 
     if images is None:
         raise ValueError(
             "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
             "dataset's column or a sequence of paths, PIL images or pixels"
         )
-    found = read_images(images)
-    places = _places(found.ids, captions)
+    found, places = images_of(captions, images)
     shown = found.select(places)
     if masks is None:
         return shown, "given"
@@ -266,24 +266,6 @@ def _seen(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> 
     if len(masks) != len(found):
         raise ValueError(f"masks has {len(masks):,} regions, images has {len(found):,} images: give one for each")
     return masked(shown, Selected(masks, places), fill), f"regions,{fill}"
-
-
-def _places(ids: tuple[str, ...], captions: Captions) -> Sequence[int]:
-    """Where the image of each caption is: by its id, else by order."""
-    named = {name: place for place, name in enumerate(ids)}
-    if captions.image_ids is not None and any(name in named for name in captions.image_ids):
-        if missing := [name for name in captions.image_ids if name not in named]:
-            raise ValueError(
-                f"images: there is none with the id {missing[0]!r} ({len(missing):,} of the captions have none); give "
-                "the images of all captions, or leave captions without an image out"
-            )
-        return [named[name] for name in captions.image_ids]
-    if len(ids) != len(captions):
-        raise ValueError(
-            f"images has {len(ids):,} images (the first is {ids[0]!r}) and there are captions of {len(captions):,}: "
-            "give one for each, or captions with the images' ids"
-        )
-    return range(len(ids))
 
 
 def _trial(

@@ -24,8 +24,8 @@ from captionbias.attackers.pretrained.models import Model, find_model
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import needs_images
-from captionbias.images.captioners import reason
-from captionbias.images.judging import Judged, Memory, judged, train
+from captionbias.images.captioners import read_processor, reason
+from captionbias.images.judging import Judged, in_memory, judged, train
 from captionbias.images.reading import Kept, opened
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender
 # The paper: Adam, batches of 128, 40 epochs from scratch; it names no learning rate, and none of this for fine-tuning.
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
-SIDE, SMALL = (
-    64,
-    32,
-)  # pixels on a side of what the small judge sees; of images that are no larger than the latter, that
+SIDE, SMALL = 64, 32  # pixels on a side of what the small judge sees; the latter of images that are no larger
 AT_ONCE = 16  # images in a model of transformers
 REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
 # Raised when the same trial gives other scores than before.
@@ -74,7 +71,7 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
             f"{PROMPTS['gender']!r}"
         )
     found = PROMPTS[attribute] if prompt is None else prompt
-    if not isinstance(found, str) or not found.strip():
+    if not found.strip():
         raise ValueError(f"prompt is {found!r}: give the words between caption and answer")
     return found.strip()
 
@@ -88,14 +85,12 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     Raises:
         ValueError: an answer for no value, an empty one, or one for two values.
     """
-    if answers is not None and not isinstance(answers, Mapping):
-        raise ValueError(f"answers must map values of the attribute to answers, not {answers!r}")
-    given = dict(answers or {})
+    given = answers or {}
     if unknown := [value for value in given if value not in values]:
         raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
     found = tuple(given.get(value, value) for value in values)
     for value, answer in zip(values, found, strict=True):
-        if not isinstance(answer, str) or not answer.strip():
+        if not answer.strip():
             raise ValueError(f"answers[{value!r}] is {answer!r}: give a word or more")
         if found.count(answer) > 1:
             raise ValueError(f"answers: {answer!r} is the answer for two values; give each its own")
@@ -115,8 +110,6 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
     Raises:
         ValueError: there is no such judge, a package is missing, or an image cannot be read.
     """
-    if not isinstance(judge, str) or not judge:
-        raise ValueError(f"judge is {judge!r}: give sat, or the name or folder of an image-to-text model")
     if not (find_spec("torch") and find_spec("accelerate")):
         raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
     place = device()
@@ -281,7 +274,7 @@ class Judge:
             return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
 
         with self._asked():
-            return Memory(AT_ONCE).run(answered)
+            return in_memory(answered, AT_ONCE)
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
         """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
@@ -294,7 +287,7 @@ class Judge:
                 loss.backward()  # type: ignore[no-untyped-call]
 
         with self._asked():
-            Memory(AT_ONCE).run(parts)
+            in_memory(parts, AT_ONCE)
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -321,7 +314,7 @@ class Scorer:
         import inspect
 
         import torch
-        from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+        from transformers import AutoModelForImageTextToText
 
         from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 
@@ -332,13 +325,9 @@ class Scorer:
                 model.folder, dtype=torch.float32, output_loading_info=True
             )
             refuse_missing(loaded["missing_keys"])
-            self.kind = self.network.config.model_type
-            self.apart = self.kind == "vision-encoder-decoder"  # it has no processor of both
-            reader: Any = AutoImageProcessor if self.apart else AutoProcessor
-            self.processor: Any = reader.from_pretrained(model.folder)
-            self.tokenizer: Any = (
-                AutoTokenizer.from_pretrained(model.folder) if self.apart else self.processor.tokenizer
-            )
+            self.processor, self.tokenizer = read_processor(model.folder)
+        self.kind = self.network.config.model_type
+        self.apart = not hasattr(self.processor, "tokenizer")
         self.network.to(place).eval()
         self.precision, self.device = precision, place
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters

@@ -89,21 +89,15 @@ def train(
     network.requires_grad_(False).eval()
 
 
-@dataclass
-class Memory:
-    """How many rows are computed at once: half as many each time that memory is short."""
+def in_memory(task: Callable[[int], Result], most: int) -> Result:
+    """Do a task that takes how many rows it computes at once: half as many each time that memory is short."""
+    from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
-    most: int
-
-    def run(self, task: Callable[[int], Result]) -> Result:
-        """Do a task that takes the number of rows, again with fewer if it does not fit."""
-        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
-
-        while True:
-            try:
-                return task(self.most)
-            except RuntimeError as error:
-                if self.most == 1 or not should_reduce_batch_size(error):
-                    raise
-            self.most //= 2
-            clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
+    while True:
+        try:
+            return task(most)
+        except RuntimeError as error:
+            if most == 1 or not should_reduce_batch_size(error):
+                raise
+        most //= 2
+        clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit

@@ -13,23 +13,24 @@ import numpy as np
 
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
+from captionbias.datasets.coco_files import PERSON, read_categories
 from captionbias.images.attributions import ImageAttributions, attribute_images
 from captionbias.images.captioning import Watch, caption, open_captioner
-from captionbias.images.masks import Regions, check_fill, mask_image, read_categories, read_regions
-from captionbias.images.reading import Images, read_images
+from captionbias.images.masks import check_fill, masked, read_regions
+from captionbias.images.reading import read_images
 from captionbias.metrics import catalogue, find_metric
 
-ORIGINAL, PERSON = "original", "person"
+ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
 # Of each version what is masked, and how much of it; the first five are the paper's and one that masks the objects.
-VERSIONS = {
-    ORIGINAL: (),
-    "half the person": (("people", "top:0.5"),),
-    "person": (("people", "segment"),),
-    "person's box": (("people", "box"),),
-    "objects": (("objects", "segment"),),
-    "person and objects": (("people", "segment"), ("objects", "segment")),
+VERSIONS: dict[str, tuple[tuple[str, ...], str]] = {
+    ORIGINAL: ((), ""),
+    "half the person": ((PEOPLE,), "top:0.5"),
+    "person": ((PEOPLE,), "segment"),
+    "person's box": ((PEOPLE,), "box"),
+    "objects": ((OBJECTS,), "segment"),
+    "person and objects": ((PEOPLE, OBJECTS), "segment"),
 }
-ASKED = ("prompt", "template_arguments", "revision")  # options of `caption` that change what is attributed
+ASKED = ("prompt", "template_arguments", "dtype", "device_map", "revision")  # of `caption`, and of `open_captioner`
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,71 +102,70 @@ def masking_experiment(
     if unknown:
         raise ValueError(f"versions: {unknown[0]!r} is unknown; choose from {', '.join(VERSIONS)}")
     check_fill(fill)
-    found = read_images(images)
-    names = [name for name in dict.fromkeys(read_categories(annotations).values()) if name != PERSON]
-    labels = {"people": [PERSON], "objects": list(names if objects is None else objects)}
-    with_people = np.flatnonzero(read_regions(annotations, found).found)
-    if not len(with_people):
-        raise ValueError(f"{annotations} has a person in none of the {len(found):,} images; give their annotations")
-    found = found.select(with_people)
-
-    chosen = [ORIGINAL, *(version for version in VERSIONS if version in versions and version != ORIGINAL)]
-    pictures: dict[str, Images] = {}
-    captions: dict[str, dict[str, str]] = {}
-    for number, version in enumerate(chosen):
-        regions = [read_regions(annotations, found, labels[kind], form) for kind, form in VERSIONS[version]]
-        pictures[version] = Images(found.ids, _Masked(found, regions, fill)) if regions else found
-        captions[version] = caption(
-            model,
-            pictures[version],
-            watch=partial(_overall, watch, version, number, len(chosen)) if watch else None,
-            **(generation or {}),
+    all_images = read_images(images)
+    people_regions = read_regions(annotations, all_images)
+    rows = np.flatnonzero(people_regions.found)
+    if not len(rows):
+        raise ValueError(
+            f"{annotations} has a person in none of the {len(all_images):,} images; give their annotations"
         )
-    tables = {
-        version: {"image_id": list(texts), "caption": list(texts.values())} for version, texts in captions.items()
+    names = [name for name in dict.fromkeys(read_categories(Path(annotations).expanduser()).values()) if name != PERSON]
+    labels = {PEOPLE: [PERSON], OBJECTS: list(names if objects is None else objects)}
+    original, generation = all_images.select(rows), generation or {}
+    pictures = {ORIGINAL: original}
+    for version in [version for version in VERSIONS if version in versions and version != ORIGINAL]:
+        kinds, form = VERSIONS[version]
+        regions = read_regions(annotations, original, [label for kind in kinds for label in labels[kind]], form)
+        pictures[version] = masked(original, regions, fill, strict=False)
+    captions = {
+        version: caption(
+            model,
+            shown,
+            watch=partial(_overall, watch, version, number, len(pictures)) if watch else None,
+            **generation,
+        )
+        for number, (version, shown) in enumerate(pictures.items())
     }
-    captioners = on_the_same_images(read_captioners(tables, **people))
-    comparisons = {}
-    for metric in metrics:
-        taken = find_metric(metric).options()
-        accepted = {name: value for name, value in options.items() if name in taken}
-        try:
-            comparisons[metric] = measure_together(captioners, metric, against=ORIGINAL, **accepted)
-        except ValueError as error:
-            if metric != "sway" or len(metrics) == 1:
-                raise
-            warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=2)
+    comparisons = _comparisons(captions, people, metrics, options)
     shares: dict[str, ImageAttributions] = {}
     if attributions:
         captioner, processor, tokenizer = open_captioner(
-            model, **{name: value for name, value in (generation or {}).items() if name in ASKED}
+            model, **{name: value for name, value in generation.items() if name in ASKED}
         )
-        whole = read_regions(annotations, found)
-        for version in chosen:
+        for version, shown in pictures.items():
             try:
                 shares[version] = attribute_images(
-                    captioner, processor, pictures[version], whole, captions[version], tokenizer=tokenizer, fill=fill
+                    *(captioner, processor, shown, people_regions.select(rows), captions[version]),
+                    tokenizer=tokenizer,
+                    fill=fill,
                 )
             except ValueError as error:  # with the person masked no caption may name the attribute
                 warnings.warn(f"{version}: no attribution ({error})", CaptionBiasWarning, stacklevel=2)
     return MaskingStudy(captions, comparisons, shares)
 
 
-@dataclass(frozen=True, eq=False)
-class _Masked(Sequence[Any]):
-    """Images with some regions filled, each when it is asked for; one that shows nothing of them stays as it is."""
-
-    images: Images
-    regions: Sequence[Regions]
-    fill: str
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def __getitem__(self, index: Any) -> Any:
-        image = self.images[index]
-        region = np.any([of_kind[index] for of_kind in self.regions], axis=0)
-        return mask_image(image, region, self.fill, f"image {self.images.ids[index]}") if region.any() else image
+def _comparisons(
+    captions: Mapping[str, Mapping[str, str]],
+    people: Mapping[str, Any],
+    metrics: Sequence[str],
+    options: Mapping[str, Any],
+) -> dict[str, Comparison]:
+    """Of each metric the versions, each against the original."""
+    tables = {
+        version: {"image_id": list(texts), "caption": list(texts.values())} for version, texts in captions.items()
+    }
+    captioners = on_the_same_images(read_captioners(tables, **people))
+    comparisons = {}
+    for metric in metrics:
+        known = find_metric(metric).options()
+        accepted = {name: value for name, value in options.items() if name in known}
+        try:
+            comparisons[metric] = measure_together(captioners, metric, against=ORIGINAL, **accepted)
+        except ValueError as error:
+            if metric != "sway" or len(metrics) == 1:
+                raise
+            warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=3)
+    return comparisons
 
 
 def _overall(watch: Watch, version: str, number: int, total: int, step: str, done: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -14,6 +14,8 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags
 from captionbias.captions.values import image_keys
+from captionbias.datasets.coco_files import read_categories, read_images, run_lengths
+from captionbias.datasets.json_records import read_records, short
 from captionbias.images import needs_images
 from captionbias.images.reading import ID_COLUMNS, Images, Selected, coco_name, open_image, stored_size, turned
 from captionbias.warnings import CaptionBiasWarning
@@ -188,9 +190,6 @@ def read_regions(
     with needs_images():
         import ijson  # noqa: F401
         import pycocotools  # noqa: F401
-
-        from captionbias.datasets.coco_files import read_images, run_lengths
-        from captionbias.datasets.json_records import read_records, short
     path, chosen = Path(annotations).expanduser(), read_form(form)
     if not path.is_file():
         raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
@@ -235,13 +234,6 @@ def read_regions(
             stacklevel=2,
         )
     return Regions(images, things, sizes, chosen, path.name)
-
-
-def read_categories(path: str | Path) -> dict[int, str]:
-    """What a COCO file annotates: each category's name, by its number."""
-    from captionbias.datasets.json_records import read_records
-
-    return {record["id"]: record["name"] for record in read_records(Path(path), "categories", {"id": int, "name": str})}
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
@@ -332,12 +324,13 @@ class _Masked(Sequence[Any]):
     images: Images
     regions: Sequence[Flags]
     fill: str
+    mask: Callable[[Image, Flags, str, str], Image]
 
     def __len__(self) -> int:
         return len(self.images)
 
     def __getitem__(self, index: Any) -> Any:
-        return masked_image(self.images[index], self.regions[index], self.fill, f"image {self.images.ids[index]}")
+        return self.mask(self.images[index], self.regions[index], self.fill, f"image {self.images.ids[index]}")
 
 
 def masked_image(image: Image, region: Flags, fill: str, name: str) -> Image:
@@ -347,13 +340,14 @@ def masked_image(image: Image, region: Flags, fill: str, name: str) -> Image:
     return mask_image(image, region, fill, name)
 
 
-def masked(images: Images, regions: Sequence[Flags], fill: str = "mean") -> Images:
+def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, strict: bool = True) -> Images:
     """The images with their regions filled, each masked when it is asked for and not kept.
 
     Args:
         images: the images.
         regions: `(H, W)`, True inside, one for each image; such as `Regions`, or arrays.
         fill: as for `mask_image`.
+        strict: make a region without pixels an error; else its image stays as it is.
 
     Raises:
         ValueError: there are more or fewer regions than images, or the fill is unknown; when an image is asked for:
@@ -366,7 +360,7 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean") -> Imag
     check_fill(fill)
     if len(regions) != len(images):
         raise ValueError(f"regions has length {len(regions):,}, images {len(images):,}: give one region for each image")
-    return Images(images.ids, _Masked(images, regions, fill))
+    return Images(images.ids, _Masked(images, regions, fill, masked_image if strict else mask_image))
 
 
 def mask_dataset(

@@ -220,18 +220,9 @@ def turned(pixels: Array, orientation: int) -> Array:
 
 
 def _turned(image: Image, orientation: int) -> Image:
-    from PIL.Image import Transpose
+    from PIL import Image
 
-    ways = {
-        2: Transpose.FLIP_LEFT_RIGHT,
-        3: Transpose.ROTATE_180,
-        4: Transpose.FLIP_TOP_BOTTOM,
-        5: Transpose.TRANSPOSE,
-        6: Transpose.ROTATE_270,
-        7: Transpose.TRANSVERSE,
-        8: Transpose.ROTATE_90,
-    }
-    return image.transpose(ways[orientation]) if orientation in ways else image
+    return image if orientation == 1 else Image.fromarray(turned(np.asarray(image), orientation))
 
 
 def _opened(source: Any, name: str) -> Image:

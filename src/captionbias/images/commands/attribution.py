@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from inspect import Parameter
 from pathlib import Path
+from typing import Any
 
-from captionbias.cli.options import INPUT, RESULT, Options, option
+from captionbias.cli.options import INPUT, RESULT, Options, metric_options, option
 from captionbias.cli.terminal import console, say
-from captionbias.images.commands.caption import IMAGES
+from captionbias.images.commands.caption import ANNOTATIONS, IMAGES, LOADING
 
 METHOD = "Method"
 OPTIONS: Options = (
@@ -20,13 +21,10 @@ OPTIONS: Options = (
         )
     }
     | IMAGES
+    | ANNOTATIONS
+    | LOADING
+    | metric_options("fill")
     | {
-        "annotations": option(
-            Path,
-            "COCO's annotations with the people in the images, such as instances_val2014.json.",
-            default=Parameter.empty,
-            panel=INPUT,
-        ),
         "captions": option(
             Path | None,
             "The captioner's captions, a file with the columns image_id and caption.",
@@ -46,12 +44,6 @@ OPTIONS: Options = (
             default="occlusion",
             panel=METHOD,
             metavar="<occlusion|gradients>",
-        ),
-        "fill": option(
-            str,
-            "Of occlusion: mean (the mean colour of the image), blur, or a colour such as '#808080'.",
-            default="mean",
-            panel=METHOD,
         ),
         "layer": option(
             str | None,
@@ -85,15 +77,9 @@ def attribution(
     annotations: Path,
     captions: Path | None,
     attribute: str,
-    method: str,
-    fill: str,
-    layer: str | None,
-    averaged: bool,
-    batch_size: int,
     overlays: int,
-    bootstrap: int,
-    seed: int,
     output: Path | None,
+    **values: Any,
 ) -> None:
     """What share of what makes a captioner say "woman" or "man" is outside the person?
 
@@ -117,8 +103,9 @@ def attribution(
         check_installed()
     found = read_images(images, image_column=image_column, id_column=image_id_column)
     regions = read_regions(annotations, found)
-    texts = _read_captions(captions) if captions else captioning.caption(model, found)
-    captioner, processor, tokenizer = captioning.open_captioner(model)
+    loading = {name: values.pop(name) for name in LOADING}
+    texts = _read_captions(captions) if captions else captioning.caption(model, found, **loading)
+    captioner, processor, tokenizer = captioning.open_captioner(model, **loading)
     shares = attribute_images(
         captioner,
         processor,
@@ -127,14 +114,8 @@ def attribution(
         texts,
         tokenizer=tokenizer,
         attribute_lexicon=attribute,
-        method=method,
-        fill=fill,
-        layer=layer,
-        averaged=averaged,
-        batch_size=batch_size,
-        bootstrap=bootstrap,
-        seed=seed,
         overlays=overlays if page else 0,
+        **values,
     )
     console.print(attribution_table(shares), markup=False)
     left = len({credit.image for credit in shares.credits})
@@ -143,7 +124,8 @@ def attribution(
         write_attributions(shares, output, title=f"Where {Path(model).name} finds the attribute")
         say(f"the page is in {output}")
     elif not page:
-        write_result({"model": model, "fill": fill, "layer": layer, "averaged": averaged, **shares.as_dict()}, output)
+        made_with = {name: values[name] for name in ("fill", "layer", "averaged")}
+        write_result({"model": model, **made_with, **shares.as_dict()}, output)
 
 
 def _read_captions(path: Path) -> dict[str, str]:

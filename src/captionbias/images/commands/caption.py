@@ -47,6 +47,30 @@ IMAGES: Options = {
         show_default="image_id",
     ),
 }
+# Which model is loaded, and how.
+LOADING: Options = {
+    "dtype": option(
+        str | None,
+        "Of the weights: float32, bfloat16, float16, or auto for the files'.",
+        panel=CAPTIONING,
+        show_default="float32; to caption on a GPU bfloat16",
+    ),
+    "device_map": option(
+        str | None,
+        "How transformers spreads the model over devices, such as auto.",
+        panel=CAPTIONING,
+        show_default="one device",
+    ),
+    "revision": option(str | None, "Branch, tag or commit of a model on the Hub.", panel=CAPTIONING),
+}
+ANNOTATIONS: Options = {
+    "annotations": option(
+        Path,
+        "COCO's annotations of the people and objects in the images, such as instances_val2014.json.",
+        default=Parameter.empty,
+        panel=INPUT,
+    ),
+}
 GENERATION: Options = {
     "prompt": option(
         str | None,
@@ -69,19 +93,7 @@ GENERATION: Options = {
         float | None, "Draw captions, from the likeliest tokens with this probability together.", panel=CAPTIONING
     ),
     "sampling_seed": option(int, "Of drawn captions.", default=0, panel=CAPTIONING),
-    "dtype": option(
-        str | None,
-        "Of the weights: float32, bfloat16, float16, or auto for the files'.",
-        panel=CAPTIONING,
-        show_default="bfloat16 on a GPU, else float32",
-    ),
-    "device_map": option(
-        str | None,
-        "How transformers spreads the model over devices, such as auto.",
-        panel=CAPTIONING,
-        show_default="one device",
-    ),
-    "revision": option(str | None, "Branch, tag or commit of a model on the Hub.", panel=CAPTIONING),
+    **LOADING,
     "strict": option(
         bool, "An image that cannot be read is an error, and not left out.", "--strict", default=False, panel=CAPTIONING
     ),

@@ -7,7 +7,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import INPUT, RESULT, Options, option
+from captionbias.cli.options import INPUT, RESULT, Options, metric_options, option
 from captionbias.cli.terminal import complaints, console, needs, note, say, steps
 from captionbias.images.commands.caption import IMAGES
 
@@ -26,18 +26,7 @@ OPTIONS: Options = {
         default=["person"],
         panel=MASKING,
     ),
-    "form": option(
-        str,
-        "segment; box; or the share of the segment at its top, bottom, left or right, such as top:0.5.",
-        default="segment",
-        panel=MASKING,
-    ),
-    "fill": option(
-        str,
-        "mean (the mean colour of the rest of the image), blur, or a colour such as '#808080'.",
-        default="mean",
-        panel=MASKING,
-    ),
+    **metric_options("form", "fill"),
     "threshold": option(float, "The detector's least score, 0 to 1.", default=0.5, panel=MASKING, min=0, max=1),
     "batch_size": option(int, "Images a batch, on each process.", default=16, panel=MASKING, min=1),
     "strict": option(
@@ -68,12 +57,10 @@ def mask(
     image_id_column: str | None,
     label: list[str],
     form: str,
-    fill: str,
     threshold: float,
     batch_size: int,
-    strict: bool,
-    kind: str,
     output: Path,
+    **values: Any,
 ) -> None:
     """Write copies of images in which people or objects are masked: by COCO's annotations, or by a detector.
 
@@ -108,17 +95,7 @@ def mask(
         find = partial(regions_of, detect=detect, form=form)
         settings |= {"detector": detector, "threshold": threshold}
     with steps() as progress:
-        copies = write_masked(
-            read,
-            find,
-            output,
-            fill=fill,
-            kind=kind,
-            settings=settings,
-            strict=strict,
-            batch=batch_size,
-            progress=progress,
-        )
+        copies = write_masked(read, find, output, settings=settings, batch=batch_size, progress=progress, **values)
     if not console.quiet:
         for reason in list(copies.left_out.values())[:SHOWN]:
             note(f"left out: {reason}")

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import FILES, INPUT, METRICS, RESULT, Options, metric_options, option, split_options
+from captionbias.cli.options import FILES, METRICS, RESULT, Options, metric_options, option, split_options
 from captionbias.cli.terminal import complaints, console, needs, say, steps, write_result
-from captionbias.images.commands.caption import GENERATION, IMAGES, MODEL, as_generation
+from captionbias.images.commands.caption import ANNOTATIONS, GENERATION, IMAGES, MODEL, as_generation
 
 MASKING = "Masking"
 MASKED: Options = {
-    "annotations": option(
-        Path,
-        "COCO's annotations of the people and objects in the images, such as instances_val2014.json.",
-        default=Parameter.empty,
-        panel=INPUT,
-    ),
     "version": option(
         list[str] | None,
         "half the person, person, person's box, objects, person and objects; repeat it for several.",
@@ -32,7 +25,7 @@ MASKED: Options = {
         show_default="all but person",
         metavar="<category>",
     ),
-    "fill": option(str, "mean, blur, or a colour such as '#808080'.", default="mean", panel=MASKING),
+    **metric_options("fill"),
     "attributions": option(
         bool,
         "Also measure how much of what makes the captioner name the attribute lies outside the person.",
@@ -49,7 +42,7 @@ MEASURED = metric_options(
     *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
 )
 PEOPLE: Options = {name: kind for name, kind in FILES.items() if name != "id_column"}
-OPTIONS = MODEL | IMAGES | MASKED | GENERATION | PEOPLE | METRICS | MEASURED | WRITTEN
+OPTIONS = MODEL | IMAGES | ANNOTATIONS | MASKED | GENERATION | PEOPLE | METRICS | MEASURED | WRITTEN
 
 
 def masking(
