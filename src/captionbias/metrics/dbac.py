@@ -16,7 +16,7 @@ from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, SMALL_DBAC, Score
-from captionbias.metrics.dbac_direction import Direction, DirectionAnswers, a_to_t, plan_direction, t_to_a
+from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
     align_human,
@@ -347,9 +347,7 @@ def dbac(
     tables: dict[str, Any] = {}
     rows: dict[str, Any] = {}
     for name, direction in questions.items():
-        weighed = DirectionAnswers.of(
-            direction, plans[name], controls_of.get(name), answers, settings["quality"], bayes
-        )
+        weighed = direction.answered(plans[name], controls_of.get(name), answers, settings["quality"], bayes)
         sources = direction_sources(weighed, notes) if details else None
         compared = sources.quantities if sources else lambda drawn, _, weighed=weighed: weighed.quantities(drawn)
         samples |= bootstrap_samples(
@@ -474,7 +472,7 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _seen(weighed: DirectionAnswers, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
+def _seen(weighed: Direction, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
     """What percent of each side's test captions are also in the training split, and the scores of the others.
 
     With a control also what percent its attacker or the blind one has seen.
