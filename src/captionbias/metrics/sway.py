@@ -15,12 +15,12 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.catalogue import ANY, DIRECTIONS, DOUBLE_PERCENT, Score
-from captionbias.metrics.inputs import check_named, copies_of, note_labels_from_captions
+from captionbias.metrics.inputs import check_named, copies_of, named_in, note_labels_from_captions
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import random_groups
-from captionbias.metrics.pairing import drawn_captions
+from captionbias.metrics.pairing import drawn_captions, named_by_any
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores.sway import (
     Leans,
@@ -34,7 +34,7 @@ from captionbias.scores.sway import (
     suggested_values,
 )
 from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
-from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
 BEARER = "person"  # whoever has the attribute is no task
 SHIPPED = "gender_coco_objects"
@@ -278,10 +278,10 @@ def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer
     )
     labels = tuple(itertools.compress(attribute.labels, whole))
     value = value_numbers(captions.attributes, labels, attribute)
-    values_named = _flags(words, attribute, tokenizer)[:, whole]
+    values_named = named_in(words.tokens, attribute, tokenizer)[:, whole]
     check_named(values_named, "attribute_lexicon", attribute)
     note_labels_from_captions(words, values_named, value, notes)
-    every_task = _flags(words, task, tokenizer)
+    every_task = named_in(words.tokens, task, tokenizer)
     check_named(every_task, "task_lexicon", task)
     is_task = np.array([label != BEARER for label in task.labels])
     given = None if captions.tasks is None else tasks_of_lexicon(captions.tasks, task, notes)[:, is_task]
@@ -307,10 +307,6 @@ def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer
         None if given is None else given[kept],
         None if copies is None else np.unique(copies[kept], return_inverse=True)[1],
     )
-
-
-def _flags(words: Words, lexicon: Lexicon, tokenizer: str) -> Flags:
-    return named_values(words.tokens, find_mentions(words.tokens, lexicon, tokenizer), lexicon, tokenizer)
 
 
 def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
@@ -358,8 +354,7 @@ def _counted(named: _Named) -> tuple[Floats, Floats]:
     """These images' counts: those with each task and value, `(tasks, values)`, and the share with each value."""
     shown = named.given
     if shown is None:
-        shown = np.zeros((len(named.value), len(named.tasks)), bool)
-        np.logical_or.at(shown, named.image, named.people_tasks)
+        shown = named_by_any(named.image, len(named.value), named.people_tasks)
     both = np.stack([shown[named.value == number].sum(axis=0) for number in range(len(named.values))], axis=1)
     return both.astype(np.float64), np.bincount(named.value, minlength=len(named.values)) / len(named.value)
 
