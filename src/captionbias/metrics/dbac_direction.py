@@ -267,10 +267,10 @@ def a_to_t(
     pairings: Sequence[Pairing],
 ) -> Direction:
     """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
-    (numbers,) = number_sets([named])
+    numbers, named_sets = number_sets(named)
     shown_sets = np.eye(len(values), dtype=bool)
     designs = [_design(words, pairing, numbers, classes, classes, shown_sets) for pairing in pairings]
-    return Direction("a_to_t", values, values, _sets(named, numbers), tasks, designs)
+    return Direction("a_to_t", values, values, named_sets, tasks, designs)
 
 
 def t_to_a(
@@ -287,15 +287,15 @@ def t_to_a(
     `shown`: which tasks each image shows, `(images, tasks)`; `by_pairing`: the same in each pairing, and whether it is
     known of the image, see `shown_by_pairing`.
     """
-    (numbers,) = number_sets([named])
+    numbers, named_sets = number_sets(named)
     occurring = np.flatnonzero(shown.any(axis=0))
     designs = []
     for pairing, (flags, known) in zip(pairings, by_pairing, strict=True):
-        (number,) = number_sets([flags])
+        number, shown_sets = number_sets(flags)
         of_image = np.where(known, number, NOT_SHOWN)
-        designs.append(_design(words, pairing, numbers, flags[:, occurring], of_image, _sets(flags, number)))
+        designs.append(_design(words, pairing, numbers, flags[:, occurring], of_image, shown_sets))
     classes = tuple(tasks[task] for task in occurring)
-    return Direction("t_to_a", classes, tasks, _sets(named, numbers), values, designs, task_counts(shown, tasks))
+    return Direction("t_to_a", classes, tasks, named_sets, values, designs, task_counts(shown, tasks))
 
 
 def _design(
@@ -307,11 +307,6 @@ def _design(
     rows = {side: of_side[shown[image[side][of_side]] != NOT_SHOWN] for side, of_side in rows.items() if len(of_side)}
     captions = {side: Side(image[side][of_side], number[side][of_side]) for side, of_side in rows.items()}
     return Design(pairing, rows, captions, targets, shown, shown_sets)
-
-
-def _sets(flags: Flags, numbers: Integers) -> Flags:
-    """The set that each number stands for."""
-    return np.asarray(flags[np.unique(numbers, return_index=True)[1]])
 
 
 def plan_direction(

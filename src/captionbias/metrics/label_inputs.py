@@ -81,7 +81,7 @@ class ImageLabels:
 
     def classes(self) -> Integers:
         """A number for each image's set of attribute values, as a split by them needs it."""
-        (numbers,) = number_sets([self.shown.attributes])
+        numbers, _ = number_sets(self.shown.attributes)
         rarest = int(np.bincount(numbers).min())
         if rarest < SMALLEST_CLASS:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])

@@ -134,26 +134,27 @@ class Omega:
         return np.asarray((self.counts * self.weight[form] if form else self.counts).sum(axis=0))
 
 
-def number_sets(flags: Sequence[Flags]) -> list[Integers]:
-    """Numbers for sets given as rows of flags `(n, labels)`: the same set has the same number in every array.
+def number_sets(flags: Flags) -> tuple[Integers, Flags]:
+    """A number for each set given as a row of flags `(n, labels)`, and the set of each number, `(numbers, labels)`.
 
-    >>> [numbers.tolist() for numbers in number_sets([np.array([[1, 0], [1, 1]], bool), np.array([[1, 0]], bool)])]
-    [[0, 1], [0]]
+    >>> numbers, sets = number_sets(np.array([[True, True], [True, False], [True, True]]))
+    >>> numbers.tolist(), sets.tolist()
+    ([1, 0, 1], [[True, False], [True, True]])
     """
-    packed = np.packbits(np.concatenate(flags), axis=1)
+    packed = np.packbits(flags, axis=1)
     rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
-    numbers = np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return np.split(numbers, np.cumsum([len(part) for part in flags])[:-1])
+    _, first, numbers = np.unique(rows, return_index=True, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64), flags[first]
 
 
-def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int | None = None) -> Table:
+def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int) -> Table:
     """A side's captions by cell.
 
     Args:
         side: the side's captions.
         shown: the number of what each image shows, shape `(images,)`, or `NOT_SHOWN`, of images without captions here.
         trials: test captions and quality of each trial.
-        names: how many named numbers there are; those of the side alone when None.
+        names: how many named numbers there are.
     """
     from scipy.sparse import csr_array
 
@@ -174,7 +175,7 @@ def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int |
         _members(cell, side.image, images, len(pairs)),
         [cells_of(trial) for trial in trials],
         _members(pairs[:, 0], np.arange(len(pairs)), len(pairs), names),
-        _members(shown[known], known, images),
+        _members(shown[known], known, images, int(shown.max(initial=-1)) + 1),
     )
 
 
@@ -258,7 +259,7 @@ def occurrences(
     return both.reshape(-1), np.repeat(base, both.shape[1])
 
 
-def named_frequencies(side: Side, multiplicity: Floats, names: int | None = None) -> Floats:
+def named_frequencies(side: Side, multiplicity: Floats, names: int) -> Floats:
     """The relative frequency of each named number among the side's captions, shape `(names, replicates)`."""
     totals = _members(side.named, side.image, len(multiplicity), names) @ multiplicity
     return np.asarray(totals / totals.sum(axis=0))
@@ -317,12 +318,11 @@ def _cells(named: Integers, shown: Integers) -> tuple[Integers, Integers]:
     return np.stack(np.divmod(keys, width), axis=1), cell.reshape(-1)
 
 
-def _members(group: Integers, member: Integers, members: int, groups: int | None = None) -> Any:
+def _members(group: Integers, member: Integers, members: int, groups: int) -> Any:
     """How often each group has each member, from one group and one member a row: sparse, `(groups, members)`."""
     from scipy.sparse import csr_array
 
-    shape = (groups or int(group.max(initial=-1)) + 1, members)
-    return csr_array((np.ones(len(group)), (group, member)), shape=shape)
+    return csr_array((np.ones(len(group)), (group, member)), shape=(groups, members))
 
 
 def _ratio(numerator: Any, denominator: Any) -> Floats:
