@@ -63,7 +63,7 @@ def test_captions_name_the_same_if_they_do_of_every_attribute(captions, lexicon)
     tokens = tokenize(captions)
     of_parts = [named_labels(tokens, find_mentions(tokens, part), len(part.labels)) for part in lexicon.parts]
     crossed = named_values(tokens, find_mentions(tokens, lexicon), lexicon)
-    (expected,), (found,) = number_sets([np.column_stack(of_parts)]), number_sets([crossed])
+    (expected, _), (found, _) = number_sets(np.column_stack(of_parts)), number_sets(crossed)
     assert len(set(zip(expected.tolist(), found.tolist(), strict=True))) == len(set(expected)) == len(set(found))
 
 

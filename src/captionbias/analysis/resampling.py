@@ -135,7 +135,7 @@ def resampling_weights(
     chosen = _chosen_tasks(rows, top, unclear, shown[1])
     classes, flags = shown[0].flags.argmax(axis=1), shown[1].flags[:, chosen]
     # Images with the same attribute value and the same of these tasks have the same weight.
-    (group,) = number_sets([np.column_stack([shown[0].flags, flags])])
+    group, _ = number_sets(np.column_stack([shown[0].flags, flags]))
     _, first, count = np.unique(group, return_index=True, return_counts=True)
     names = [shown[1].names[task] for task in chosen]
     weights = _independent(classes[first], flags[first], count.astype(np.float64), shown[0].names, names)[group]

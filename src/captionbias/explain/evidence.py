@@ -14,7 +14,7 @@ from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.protocol import preset_settings
-from captionbias.metrics.sway import SwayImages
+from captionbias.metrics.sway_counts import SwayImages
 from captionbias.scores.omega import NOT_SHOWN
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.marks import find_marks

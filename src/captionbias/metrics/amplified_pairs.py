@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, Named
+from captionbias.metrics.inputs import NO_TASKS
+from captionbias.metrics.label_inputs import ImageLabels, Named
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, in_parts
 from captionbias.scores.cooccurrence import association, change

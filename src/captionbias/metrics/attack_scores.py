@@ -53,21 +53,12 @@ class AttackScores:
         def matrix(values: Floats) -> Any:
             return csr_array((values, (rows, unit)), shape=shape)
 
-        return cls(
-            {
-                name: matrix(
-                    np.concatenate(
-                        [
-                            quality(answers[trial].log_probability, answers[trial].correct)[of_trial]
-                            for trial, of_trial in zip(trials, flags, strict=True)
-                        ]
-                    )
-                )
-                for name, quality in qualities.items()
-            },
-            matrix(np.ones(len(rows))),
-            len(columns),
-        )
+        def scores(quality: Quality) -> Floats:
+            said = [(answers[trial].log_probability, answers[trial].correct) for trial in trials]
+            return np.concatenate([quality(*of)[flag] for of, flag in zip(said, flags, strict=True)])
+
+        sums = {name: matrix(scores(quality)) for name, quality in qualities.items()}
+        return cls(sums, matrix(np.ones(len(rows))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
         """The mean over captions and columns in each trial and replicate: shape `(trials, replicates)`.

@@ -12,11 +12,11 @@ import numpy as np
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, SMALL_DBAC, Score
-from captionbias.metrics.dbac_direction import Direction, DirectionAnswers, a_to_t, plan_direction, t_to_a
+from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
     align_human,
@@ -45,13 +45,13 @@ from captionbias.metrics.protocol import (
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
+from captionbias.text import LexiconSource, Mentions, Tokens, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
     from torch import nn
 
-MASKED = {"a_to_t": "attribute", "t_to_a": "task"}
 BLIND = "blind"
+MASKED = {"a_to_t": ("attribute",), "t_to_a": ("task",), BLIND: ("attribute", "task")}
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
@@ -347,22 +347,20 @@ def dbac(
     tables: dict[str, Any] = {}
     rows: dict[str, Any] = {}
     for name, direction in questions.items():
-        weighed = DirectionAnswers.of(
-            direction, plans[name], controls_of.get(name), answers, settings["quality"], bayes
-        )
-        sources = direction_sources(weighed, notes) if details else None
-        compared = sources.quantities if sources else lambda drawn, _, weighed=weighed: weighed.quantities(drawn)
+        answered = direction.answered(plans[name], controls_of.get(name), answers, settings["quality"], bayes)
+        sources = direction_sources(answered, notes) if details else None
+        compared = sources.quantities if sources else lambda drawn, _, answered=answered: answered.quantities(drawn)
         samples |= bootstrap_samples(
             compared, len(captions), settings["trials"], bootstrap, seed, overlap, captions.copies
         )
-        of_direction = weighed.facts()
+        of_direction = answered.facts()
         _note_weak_samples(name, of_direction, notes)
         facts |= of_direction
         if details:
             tables[name] = {
-                "trials": trial_rows(range(seed, seed + settings["trials"]), weighed.estimates()),
+                "trials": trial_rows(range(seed, seed + settings["trials"]), answered.estimates()),
                 "alignment": reports[name],
-                **_seen(weighed, plans[name], controls_of.get(name), notes),
+                **_seen(answered, plans[name], controls_of.get(name), notes),
             }
             rows[name] = sources.rows() if sources else []
     return Scores(
@@ -444,25 +442,38 @@ def plan_dbac(
             words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
         )
 
-    masks: dict[str, tuple[str, ...]] = {name: (lexicons[MASKED[name]].mask,) for name in questions}
-    masked = {name: words.mask(mentions[MASKED[name]], *masks[name]) for name in questions}
-    if settings["controls"] and words.model_rows and len(words.human_image):
-        masks[BLIND] = (lexicons["attribute"].mask, lexicons["task"].mask)
-        both = (mentions["attribute"], masks[BLIND][0], mentions["task"], masks[BLIND][1])
-        masked[BLIND] = replace(words, tokens=mask_both(words.tokens, *both))
-    vocabulary = settings.get("vocabulary")
-    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
-    texts, reports = {}, {}
-    for name in masked:
-        human, report = align_human(masked[name], masks[name], vectors, settings["delta"], vocabulary)
-        texts[name] = {"m": masked[name].model, "h": human}
-        reports[name] = report.as_dict() if report else None
+    controlled = settings["controls"] and words.model_rows and len(words.human_image)
+    attacked = [*questions, BLIND] if controlled else [*questions]
+    masks = {name: tuple(lexicons[kind].mask for kind in MASKED[name]) for name in attacked}
+    masked = {name: _masked(words, [(mentions[kind], lexicons[kind].mask) for kind in MASKED[name]]) for name in masks}
+    texts, reports = _aligned(words, masked, masks, settings)
 
     def plan(name: str, hidden: str) -> AttackPlan:
         return plan_direction(questions[name], texts[hidden], masks[hidden], classes, settings["test_share"], copies)
 
-    controls = {name: plan(name, BLIND) for name in questions if BLIND in texts}
+    controls = {name: plan(name, BLIND) for name in questions if controlled}
     return questions, {name: plan(name, name) for name in questions}, controls, reports
+
+
+def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
+    """The captions with all mentions of one kind, or of two, behind the masks given."""
+    if len(hidden) == 1:
+        return words.mask(*hidden[0])
+    return replace(words, tokens=mask_both(words.tokens, *hidden[0], *hidden[1]))
+
+
+def _aligned(
+    words: Words, masked: Mapping[str, Words], masks: Mapping[str, tuple[str, ...]], settings: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, Tokens]], dict[str, Any]]:
+    """Each side's captions, masked in each of these ways, the human ones in the captioner's words; and the reports."""
+    vocabulary = settings.get("vocabulary")
+    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
+    texts, reports = {}, {}
+    for name, captions in masked.items():
+        human, report = align_human(captions, masks[name], vectors, settings["delta"], vocabulary)
+        texts[name] = {"m": captions.model, "h": human}
+        reports[name] = report.as_dict() if report else None
+    return texts, reports
 
 
 def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
@@ -474,7 +485,7 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _seen(weighed: DirectionAnswers, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
+def _seen(answered: Direction, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
     """What percent of each side's test captions are also in the training split, and the scores of the others.
 
     With a control also what percent its attacker or the blind one has seen.
@@ -484,25 +495,25 @@ def _seen(weighed: DirectionAnswers, plan: AttackPlan, control: AttackPlan | Non
         flags = seen_in_training(list(attackers))
         return {side: [flags[trial] for trial in trials] for side, (trials,) in attackers.trials.items()}
 
-    found = {"": seen_by(plan)}
+    seen = {"": seen_by(plan)}
     if control:
         by_blind = seen_by(control)
-        found["_net"] = {side: list(map(np.logical_or, of, by_blind[side])) for side, of in found[""].items()}
-    lacking = {
-        form: {side: np.array([flags.all() for flags in of_side]) for side, of_side in of.items()}
-        for form, of in found.items()
+        seen["_net"] = {side: list(map(np.logical_or, of, by_blind[side])) for side, of in seen[""].items()}
+    without = {
+        (side, form): np.array([flags.all() for flags in of_side])
+        for form, of in seen.items()
+        for side, of_side in of.items()
     }
-    for form, of in lacking.items():
-        for side, of_side in of.items():
-            if not form or (of_side & ~lacking[""][side]).any():
-                note_without_unseen(f"{plan.name} {NAMES[side]}", of_side, notes, net=bool(form))
+    for (side, form), lacking in without.items():
+        if not form or (lacking & ~without[side, ""]).any():
+            note_without_unseen(f"{plan.name} {NAMES[side]}", lacking, notes, net=bool(form))
     return {
         "seen": {
             f"{side}{form}": 100 * float(np.concatenate(of_side).mean())
-            for form, of in found.items()
+            for form, of in seen.items()
             for side, of_side in of.items()
         },
-        "unseen": weighed.unseen(*found.values()),
+        "unseen": answered.unseen(*seen.values()),
     }
 
 

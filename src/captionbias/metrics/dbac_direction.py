@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,16 +26,14 @@ from captionbias.scores import (
     named_frequencies,
     normalized_difference,
     number_sets,
+    omegas,
     pair_shares,
     tabulate,
-    weighted,
 )
-from captionbias.scores.omega import NOT_SHOWN, Weighted
+from captionbias.scores.omega import BLIND, MATCHED, NOT_SHOWN
 from captionbias.statistics.samples import known_means
 from captionbias.text import Tokens
 
-SIDES = ("m", "h")
-FORMS = ("", "_matched")
 INVERSE = "inverse_cross_entropy"
 BLIND_SCORES = ("dbac_blind", "dbac_net")  # of a direction, without its name
 
@@ -48,6 +46,7 @@ class Design:
     `captions`: these, by image and by what they name. `targets`: what the attacker predicts of each image: classes
     `(images,)` or task flags `(images, tasks)`. `shown`: the number of what each image shows, `(images,)`, `NOT_SHOWN`
     where the image takes no part. `shown_sets`: which of the direction's `shown_labels` the numbers stand for.
+    `tested`: each side's test captions, a trial each, once attackers have read them.
     """
 
     pairing: Pairing
@@ -56,15 +55,54 @@ class Design:
     targets: Array
     shown: Integers
     shown_sets: Flags
+    tested: dict[str, list[Tested]] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> int:
+        return len(self.pairing.seeds)
+
+    def only(self, kept: Mapping[str, Sequence[Flags]]) -> Design:
+        """With these test captions of each trial alone, flags `(test captions,)`, as though they were all.
+
+        What a caption names then weighs by its frequency among the captions kept, of all the design's trials together;
+        what an image shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
+        """
+        captions, tested = {}, {}
+        for side, flags in kept.items():
+            trials = [trial.only(of_trial) for trial, of_trial in zip(self.tested[side], flags, strict=True)]
+            rows = np.concatenate([trial.rows for trial in trials])
+            if len(rows):
+                places = np.split(np.arange(len(rows)), np.cumsum([len(trial.rows) for trial in trials])[:-1])
+                captions[side] = Side(self.captions[side].image[rows], self.captions[side].named[rows])
+                tested[side] = [replace(trial, rows=place) for trial, place in zip(trials, places, strict=True)]
+        return replace(self, captions=captions, tested=tested)
+
+    def tables(self, names: int) -> dict[str, Table]:
+        """Each side's captions by cell, of so many named numbers: what every block of replicates is read from."""
+        return {side: tabulate(of, self.shown, self.tested[side], names) for side, of in self.captions.items()}
+
+    def named_on_both_sides(self, multiplicity: Floats, names: int) -> tuple[Floats | None, Flags | None]:
+        """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides.
+
+        Those of both sides together; of the human captions alone where every one of them is a row of its own.
+        """
+        if len(self.captions) < 2:
+            return None, None
+        present = [np.bincount(side.named, minlength=names) > 0 for side in self.captions.values()]
+        target = named_frequencies(self.captions["h"], multiplicity, names)
+        if self.pairing.held_out:
+            target = (target + named_frequencies(self.captions["m"], multiplicity, names)) / 2
+        return target, present[0] & present[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A to T or T to A on both sides.
+    """A to T or T to A on both sides: what attackers are asked and, once they have answered, every number of DBAC.
 
     `name`: `a_to_t` or `t_to_a`. `classes`: what the attacker's outputs are called. `named_sets`: which of the
     `named_labels` the numbers of what is named stand for, `(numbers, labels)`. `designs`: of all trials, in order.
-    `task_counts`: from T to A, how many images show each task, the most frequent first.
+    `task_counts`: from T to A, how many images show each task, the most frequent first. `quality`: of the answers.
+    `bayes`: whether published omegas are weighted.
     """
 
     name: str
@@ -74,6 +112,150 @@ class Direction:
     named_labels: tuple[str, ...]
     designs: list[Design]
     task_counts: dict[str, int] | None = None
+    quality: str = "confidence"
+    bayes: bool = True
+
+    def answered(
+        self,
+        plan: AttackPlan,
+        control: AttackPlan | None,
+        answers: Mapping[Trial, TrialScores],
+        quality: str,
+        bayes: bool,
+    ) -> Direction:
+        """With the answers to the trials of a plan, and to those of its blind control."""
+        plans = {"": plan} | ({BLIND: control} if control else {})
+
+        def tested(side: str, number: int) -> Tested:
+            trials = {attacker: of.trials[side][0][number] for attacker, of in plans.items()}
+            scores = {
+                attacker: QUALITIES[quality](answers[trial].log_probability, answers[trial].correct)
+                for attacker, trial in trials.items()
+            }
+            return Tested(trials[""].test, scores)
+
+        designs, start = [], 0
+        for design in self.designs:
+            numbers = range(start, start := start + design.trials)
+            of_sides = {side: [tested(side, number) for number in numbers] for side in plan.trials}
+            designs.append(replace(design, tested=of_sides))
+        return replace(self, designs=designs, quality=quality, bayes=bayes)
+
+    @property
+    def trials(self) -> int:
+        return sum(design.trials for design in self.designs)
+
+    @property
+    def every_image(self) -> Floats:
+        """Every image once: the multiplicity of the estimate itself."""
+        return np.ones((len(self.designs[0].shown), 1))
+
+    def omegas(self, multiplicity: Floats) -> Iterator[dict[str, Omega]]:
+        """Both sides' omegas, one trial after the other."""
+        options = {"inverse": self.quality == INVERSE, "bayes": self.bayes}
+        for design, tables in zip(self.designs, self._tables, strict=True):
+            target, common = design.named_on_both_sides(multiplicity, len(self.named_sets))
+            trials = [omegas(table, multiplicity, target, common, **options) for table in tables.values()]
+            for of_trial in zip(*trials, strict=True):
+                yield dict(zip(tables, of_trial, strict=True))
+
+    def quantities(
+        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None
+    ) -> dict[str, Floats]:
+        """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`.
+
+        `also` is called with each trial's number and both sides' omegas.
+        """
+        trials = []
+        for number, of_trial in enumerate(self.omegas(multiplicity)):
+            trials.append(self._scores(of_trial))
+            if also:
+                also(number, of_trial)
+        quantities = {key: np.stack([scores[key] for scores in trials]) for key in trials[0]}
+        if (prior := f"dbac_{self.name}_prior") in quantities:
+            quantities[prior] = quantities[prior][: len(self.designs)]
+        return quantities
+
+    def shares(self, pairs: Integers) -> list[dict[str, Any]]:
+        """How these pairs of labels share each trial's captions, by side; see `scores.pair_shares`."""
+        shares = []
+        for design, tables in zip(self.designs, self._tables, strict=True):
+            sets = design.shown_sets, self.named_sets
+            of_sides = [pair_shares(table, pairs, *sets) for table in tables.values()]
+            shares += [dict(zip(tables, of_trial, strict=True)) for of_trial in zip(*of_sides, strict=True)]
+        return shares
+
+    def facts(self) -> dict[str, float]:
+        """What the omegas are made of, means over trials."""
+        facts = defaultdict(list)
+        for of_trial in self.omegas(self.every_image):
+            for side, omega in of_trial.items():
+                for part, (value,) in omega.facts().items():
+                    facts[f"{part}_{side}_{self.name}"].append(value)
+        for design in self.designs:
+            for side, trials in design.tested.items():
+                facts[f"test_captions_{side}_{self.name}"] += [len(trial.rows) for trial in trials]
+        return {key: float(np.mean(values)) for key, values in facts.items()}
+
+    def estimates(self) -> dict[str, Floats]:
+        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
+        return {
+            key.replace(f"_{self.name}", ""): values[:, 0]
+            for key, values in self.quantities(self.every_image).items()
+            if "prior" not in key
+        }
+
+    def unseen(
+        self, seen: Mapping[str, Sequence[Flags]], seen_by_either: Mapping[str, Sequence[Flags]] | None = None
+    ) -> dict[str, float]:
+        """The scores and both sides' omegas over test captions that are not `seen`, and how many those are.
+
+        Net, and blind with it, are over those that the blind attacker has not seen either (`seen_by_either` are the
+        others), counted by `test_captions_s_net`: captions that differ in masked words alone are one to it, so it has
+        seen more, and net compares two attackers that have both to generalise, on the same captions. So net is not the
+        difference of this matched and this blind score.
+
+        A trial in which a quantity is undefined does not count; what is undefined in all is left out.
+        """
+        scores = {key: of for key, of in self._without(seen).items() if key not in BLIND_SCORES}
+        counts = _left(seen, "")
+        if seen_by_either:
+            scores |= {key: of for key, of in self._without(seen_by_either).items() if key in BLIND_SCORES}
+            counts |= _left(seen_by_either, "_net")
+        return known_means(scores) | counts
+
+    @cached_property
+    def _tables(self) -> list[dict[str, Table]]:
+        return [design.tables(len(self.named_sets)) for design in self.designs]
+
+    def _scores(self, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
+        """One trial's scores and omegas by their keys, `(replicates,)` each."""
+        name, forms = self.name, next(iter(omegas.values())).weight
+        values = {form: {side: omega.value(form) for side, omega in omegas.items()} for form in forms}
+        kept = {
+            f"omega_{side}_{name}{form}": value
+            for form in values
+            if form != BLIND
+            for side, value in values[form].items()
+        }
+        if len(omegas) < 2:
+            return kept
+        scores = {f"dbac_{name}{form}": normalized_difference(of["m"], of["h"]) for form, of in values.items()}
+        if BLIND in values:
+            scores[f"dbac_{name}_net"] = scores[f"dbac_{name}{MATCHED}"] - scores[f"dbac_{name}{BLIND}"]
+        prior = normalized_difference(omegas["m"].prior, omegas["h"].prior)
+        return scores | {f"dbac_{name}_prior": prior} | kept
+
+    def _without(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, Floats]:
+        """The estimates of the test captions that are not `seen`, `(trials,)`."""
+        found, start = defaultdict(list), 0
+        for design in self.designs:
+            chosen = slice(start, start := start + design.trials)
+            rest = design.only({side: [~flags for flags in of_side[chosen]] for side, of_side in seen.items()})
+            if rest.tested:
+                for key, values in replace(self, designs=[rest]).estimates().items():
+                    found[key].append(values)
+        return {key: np.concatenate(values) for key, values in found.items()}
 
 
 def a_to_t(
@@ -85,10 +267,10 @@ def a_to_t(
     pairings: Sequence[Pairing],
 ) -> Direction:
     """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
-    (numbers,) = number_sets([named])
+    numbers, named_sets = number_sets(named)
     shown_sets = np.eye(len(values), dtype=bool)
     designs = [_design(words, pairing, numbers, classes, classes, shown_sets) for pairing in pairings]
-    return Direction("a_to_t", values, values, _sets(named, numbers), tasks, designs)
+    return Direction("a_to_t", values, values, named_sets, tasks, designs)
 
 
 def t_to_a(
@@ -105,15 +287,15 @@ def t_to_a(
     `shown`: which tasks each image shows, `(images, tasks)`; `by_pairing`: the same in each pairing, and whether it is
     known of the image, see `shown_by_pairing`.
     """
-    (numbers,) = number_sets([named])
+    numbers, named_sets = number_sets(named)
     occurring = np.flatnonzero(shown.any(axis=0))
     designs = []
     for pairing, (flags, known) in zip(pairings, by_pairing, strict=True):
-        (number,) = number_sets([flags])
+        number, shown_sets = number_sets(flags)
         of_image = np.where(known, number, NOT_SHOWN)
-        designs.append(_design(words, pairing, numbers, flags[:, occurring], of_image, _sets(flags, number)))
+        designs.append(_design(words, pairing, numbers, flags[:, occurring], of_image, shown_sets))
     classes = tuple(tasks[task] for task in occurring)
-    return Direction("t_to_a", classes, tasks, _sets(named, numbers), values, designs, task_counts(shown, tasks))
+    return Direction("t_to_a", classes, tasks, named_sets, values, designs, task_counts(shown, tasks))
 
 
 def _design(
@@ -125,11 +307,6 @@ def _design(
     rows = {side: of_side[shown[image[side][of_side]] != NOT_SHOWN] for side, of_side in rows.items() if len(of_side)}
     captions = {side: Side(image[side][of_side], number[side][of_side]) for side, of_side in rows.items()}
     return Design(pairing, rows, captions, targets, shown, shown_sets)
-
-
-def _sets(flags: Flags, numbers: Integers) -> Flags:
-    """The set that each number stands for."""
-    return np.asarray(flags[np.unique(numbers, return_index=True)[1]])
 
 
 def plan_direction(
@@ -159,252 +336,6 @@ def plan_direction(
                 )
                 trials.append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
     return AttackPlan(direction.name, direction.classes, plan)
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """A design with what its trained attackers said: every number of DBAC follows from it."""
-
-    direction: Direction
-    design: Design
-    tested: dict[str, list[Tested]]
-    kind: str
-    bayes: bool
-
-    def only(self, kept: Mapping[str, Sequence[Flags]]) -> Answers:
-        """The same answers to these test captions of each trial, flags `(test captions,)`, as though they were all.
-
-        What a caption names then weighs by its frequency among the captions kept, of all the design's trials together;
-        what an image shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
-        """
-        captions, tested = {}, {}
-        for side, of_side in self.design.captions.items():
-            rows = [trial.rows[flags] for trial, flags in zip(self.tested[side], kept[side], strict=True)]
-            every = np.concatenate(rows)
-            if not len(every):
-                continue
-            captions[side] = Side(of_side.image[every], of_side.named[every])
-            places = np.split(np.arange(len(every)), np.cumsum([len(part) for part in rows])[:-1])
-            tested[side] = [
-                Tested(place, trial.quality[flags], None if trial.blind is None else trial.blind[flags])
-                for place, trial, flags in zip(places, self.tested[side], kept[side], strict=True)
-            ]
-        return replace(self, design=replace(self.design, captions=captions), tested=tested)
-
-    @property
-    def trials(self) -> int:
-        return len(self.design.pairing.seeds)
-
-    @cached_property
-    def tables(self) -> dict[str, Table]:
-        """Each side's captions by cell: what every block of replicates is read from."""
-        names = len(self.direction.named_sets)
-        return {
-            side: tabulate(captions, self.design.shown, self.tested[side], names)
-            for side, captions in self.design.captions.items()
-        }
-
-    def weighted(self, multiplicity: Floats) -> dict[str, Weighted]:
-        """Each side with its weights."""
-        target, common = self._named_on_both_sides(multiplicity)
-        return {side: weighted(table, multiplicity, target, common) for side, table in self.tables.items()}
-
-    def omegas(self, sides: Mapping[str, Weighted]) -> Iterator[dict[str, Omega]]:
-        """Both sides' omegas, one trial after the other."""
-        found = {side: of_side.omegas(self.kind == INVERSE, self.bayes) for side, of_side in sides.items()}
-        for of_trial in zip(*found.values(), strict=True):
-            yield dict(zip(found, of_trial, strict=True))
-
-    def shares(self, pairs: Integers) -> list[dict[str, Any]]:
-        """How these pairs of labels share each trial's captions, by side; see `scores.pair_shares`."""
-        sets = self.design.shown_sets, self.direction.named_sets
-        found = {side: pair_shares(table, pairs, *sets) for side, table in self.tables.items()}
-        return [dict(zip(found, of_trial, strict=True)) for of_trial in zip(*found.values(), strict=True)]
-
-    def _named_on_both_sides(self, multiplicity: Floats) -> tuple[Floats | None, Flags | None]:
-        """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides.
-
-        Those of both sides together; of the human captions alone where every one of them is a row of its own.
-        """
-        captions = self.design.captions
-        if len(captions) < 2:
-            return None, None
-        names = len(self.direction.named_sets)
-        present = [np.bincount(side.named, minlength=names) > 0 for side in captions.values()]
-        target = named_frequencies(captions["h"], multiplicity, names)
-        if self.design.pairing.held_out:
-            target = (target + named_frequencies(captions["m"], multiplicity, names)) / 2
-        return target, present[0] & present[1]
-
-    def quantities(self, multiplicity: Floats, also: Callable[[dict[str, Omega]], None]) -> dict[str, Floats]:
-        """The scores and omegas by their keys, `(trials, replicates)` each, `(1, replicates)` for a prior.
-
-        `also` is called with both sides' omegas of each trial.
-        """
-        name, sides, of_trials = self.direction.name, self.weighted(multiplicity), []
-        for omegas in self.omegas(sides):
-            found = {f"omega_{side}_{name}": omega.published for side, omega in omegas.items()}
-            if len(omegas) == 2:
-                found |= {f"omega_{side}_{name}_matched": omega.matched for side, omega in omegas.items()}
-                found |= {f"blind_{side}": omega.blind for side, omega in omegas.items() if omega.has_blind}
-            of_trials.append(found)
-            also(omegas)
-        stacked = {key: np.stack([found[key] for found in of_trials]) for key in of_trials[0]}
-        if len(sides) < 2:
-            return stacked
-        scores = {
-            f"dbac_{name}{form}": normalized_difference(
-                stacked[f"omega_m_{name}{form}"], stacked[f"omega_h_{name}{form}"]
-            )
-            for form in FORMS
-        }
-        if "blind_m" in stacked:
-            blind = normalized_difference(stacked.pop("blind_m"), stacked.pop("blind_h"))
-            scores |= {f"dbac_{name}_blind": blind, f"dbac_{name}_net": scores[f"dbac_{name}_matched"] - blind}
-        prior = normalized_difference(sides["m"].prior, sides["h"].prior)[None]
-        return scores | {f"dbac_{name}_prior": prior} | stacked
-
-    def facts(self) -> dict[str, list[float]]:
-        """What the omegas are made of, in each trial, by keys without the direction."""
-        found: dict[str, list[float]] = {}
-        for omegas in self.omegas(self.weighted(self.every_image)):
-            for side, omega in omegas.items():
-                parts: dict[str, Any] = {
-                    "mean_quality": omega.mean_quality,
-                    "mean_weight": omega.mean_weight,
-                    "effective_sample": omega.effective_sample,
-                }
-                if len(omegas) == 2:
-                    parts |= {"coverage": omega.coverage, "effective_sample_matched": omega.effective_sample_matched}
-                for part, value in parts.items():
-                    found.setdefault(f"{part}_{side}", []).extend(value)
-        for side, trials in self.tested.items():
-            found[f"test_captions_{side}"] = [len(tested.rows) for tested in trials]
-        return found
-
-    @property
-    def every_image(self) -> Floats:
-        """Every image once: the multiplicity of the estimate itself."""
-        return np.ones((len(self.design.shown), 1))
-
-
-@dataclass(frozen=True, eq=False)
-class DirectionAnswers:
-    """What all attackers of a direction said, design by design."""
-
-    direction: Direction
-    designs: list[Answers]
-
-    @classmethod
-    def of(
-        cls,
-        direction: Direction,
-        plan: AttackPlan,
-        control: AttackPlan | None,
-        answers: Mapping[Trial, TrialScores],
-        kind: str,
-        bayes: bool,
-    ) -> DirectionAnswers:
-        """From the answers to the trials of a plan, and to those of its blind control."""
-        score = QUALITIES[kind]
-
-        def qualities(trials: Sequence[Trial]) -> list[Floats]:
-            return [score(answers[trial].log_probability, answers[trial].correct) for trial in trials]
-
-        designs, start = [], 0
-        for design in direction.designs:
-            chosen = slice(start, start := start + len(design.pairing.seeds))
-            tested = {}
-            for side, (trials,) in plan.trials.items():
-                blind = qualities(control.trials[side][0][chosen]) if control else [None] * len(trials[chosen])
-                tested[side] = [
-                    Tested(trial.test, quality, of_blind)
-                    for trial, quality, of_blind in zip(trials[chosen], qualities(trials[chosen]), blind, strict=True)
-                ]
-            designs.append(Answers(direction, design, tested, kind, bayes))
-        return cls(direction, designs)
-
-    @property
-    def name(self) -> str:
-        return self.direction.name
-
-    @property
-    def trials(self) -> int:
-        return sum(answers.trials for answers in self.designs)
-
-    def quantities(
-        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None
-    ) -> dict[str, Floats]:
-        """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`.
-
-        `also` is called with each trial's number and both sides' omegas.
-        """
-        numbers = iter(range(self.trials))
-
-        def next_trial(omegas: dict[str, Omega]) -> None:
-            number = next(numbers)
-            if also:
-                also(number, omegas)
-
-        found = [answers.quantities(multiplicity, next_trial) for answers in self.designs]
-        return {key: np.concatenate([of_design[key] for of_design in found]) for key in found[0]}
-
-    def shares(self, pairs: Integers) -> list[dict[str, Any]]:
-        """How these pairs of labels share each trial's captions, by side.
-
-        Raises:
-            ValueError: the quality is no mean over captions.
-        """
-        if self.designs[0].kind == INVERSE:
-            raise ValueError(f"quality {INVERSE!r} is not a mean over captions and has no parts")
-        return list(chain.from_iterable(answers.shares(pairs) for answers in self.designs))
-
-    def facts(self) -> dict[str, float]:
-        """What the omegas are made of, means over trials."""
-        found = [answers.facts() for answers in self.designs]
-        return {
-            f"{key}_{self.name}": float(np.mean(list(chain.from_iterable(of_design[key] for of_design in found))))
-            for key in found[0]
-        }
-
-    def estimates(self) -> dict[str, Floats]:
-        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
-        return {
-            key.replace(f"_{self.name}", ""): values[:, 0]
-            for key, values in self.quantities(self.designs[0].every_image).items()
-            if "prior" not in key
-        }
-
-    def unseen(
-        self, seen: Mapping[str, Sequence[Flags]], seen_by_either: Mapping[str, Sequence[Flags]] | None = None
-    ) -> dict[str, float]:
-        """The scores and both sides' omegas over test captions that are not `seen`, and how many those are.
-
-        Net, and blind with it, are over those that the blind attacker has not seen either (`seen_by_either` are the
-        others), counted by `test_captions_s_net`: captions that differ in masked words alone are one to it, so it has
-        seen more, and net compares two attackers that have both to generalise, on the same captions. So net is not the
-        difference of this matched and this blind score.
-
-        A trial in which a quantity is undefined does not count; what is undefined in all is left out.
-        """
-        found = {key: of for key, of in self._without(seen).items() if key not in BLIND_SCORES}
-        counts = _left(seen, "")
-        if seen_by_either:
-            found |= {key: of for key, of in self._without(seen_by_either).items() if key in BLIND_SCORES}
-            counts |= _left(seen_by_either, "_net")
-        return known_means(found) | counts
-
-    def _without(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, Floats]:
-        """The estimates of the test captions that are not `seen`, `(trials,)`."""
-        found: dict[str, list[Floats]] = {}
-        start = 0
-        for answers in self.designs:
-            chosen = slice(start, start := start + answers.trials)
-            rest = answers.only({side: [~flags for flags in of_side[chosen]] for side, of_side in seen.items()})
-            if rest.tested:
-                for key, values in DirectionAnswers(self.direction, [rest]).estimates().items():
-                    found.setdefault(key, []).append(values)
-        return {key: np.concatenate(values) for key, values in found.items()}
 
 
 def _left(seen: Mapping[str, Sequence[Flags]], form: str) -> dict[str, float]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.metrics.catalogue import NET, POSITIVE, SIGNED
-from captionbias.metrics.dbac_direction import FORMS, INVERSE, DirectionAnswers
+from captionbias.metrics.dbac_direction import INVERSE, Direction
 from captionbias.scores import Omega, amplification_part, normalized_difference, occurrences
+from captionbias.scores.omega import BLIND, MATCHED
 from captionbias.statistics.intervals import bootstrap_interval
 
 MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
@@ -37,37 +38,37 @@ class Sources:
     the largest of them add in a trial. `drawn`: what they add in the blocks of replicates so far.
     """
 
-    answers: DirectionAnswers
+    direction: Direction
     numbers: Integers
     estimate: dict[str, Floats]
     parts_of: PartsOf
     drawn: list[dict[str, Floats]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, answers: DirectionAnswers) -> Sources:
+    def of(cls, direction: Direction) -> Sources:
         """The pairs that occur, in order, without replicates yet."""
-        counts, named = _counts(answers)
+        counts, named = _counts(direction)
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
-        estimate = _estimate(answers, pairs)
+        estimate = _estimate(direction, pairs)
         order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
         pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
         if len(counts) == 2:
             estimate |= {
                 f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
-                for form in FORMS
+                for form in ("", MATCHED)
             }
         for side in counts:
             estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
         scored = "amplification" if len(counts) == 2 else "omega"
         drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
-        return cls(answers, pairs, estimate, _parts_of(answers, pairs[:MOST_INTERVALS], drawn))
+        return cls(direction, pairs, estimate, _parts_of(direction, pairs[:MOST_INTERVALS], drawn))
 
     def quantities(self, multiplicity: Floats, weights: Floats | None) -> dict[str, Floats]:
         """Those of the answers; what the pairs add in these replicates is kept."""
         if weights is None:
-            return self.answers.quantities(multiplicity)
+            return self.direction.quantities(multiplicity)
         parts = _PartMeans()
-        found = self.answers.quantities(
+        found = self.direction.quantities(
             multiplicity, lambda number, omegas: parts.add(self.parts_of(number, omegas), weights[number])
         )
         self.drawn.append(parts.means())
@@ -82,7 +83,7 @@ class Sources:
         `..._net_ci_...`): 95%, over images and trials, of the 300 first rows. Over all rows the parts sum to the omegas
         and the amplifications to the scores. With one side only its omega's parts, with their intervals.
         """
-        direction = self.answers.direction
+        direction = self.direction
         intervals = self._intervals()
         shown_label, named_label = np.divmod(self.numbers, len(direction.named_labels) + 1)
         shown_names, named_names = [*direction.shown_labels, None], [*direction.named_labels, None]
@@ -112,12 +113,12 @@ class Sources:
         return intervals
 
 
-def direction_sources(answers: DirectionAnswers, notes: list[str]) -> Sources | None:
+def direction_sources(direction: Direction, notes: list[str]) -> Sources | None:
     """The sources of one direction; None, and a note that says so, where the quality has no parts."""
-    if answers.designs[0].kind == INVERSE:
-        notes.append(f"{answers.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
+    if direction.quality == INVERSE:
+        notes.append(f"{direction.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
         return None
-    return Sources.of(answers)
+    return Sources.of(direction)
 
 
 class _PartMeans:
@@ -147,17 +148,17 @@ def _ranked_by(estimate: Mapping[str, Floats]) -> str:
     return next((name for name in by if not np.isnan(estimate[name]).any()), by[-1])
 
 
-def _counts(answers: DirectionAnswers) -> tuple[dict[str, Floats], dict[str, Floats]]:
+def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Of every pair and each side: test captions with it, a trial; the share that names the one where the other is."""
     counts: dict[str, Any] = {}
     totals: dict[str, Any] = {}
-    for part in answers.designs:
-        sets = part.design.shown_sets, answers.direction.named_sets
-        for side, captions in part.design.captions.items():
-            tested = np.concatenate([trial.rows for trial in part.tested[side]])
-            found = occurrences(captions, part.design.shown, tested, *sets)[0]
-            counts[side] = counts.get(side, 0.0) + found / answers.trials
-            every = occurrences(captions, part.design.shown, np.arange(len(captions.image)), *sets)
+    for design in direction.designs:
+        sets = design.shown_sets, direction.named_sets
+        for side, captions in design.captions.items():
+            tested = np.concatenate([trial.rows for trial in design.tested[side]])
+            both = occurrences(captions, design.shown, tested, *sets)[0]
+            counts[side] = counts.get(side, 0.0) + both / direction.trials
+            every = occurrences(captions, design.shown, np.arange(len(captions.image)), *sets)
             totals[side] = totals.get(side, 0.0) + np.stack(every)
     shares = {
         side: np.divide(both, base, out=np.full(len(base), np.nan), where=base > 0)
@@ -166,34 +167,31 @@ def _counts(answers: DirectionAnswers) -> tuple[dict[str, Floats], dict[str, Flo
     return counts, shares
 
 
-def _estimate(answers: DirectionAnswers, pairs: Integers) -> dict[str, Floats]:
+def _estimate(direction: Direction, pairs: Integers) -> dict[str, Floats]:
     """The means over trials of the pairs' parts of the omegas and of the scores, with every image once: `(pairs,)`."""
-    parts_of, parts = _parts_of(answers, pairs), _PartMeans()
-    answers.quantities(
-        answers.designs[0].every_image, lambda number, omegas: parts.add(parts_of(number, omegas), np.ones(1))
-    )
+    parts_of, parts = _parts_of(direction, pairs), _PartMeans()
+    direction.quantities(direction.every_image, lambda number, omegas: parts.add(parts_of(number, omegas), np.ones(1)))
     return {quantity: values[:, 0] for quantity, values in parts.means().items()}
 
 
-def _parts_of(answers: DirectionAnswers, pairs: Integers, quantities: Collection[str] | None = None) -> PartsOf:
+def _parts_of(direction: Direction, pairs: Integers, quantities: Collection[str] | None = None) -> PartsOf:
     """Reads off a trial what the pairs add to its omegas and to its scores, or these `quantities` of all that."""
-    shares = answers.shares(pairs)
+    shares = direction.shares(pairs)
 
     def read(number: int, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
-        of_side = shares[number]
-        parts = {f"omega_{side}": omega.published_parts(of_side[side]) for side, omega in omegas.items()}
+        forms = next(iter(omegas.values())).weight
+        of_side = {
+            form: {side: omega.parts(form, shares[number][side]) for side, omega in omegas.items()} for form in forms
+        }
+        parts = {f"omega_{side}{form}": of for form in forms if form != BLIND for side, of in of_side[form].items()}
         if len(omegas) == 2:
-            m, h = omegas["m"], omegas["h"]
-            parts |= {f"omega_{side}_matched": omega.matched_parts(of_side[side]) for side, omega in omegas.items()}
-            parts["amplification"] = amplification_part(parts["omega_m"], parts["omega_h"], m.published, h.published)
-            parts["amplification_matched"] = amplification_part(
-                parts["omega_m_matched"], parts["omega_h_matched"], m.matched, h.matched
-            )
-            if m.has_blind:
-                blind = {side: omega.blind_parts(of_side[side]) for side, omega in omegas.items()}
-                parts["amplification_net"] = parts["amplification_matched"] - amplification_part(
-                    blind["m"], blind["h"], m.blind, h.blind
-                )
+            added = {
+                form: amplification_part(of["m"], of["h"], omegas["m"].value(form), omegas["h"].value(form))
+                for form, of in of_side.items()
+            }
+            if BLIND in added:
+                added["_net"] = added[MATCHED] - added.pop(BLIND)
+            parts |= {f"amplification{form}": of for form, of in added.items()}
         return parts if quantities is None else {quantity: parts[quantity] for quantity in quantities}
 
     return read

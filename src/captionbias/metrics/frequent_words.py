@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from captionbias.captions import Captions
-from captionbias.metrics.label_inputs import named_in
+from captionbias.metrics.inputs import named_in
+from captionbias.metrics.label_inputs import check_whole
 from captionbias.text import Lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
 
@@ -20,7 +21,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     """
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
-    named = named_in(tokens, lexicon, tokenizer)
+    named = named_in(tokens, check_whole(lexicon), tokenizer)
     row, word = np.divmod(np.unique(tokens.rows * len(tokens.words) + tokens.ids), len(tokens.words))
     together = np.stack(
         [np.bincount(word[named[row, label]], minlength=len(tokens.words)) for label in range(len(lexicon.labels))]

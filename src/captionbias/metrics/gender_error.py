@@ -10,8 +10,8 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
-from captionbias.metrics.inputs import copies_of, note_labels_from_captions
-from captionbias.metrics.label_inputs import named_in, values_of_lexicon
+from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions
+from captionbias.metrics.label_inputs import values_of_lexicon
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups

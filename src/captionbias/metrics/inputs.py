@@ -17,7 +17,7 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
 from captionbias.metrics.notes import note
-from captionbias.metrics.pairing import Pairing, named_by_others
+from captionbias.metrics.pairing import Pairing, named_by_any, named_by_others
 from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR
 
@@ -26,6 +26,11 @@ SHOWN_LABELS = 5
 ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from their captions
 LONGER = 1.5  # as many words
 WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
+COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
+NO_TASKS = (
+    "references: no human caption names a task of task_lexicon, so the images show none; give tasks, or the words that "
+    "these captions use as task_lexicon"
+)
 
 
 def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...], Integers]:
@@ -101,6 +106,11 @@ def left_over(references: Sequence[Sequence[str]], join: int) -> list[Sequence[s
     return [texts[len(texts) // join * join :] for texts in references if len(texts) >= join]
 
 
+def named_in(tokens: Tokens, lexicon: Lexicon, tokenizer: str) -> Flags:
+    """Which of the lexicon's labels each caption names: flags of shape `(captions, labels)`."""
+    return named_values(tokens, find_mentions(tokens, lexicon, tokenizer), lexicon, tokenizer)
+
+
 def with_others(
     words: Words, named: Flags, others: Sequence[Sequence[str]], lexicon: Lexicon, tokenizer: str
 ) -> tuple[Words, Flags]:
@@ -109,7 +119,7 @@ def with_others(
         return words, named
     image = np.repeat(np.arange(len(others)), list(map(len, others)))
     tokens = tokenize(list(chain.from_iterable(others)), tokenizer)
-    also = named_values(tokens, find_mentions(tokens, lexicon, tokenizer), lexicon, tokenizer)
+    also = named_in(tokens, lexicon, tokenizer)
     together = replace(
         words, tokens=Tokens.joined([words.tokens, tokens]), human_image=np.concatenate([words.human_image, image])
     )
@@ -216,9 +226,6 @@ def check_named(named: Flags, argument: str, lexicon: Lexicon) -> None:
         )
 
 
-COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
-
-
 def shown_tasks(
     captions: Captions, words: Words, named: Flags, lexicon: Lexicon, notes: list[str]
 ) -> tuple[Flags, tuple[str, ...]]:
@@ -227,10 +234,10 @@ def shown_tasks(
     The tasks as given, else those that any human caption of the image names. `named`: which of the lexicon's tasks each
     caption names, both sides' rows, shape `(captions, tasks)`.
     """
-    flags = np.zeros((len(captions), named.shape[1]), bool)
-    np.logical_or.at(flags, words.human_image, named[words.model_rows :])
+    flags = named_by_any(words.human_image, len(captions), named[words.model_rows :])
     if captions.tasks is not None:
-        given, names = _given_tasks(captions.tasks, lexicon, notes)
+        names = tuple(sorted({name for row in captions.tasks for name in row}))
+        given = given_tasks(captions.tasks, names, lexicon, "their words are not masked", notes)
         by_label = dict(zip(lexicon.labels, flags.T, strict=True))
         same = given == np.array([by_label.get(name, np.zeros(len(captions), bool)) for name in names]).T
         if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
@@ -247,10 +254,7 @@ def shown_tasks(
             "give tasks, or directions=['a_to_t']"
         )
     if not flags.any():
-        raise ValueError(
-            "references: no human caption names a task of task_lexicon, so the images show none; give tasks, "
-            "or the words that these captions use as task_lexicon"
-        )
+        raise ValueError(NO_TASKS)
     return flags, lexicon.labels
 
 
@@ -291,23 +295,29 @@ def shown_by_pairing(
     return found
 
 
-def _given_tasks(
-    tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]
-) -> tuple[Flags, tuple[str, ...]]:
-    names = tuple(sorted({name for row in tasks for name in row}))
-    unlisted = [name for name in names if name not in lexicon.groups]
-    if len(unlisted) == len(names):
+def given_tasks(
+    tasks: Sequence[Sequence[str]], names: Sequence[str], lexicon: Lexicon, unlisted: str, notes: list[str]
+) -> Flags:
+    """Which of the tasks with these names each image shows, `(images, names)`; `unlisted`: what follows for tasks that
+    the lexicon does not have.
+
+    Raises:
+        ValueError: the lexicon has none of them.
+    """
+    given = {name for row in tasks for name in row}
+    others = sorted(given.difference(lexicon.labels))
+    if len(others) == len(given):
         raise ValueError(
-            f"tasks: none of its names ({', '.join(names[:3])}, ...) is a label of task_lexicon {lexicon.name!r}, so "
-            "their words would not be masked; give a task_lexicon with these labels"
+            f"tasks: none of its names ({', '.join(others[:3])}, ...) is a label of task_lexicon {lexicon.name!r}, "
+            "whose words are looked for in captions; give a task_lexicon with these labels"
         )
-    if unlisted:
-        note(notes, f"tasks: {', '.join(unlisted)} not in task_lexicon {lexicon.name!r}; their words are not masked")
+    if others:
+        note(notes, f"tasks: {', '.join(others)} not in task_lexicon {lexicon.name!r}: {unlisted}")
     numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(tasks), len(names)), bool)
-    counts = np.fromiter(map(len, tasks), np.int64, len(tasks))
-    flags[np.repeat(np.arange(len(tasks)), counts), [numbers[name] for row in tasks for name in row]] = True
-    return flags, names
+    for row, shown in enumerate(tasks):
+        flags[row, [numbers[name] for name in shown if name in numbers]] = True
+    return flags
 
 
 def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,11 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
-from captionbias.metrics.inputs import copies_of, note_labels_from_captions
-from captionbias.metrics.notes import note
+from captionbias.metrics.inputs import NO_TASKS, copies_of, given_tasks, named_in, note_labels_from_captions
+from captionbias.metrics.pairing import named_by_any
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
-from captionbias.text import Lexicon, LexiconSource, Tokens, find_mentions, load_lexicon, named_labels
-
-NO_TASKS = (
-    "references: no human caption names a task of task_lexicon, so the images show none; give tasks, or the words that "
-    "these captions use as task_lexicon"
-)
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,23 +68,20 @@ class ImageLabels:
         )
         if not tasks.any():
             raise ValueError(NO_TASKS)
-        return ImageLabels(
-            tuple(itertools.compress(self.attributes, values)),
-            tuple(itertools.compress(self.tasks, tasks)),
-            Named(shown.image, shown.attributes[:, values], shown.tasks[:, tasks]),
-            None if self.predicted_attributes is None else self.predicted_attributes[:, values],
-            None if self.predicted_tasks is None else self.predicted_tasks[:, tasks],
-            None,
-            None,
-            self.from_captions,
-            self.sources,
-            self.notes,
-            self.copies,
+        return replace(
+            self,
+            attributes=tuple(itertools.compress(self.attributes, values)),
+            tasks=tuple(itertools.compress(self.tasks, tasks)),
+            shown=Named(shown.image, shown.attributes[:, values], shown.tasks[:, tasks]),
+            predicted_attributes=None if self.predicted_attributes is None else self.predicted_attributes[:, values],
+            predicted_tasks=None if self.predicted_tasks is None else self.predicted_tasks[:, tasks],
+            human=None,
+            training=None,
         )
 
     def classes(self) -> Integers:
         """A number for each image's set of attribute values, as a split by them needs it."""
-        (numbers,) = number_sets([self.shown.attributes])
+        numbers, _ = number_sets(self.shown.attributes)
         rarest = int(np.bincount(numbers).min())
         if rarest < SMALLEST_CLASS:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
@@ -133,8 +125,6 @@ def read_labels(
     for name, value in (predicted | training).items():
         if value is not None:
             raise ValueError(f"{name}: labels are found in captions; give captions or predicted labels, not both")
-    if captions is None and predictions is None:
-        raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
@@ -229,14 +219,13 @@ def labels_of_captions(
             "tasks is missing: what images show is given, or found in human captions; give tasks or references"
         )
     words = captions.words(tokenizer)
-    values, tasks = (named_in(words.tokens, lexicon, tokenizer) for lexicon in lexicons.values())
+    values, tasks = (named_in(words.tokens, check_whole(lexicon), tokenizer) for lexicon in lexicons.values())
     note_labels_from_captions(words, values, shown_values.argmax(axis=1), notes)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     if captions.tasks is not None:
         shown_tasks = tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
     else:
-        shown_tasks = np.zeros((len(captions), len(lexicons["task"].labels)), bool)
-        np.logical_or.at(shown_tasks, words.human_image, tasks[people])
+        shown_tasks = named_by_any(words.human_image, len(captions), tasks[people])
     human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
     shown = Named(np.arange(len(captions)), shown_values, shown_tasks)
     if captions.predictions is None:
@@ -261,15 +250,9 @@ def labels_of_captions(
     )
 
 
-def named_in(tokens: Tokens, lexicon: Lexicon, tokenizer: str) -> Flags:
-    """Which of the lexicon's labels each caption names: flags of shape `(captions, labels)`."""
-    _check_alone(lexicon)
-    return named_labels(tokens, find_mentions(tokens, lexicon, tokenizer), len(lexicon.labels))
-
-
 def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
     """Which of the lexicon's labels each image has; "Female" is the label `female`."""
-    _check_alone(lexicon)
+    check_whole(lexicon)
     return np.asarray(value_numbers(attributes, lexicon.labels, lexicon)[:, None] == np.arange(len(lexicon.labels)))
 
 
@@ -285,32 +268,17 @@ def value_numbers(attributes: tuple[str, ...], labels: tuple[str, ...], lexicon:
     return np.array([numbers[value.casefold()] for value in attributes], np.int64)
 
 
-def _check_alone(lexicon: Lexicon) -> None:
-    """Raise ValueError for a crossing: a caption of a dark woman that names a woman predicts no value of it."""
+def check_whole(lexicon: Lexicon) -> Lexicon:
+    """The lexicon; ValueError for a crossing: a caption of a dark woman that names a woman predicts no value of it."""
     if lexicon.parts:
         raise ValueError(
             f"attribute_lexicon {lexicon.name!r} is a crossing, of which captions often name a part only, and this "
             "metric compares whole labels; measure each attribute alone, measure dbac or lic, or give labels instead "
             "of captions"
         )
+    return lexicon
 
 
-def tasks_of_lexicon(tasks: tuple[tuple[str, ...], ...], lexicon: Lexicon, notes: list[str]) -> Flags:
+def tasks_of_lexicon(tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str]) -> Flags:
     """Which of the lexicon's labels each image shows; a task that has no words there cannot be found in captions."""
-    numbers = {label: number for number, label in enumerate(lexicon.labels)}
-    unlisted = sorted({name for row in tasks for name in row} - set(numbers))
-    counts = np.fromiter(map(len, tasks), np.int64, len(tasks))
-    column = np.array([numbers.get(name, -1) for name in itertools.chain.from_iterable(tasks)], np.int64)
-    flags = np.zeros((len(tasks), len(numbers)), bool)
-    flags[np.repeat(np.arange(len(tasks)), counts)[column >= 0], column[column >= 0]] = True
-    if not flags.any():
-        raise ValueError(
-            f"tasks: none of its names ({', '.join(unlisted[:3])}, ...) is a label of task_lexicon {lexicon.name!r}, "
-            "so captions cannot name them; give a task_lexicon with these labels"
-        )
-    if unlisted:
-        note(
-            notes,
-            f"tasks: {', '.join(unlisted)} not in task_lexicon {lexicon.name!r}: captions cannot name them; left out",
-        )
-    return flags
+    return given_tasks(tasks, lexicon.labels, lexicon, "captions cannot name them; left out", notes)

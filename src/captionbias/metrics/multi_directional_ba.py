@@ -14,7 +14,8 @@ from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
 from captionbias.metrics.catalogue import SHARE, Score
-from captionbias.metrics.label_inputs import NO_TASKS, ImageLabels, read_labels
+from captionbias.metrics.inputs import NO_TASKS
+from captionbias.metrics.label_inputs import ImageLabels, read_labels
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import in_parts, random_groups
 from captionbias.metrics.person import against_a_person

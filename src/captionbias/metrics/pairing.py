@@ -49,6 +49,13 @@ def drawn_captions(human_image: Integers, images: int, seed: int) -> Integers:
     return (np.cumsum(counts) - counts + places)[counts > 0]
 
 
+def named_by_any(human_image: Integers, images: int, named: Flags) -> Flags:
+    """What any human caption of each image names, `(images, labels)`; `named`: what each does, `(captions, labels)`."""
+    flags = np.zeros((images, named.shape[1]), bool)
+    np.logical_or.at(flags, human_image, named)
+    return flags
+
+
 def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:
     """What the captions of an image that were not drawn name, `(images, labels)`, and whether there are any.
 
@@ -61,6 +68,5 @@ def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Int
     """
     others = np.ones(len(human_image), bool)
     others[drawn] = False
-    flags = np.zeros((images, named.shape[1]), bool)
-    np.logical_or.at(flags, human_image[others], named[others])
-    return flags, np.bincount(human_image[others], minlength=images) > 0
+    image = human_image[others]
+    return named_by_any(image, images, named[others]), np.bincount(image, minlength=images) > 0

@@ -4,57 +4,39 @@ follow the attribute, more than when a person describes the same images?"""
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib import resources
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.captions import Captions, Words, as_captions
+from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import ANY, DIRECTIONS, DOUBLE_PERCENT, Score
-from captionbias.metrics.inputs import check_named, copies_of, note_labels_from_captions
-from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import random_groups
-from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name
+from captionbias.metrics.sway_counts import (
+    ENDS,
+    NO_VALUE,
+    OWN,
+    Compared,
+    NamedImages,
+    compare,
+    find_leans,
+    mean_of_known,
+    note_leans,
+    note_suggested,
+    read_named,
+)
 from captionbias.scores.sway import (
     Leans,
-    Naming,
-    error_difference,
-    error_ratio,
-    leans_of,
-    naming_rates,
-    residuals,
-    suggested_by_others,
-    suggested_values,
 )
 from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
-from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text import LexiconSource, load_lexicon
 
-BEARER = "person"  # whoever has the attribute is no task
-SHIPPED = "gender_coco_objects"
-OWN = "own"
-FEW, LEAST_AGREEMENT = 20, 0.5
-ENDS = ("_all_there", "_made_up")  # of A to T: what is named beyond the tasks known
 CELL_SHARES = ("right", "wrong", "none", "wrong_of_named")
-NO_VALUE = -1
-
-
-class SwayImages(NamedTuple):
-    """What the first draw compares, an entry an image: its row among the captions, and numbers of `values`: its own,
-    the one that its tasks suggest, and those that the captioner and the drawn person name; -1 for none."""
-
-    values: tuple[str, ...]
-    row: Integers
-    value: Integers
-    suggested: Integers
-    captioner: Integers
-    person: Integers
 
 
 def _entries() -> Iterable[Score]:
@@ -202,12 +184,12 @@ def sway(
     notes: list[str] = []
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
-    named = _read_named(captions, *lexicons, tokenizer, notes)
-    table, source = _find_leans(named, lean, names)
-    _note_leans(named, table, source, notes)
+    named = read_named(captions, *lexicons, tokenizer, notes)
+    table, source = find_leans(named, lean, names)
+    note_leans(named, table, source, notes)
     groups = random_groups(len(named.value), seed, copies=named.pictures)
-    compared = [_compare(named, table, source == OWN, groups, seed + draw) for draw in range(draws)]
-    _note_suggested(compared[0].images, notes)
+    compared = [compare(named, table, source == OWN, groups, seed + draw) for draw in range(draws)]
+    note_suggested(compared[0].images, notes)
     if named.given is None:
         note(
             notes,
@@ -217,7 +199,7 @@ def sway(
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         of_draws = [one.quantities(multiplicity) for one in compared]
-        return {key: _mean_of_known(np.stack([one[key] for one in of_draws]))[None] for key in of_draws[0]}
+        return {key: mean_of_known(np.stack([one[key] for one in of_draws]))[None] for key in of_draws[0]}
 
     samples = bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed)
     return Scores(
@@ -243,365 +225,7 @@ def sway(
     )
 
 
-# What images show and captions name
-
-
-@dataclass(frozen=True, eq=False)
-class _Named:
-    """What is read from captions, of the `n` images that can be compared.
-
-    `row`: each image's row. `value`: the number of its attribute value, `(n,)`. `captioner`, `people`: the number of
-    the value that each caption names alone, -1 if none or several, `(n,)` and `(captions,)`. `people_name`: whether a
-    human caption names its image's value, `(captions,)`. `image`: the image of each human caption. `captioner_tasks`,
-    `people_tasks`: `(n, tasks)`, `(captions, tasks)`. `given`: the tasks that images show if they are given.
-    `pictures`: see `Captions.copies`.
-    """
-
-    values: tuple[str, ...]
-    tasks: tuple[str, ...]
-    row: Integers
-    value: Integers
-    captioner: Integers
-    people: Integers
-    people_name: Flags
-    image: Integers
-    captioner_tasks: Flags
-    people_tasks: Flags
-    given: Flags | None
-    pictures: Integers | None
-
-
-def _read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, notes: list[str]) -> _Named:
-    words = captions.words(tokenizer)
-    whole = np.array(
-        [all(parts) for parts in attribute.named_parts()] if attribute.parts else [True] * len(attribute.labels)
-    )
-    labels = tuple(itertools.compress(attribute.labels, whole))
-    value = value_numbers(captions.attributes, labels, attribute)
-    values_named = _flags(words, attribute, tokenizer)[:, whole]
-    check_named(values_named, "attribute_lexicon", attribute)
-    note_labels_from_captions(words, values_named, value, notes)
-    every_task = _flags(words, task, tokenizer)
-    check_named(every_task, "task_lexicon", task)
-    is_task = np.array([label != BEARER for label in task.labels])
-    given = None if captions.tasks is None else tasks_of_lexicon(captions.tasks, task, notes)[:, is_task]
-    kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)
-    occurring = np.unique(value)
-    order = np.concatenate((occurring, np.setdiff1d(np.arange(len(labels)), occurring)))
-    values_named, value = values_named[:, order], np.argsort(order)[value]
-    single = np.where(values_named.sum(axis=1) == 1, values_named.argmax(axis=1), NO_VALUE)
-    human = np.flatnonzero(kept[words.human_image])
-    of_human = words.model_rows + human
-    image = words.human_image[human]
-    return _Named(
-        tuple(labels[number] for number in occurring),
-        tuple(itertools.compress(task.labels, is_task)),
-        np.flatnonzero(kept),
-        value[kept],
-        single[: words.model_rows][kept],
-        single[of_human],
-        values_named[of_human, value[image]],
-        (np.cumsum(kept) - 1)[image],
-        every_task[: words.model_rows][kept][:, is_task],
-        every_task[of_human][:, is_task],
-        None if given is None else given[kept],
-        None if copies is None else np.unique(copies[kept], return_inverse=True)[1],
-    )
-
-
-def _flags(words: Words, lexicon: Lexicon, tokenizer: str) -> Flags:
-    return named_values(words.tokens, find_mentions(words.tokens, lexicon, tokenizer), lexicon, tokenizer)
-
-
-def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
-    """Images with another human caption than the one drawn, or with tasks that are given."""
-    counts = np.bincount(words.human_image, minlength=len(captions))
-    kept = (counts > 1) | (captions.tasks is not None)
-    if not kept.any():
-        raise ValueError(
-            "references: no image has two human captions (one is compared with the captioner's, the others say what "
-            "the image shows); give more human captions, or give tasks: all objects that each image shows"
-        )
-    if not kept.all():
-        note(
-            notes,
-            f"sway: {int((~kept).sum()):,} of {len(captions):,} images have a single human caption and no tasks: "
-            "left out; give tasks",
-        )
-    return kept
-
-
-# Leans
-
-
-def _find_leans(named: _Named, lean: str | None, names: tuple[str, str]) -> tuple[Leans, str]:
-    """The leans that ship for these lexicons and values, else those of these images; and where they are from."""
-    if lean not in (None, "shipped", OWN):
-        raise ValueError(f"lean {lean!r} is unknown; choose shipped or own")
-    table = json.loads((resources.files("captionbias.metrics") / "leans" / f"{SHIPPED}.json").read_text("utf-8"))
-    fits = list(names) == table["lexicons"] and list(named.values) == table["values"]
-    if lean == OWN or (lean is None and not fits):
-        return leans_of(*_counted(named)), OWN
-    if not fits:
-        raise ValueError(
-            f"lean 'shipped': there is a table of {' and '.join(table['lexicons'])}, with images of "
-            f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}; "
-            "choose own"
-        )
-    kind = "named" if named.given is None else "given"
-    images = np.array(table[kind]["images"], np.float64)
-    both = np.array([table[kind]["tasks"][task] for task in named.tasks], np.float64)
-    return leans_of(both, images / images.sum()), f"{SHIPPED},{kind}"
-
-
-def _counted(named: _Named) -> tuple[Floats, Floats]:
-    """These images' counts: those with each task and value, `(tasks, values)`, and the share with each value."""
-    shown = named.given
-    if shown is None:
-        shown = np.zeros((len(named.value), len(named.tasks)), bool)
-        np.logical_or.at(shown, named.image, named.people_tasks)
-    both = np.stack([shown[named.value == number].sum(axis=0) for number in range(len(named.values))], axis=1)
-    return both.astype(np.float64), np.bincount(named.value, minlength=len(named.values)) / len(named.value)
-
-
-def _note_leans(named: _Named, table: Leans, source: str, notes: list[str]) -> None:
-    if source == OWN:
-        note(
-            notes,
-            "lean: which tasks go with which values was counted on these images, so that scores on other images, or on "
-            "more or fewer of them, do not compare",
-        )
-        if not table.goes_with.any():
-            note(notes, "lean: no task goes with any value more than by chance, so nothing can sway; give more images")
-        return
-    both, shares = _counted(named)
-    often = both.sum(axis=1)
-    known = (often >= FEW) & table.goes_with.any(axis=1)
-    if known.sum() > 2:
-        own = leans_of(both, shares).lean[known, 0]
-        (own_spread, together), (_, spread) = np.cov(own, table.lean[known, 0], aweights=often[known])
-        if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
-            note(
-                notes,
-                "lean: here other tasks go with other values than on COCO's images, which the shipped table counts; "
-                "take lean='own'",
-            )
-
-
-def _note_suggested(images: SwayImages, notes: list[str]) -> None:
-    for number, value in enumerate(images.values):
-        of_value = images.suggested[(images.value == number) & (images.suggested != NO_VALUE)]
-        along = int((of_value == number).sum())
-        if min(along, len(of_value) - along) < FEW:
-            note(
-                notes,
-                f"t_to_a: of the images of {value}, {along:,} show tasks that go with {value} and "
-                f"{len(of_value) - along:,} tasks that go with another value: too few to tell how {value} is named",
-            )
-
-
-# One draw
-
-
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """One draw: the captioner beside one drawn person, in counts and sums by group of images.
-
-    `cells`: captions by true value, suggested value (the last: none), stratum and kind (all; the captioner's that name
-    a value, the right one; the person's likewise), `(cells, groups)`. `shape`: of the cells. `pairs`: the task and the
-    value of each pair that goes together, `(2, pairs)`. `complete`: whether the tasks are all that images show.
-    `level`: see `_naming_level`. `sums`: of each pair `captioner`, `person_shown`,
-    `person_other`, `task_shown`, `task_other`, `human_shown`, `human_other`, and of each value `spread`: `(rows,
-    groups)`.
-    """
-
-    images: SwayImages
-    cells: Any
-    shape: tuple[int, ...]
-    pairs: Integers
-    sums: Floats
-    complete: bool
-    level: Floats
-
-    def table(self, multiplicity: Floats | None = None) -> Floats:
-        """Captions by true value, suggested value, stratum and kind, `(values, values + 1, strata, 5, replicates)`."""
-        flat = self.cells.sum(axis=1)[:, None] if multiplicity is None else self.cells @ multiplicity
-        return np.asarray(flat, np.float64).reshape(*self.shape, -1)
-
-    def quantities(self, multiplicity: Floats) -> dict[str, Floats]:
-        values = self.images.values
-        table = self.table(multiplicity)
-        found = _t_to_a(table, values)
-        for (number, value), (other, beside) in itertools.product(enumerate(values), enumerate((*values, None))):
-            everyone, m_named, m_right, h_named, h_right = table[number, other].sum(axis=0)
-            for who, named, right in (("captioner", m_named, m_right), ("person", h_named, h_right)):
-                place = f"cell:{who}:{value}:{beside}"
-                found |= {
-                    f"{place}:right": 100 * _share(right, everyone),
-                    f"{place}:wrong": 100 * _share(named - right, everyone),
-                    f"{place}:none": 100 * _share(everyone - named, everyone),
-                    f"{place}:wrong_of_named": 100 * _share(named - right, named),
-                }
-        naming = self.naming(multiplicity)
-        parts = {"": naming.swayed(), "_made_up": naming.made_up(), "_all_there": naming.all_there()}
-        if self.complete:
-            parts |= dict.fromkeys(ENDS, parts[""])
-        for form, part in parts.items():
-            whole = part.sum(axis=0) if len(part) else np.full(multiplicity.shape[1], np.nan)
-            found[f"sway_a_to_t{form}"] = 100 / len(values) * whole
-            for task in np.unique(self.pairs[0]) if form else ():
-                rest = part[self.pairs[0] != task].sum(axis=0)
-                found[f"without:{task}{form}"] = 100 / len(values) * rest
-        person = naming.person_shown + naming.person_other
-        for number, (task, value) in enumerate(self.pairs.T):
-            pair = f"pair:{task}:{value}"
-            found[pair] = 100 * parts[""][number]
-            found |= {f"{pair}:captioner": 100 * naming.captioner[number], f"{pair}:person": 100 * person[number]}
-        return found
-
-    def error_ratio(self, named: int, right: int) -> float:
-        """How many times as often a value is named wrong beside tasks that suggest another: the geometric mean over
-        values, of the captioner (kinds 1 and 2) or the person (3 and 4)."""
-        ratios = []
-        for number, table in enumerate(self.table()[..., 0]):
-            along, against = table[number], table[:-1].sum(axis=0) - table[number]
-            both = np.stack((against, along), axis=1)
-            ratios.append(error_ratio(both[:, :, named], both[:, :, named] - both[:, :, right]))
-        return float(np.exp(np.mean(np.log(ratios))))
-
-    def naming(self, multiplicity: Floats) -> Naming:
-        pairs = self.pairs.shape[1]
-        rows = self.sums @ multiplicity
-        spread = rows[7 * pairs :][self.pairs[1]]
-        captioner, shown, other, task_shown, task_other, human_shown, human_other = rows[: 7 * pairs].reshape(
-            7, pairs, multiplicity.shape[1]
-        )
-        rate, elsewhere = naming_rates(task_shown, human_shown), naming_rates(task_other, human_other)
-        # In a replicate that has a value in no image there is nothing to divide.
-        often = np.where(spread > 0, spread, np.nan)
-        return Naming(captioner / often, shown / often, other / often, rate, elsewhere)
-
-
-def _compare(named: _Named, leans: Leans, own: bool, groups: Integers, seed: int) -> _Compared:
-    from scipy.sparse import csr_array
-
-    images, values = len(named.value), len(named.values)
-    drawn = drawn_captions(named.image, images, seed)
-    other = np.ones(len(named.image), bool)
-    other[drawn] = False
-    image = named.image[other]
-    others = np.bincount(image, minlength=images)
-    share = _count_by(image, named.people_tasks[other], images) / np.maximum(others, 1)[:, None]
-    shown = share > 0 if named.given is None else named.given
-    suggested = suggested_by_others(shown, named.value, *_counted(named)) if own else suggested_values(shown, leans)
-    # How plainly the person can be seen: how many of how many others name the true value.
-    seen = np.bincount(image[named.people_name[other]], minlength=images)
-    _, stratum = np.unique(others * (others.max() + 1) + seen, return_inverse=True)
-    captioner, person = named.captioner, named.people[drawn]
-    kinds = np.column_stack(
-        [np.ones(images, bool)]
-        + [flags for side in (captioner, person) for flags in (side != NO_VALUE, side == named.value)]
-    )
-    shape = values, values + 1, int(stratum.max()) + 1, kinds.shape[1]
-    place = (named.value * (values + 1) + np.where(suggested == NO_VALUE, values, suggested)) * shape[2] + stratum
-    row, kind = np.nonzero(kinds)
-    where = place[row] * shape[3] + kind, groups[row]
-    cells = csr_array((np.ones(len(row)), where), shape=(int(np.prod(shape)), int(groups.max()) + 1))
-    pairs = np.array(np.nonzero(leans.goes_with), np.int64)
-    human = named.people_tasks[drawn]
-    contents: Floats = np.concatenate((shown, share), axis=1)
-    return _Compared(
-        SwayImages(named.values, named.row, named.value, suggested, captioner, person),
-        cells,
-        shape,
-        pairs,
-        _sums(named, contents[:, contents.any(axis=0)], shown, human, pairs, groups, seed),
-        named.given is not None,
-        _naming_level(named, shown, human, leans),
-    )
-
-
-def _count_by(image: Integers, flags: Flags, images: int) -> Floats:
-    """How many rows of each image have each flag, `(images, flags)`."""
-    row, column = np.nonzero(flags)
-    width = flags.shape[1]
-    return np.bincount(image[row] * width + column, minlength=images * width).reshape(images, width).astype(np.float64)
-
-
-def _sums(
-    named: _Named, contents: Floats, shown: Flags, human: Flags, pairs: Integers, groups: Integers, seed: int
-) -> Floats:
-    """The sums that A to T is made of, by group of images; see `_Compared`."""
-    from scipy.sparse import csr_array
-
-    images, values = len(named.value), len(named.values)
-    task, value = pairs
-    used, column = np.unique(task, return_inverse=True)
-    captioner, human, there = (flags[:, used] for flags in (named.captioner_tasks, human, shown))
-    outcomes = np.concatenate(
-        (named.value[:, None] == np.arange(values), captioner, human & there, human & ~there), axis=1
-    ).astype(np.float64)
-    left = residuals(contents, outcomes, seed, named.pictures)
-    units = int(groups.max()) + 1
-
-    def by_group(weight: Floats, table: Any) -> Floats:
-        where = csr_array((weight, (groups, np.arange(images))), shape=(units, images))
-        return np.asarray(where @ np.asarray(table, np.float64)).T
-
-    width = len(used)
-    of_task = [left[:, values + kind * width : values + (kind + 1) * width] for kind in range(3)]
-    together = np.zeros((3, len(task), units))
-    for number in range(values):
-        chosen = np.flatnonzero(value == number)
-        for kind in range(3):
-            together[kind, chosen] = by_group(left[:, number], of_task[kind][:, column[chosen]])
-    once = np.ones(images)
-    counts = [by_group(once, flags)[column] for flags in (captioner & there, captioner & ~there)]
-    counts += [by_group(once, flags)[column] for flags in (human & there, human & ~there)]
-    return np.concatenate((*together, *counts, by_group(once, left[:, :values] ** 2)))
-
-
-def _naming_level(named: _Named, shown: Flags, human: Flags, leans: Leans) -> Floats:
-    """How completely the captioner names the tasks without a lean of each value's images, a person who names as many as
-    it does at 1: `(values,)`."""
-    plain = ~leans.goes_with.any(axis=1)
-    captioner, person = (flags[:, plain] & shown[:, plain] for flags in (named.captioner_tasks, human))
-    rate = naming_rates(*(flags.sum(axis=0).astype(np.float64) for flags in (captioner, person)))
-    of_values = [named.value == number for number in range(len(named.values))]
-    return np.array([_share(captioner[rows].sum(), (person[rows].sum(axis=0) * rate).sum()) for rows in of_values])
-
-
-# From a draw's counts to scores
-
-
-def _t_to_a(table: Floats, values: tuple[str, ...]) -> dict[str, Floats]:
-    """The scores of T to A, each value's part of them among them; from the table of a draw."""
-    found: dict[str, Floats] = {}
-    forms = {"": (1, 1, 2, 3, 4), "_lost": (0, 0, 2, 0, 4)}  # how often, who is right: of the captioner, of the person
-    for form, (weight, m_all, m_right, h_all, h_right) in forms.items():
-        differences, against = [], []
-        for number in range(len(values)):
-            along = table[number, number]
-            other = table[number, :-1].sum(axis=0) - along
-            both = np.stack((other, along), axis=1)  # (strata, 2, kinds, replicates)
-            by_side = [
-                error_difference(both[:, :, n], both[:, :, n] - both[:, :, right])
-                for n, right in ((m_all, m_right), (h_all, h_right))
-            ]
-            differences.append(by_side[0] - by_side[1])
-            against.append(other[:, weight].sum(axis=0))
-        captions = table[:, :-1, :, weight].sum(axis=(0, 1, 2))
-        difference, share = np.array(differences), np.array(against) / np.maximum(captions, 1)
-        known = ~np.isnan(difference)
-        whole = np.where(known, difference * share, 0.0).sum(axis=0)
-        found[f"sway_t_to_a{form}"] = 100 * np.where(known.any(axis=0), whole, np.nan)
-        for number, value in enumerate(values):
-            found[f"value{form}:{value}"] = 100 * difference[number] * share.sum(axis=0)
-            found[f"difference{form}:{value}"] = 100 * difference[number]
-    return found
-
-
-def _scores(samples: Mapping[str, Sample], named: _Named, goes_with: Flags) -> dict[str, Sample]:
+def _scores(samples: Mapping[str, Sample], named: NamedImages, goes_with: Flags) -> dict[str, Sample]:
     """The samples of the catalogue's scores."""
     found: dict[str, Sample] = {}
     for form in ("", "_lost"):
@@ -625,7 +249,7 @@ def _scores(samples: Mapping[str, Sample], named: _Named, goes_with: Flags) -> d
 
 
 def _tables(
-    samples: Mapping[str, Sample], named: _Named, leans: Leans, compared: Sequence[_Compared]
+    samples: Mapping[str, Sample], named: NamedImages, leans: Leans, compared: Sequence[Compared]
 ) -> dict[str, Any]:
     """The nested tables; see `sway`."""
 
@@ -681,18 +305,7 @@ def _tables(
     }
 
 
-def _named_shares(named: _Named, flags: Flags, image: Integers | None = None) -> dict[str, float]:
+def _named_shares(named: NamedImages, flags: Flags, image: Integers | None = None) -> dict[str, float]:
     """Of 100 captions of each value's images, how many have the flag."""
     value = named.value if image is None else named.value[image]
     return {name: 100 * float(flags[value == number].mean()) for number, name in enumerate(named.values)}
-
-
-def _share(part: Any, whole: Any) -> Any:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.divide(part, whole)
-
-
-def _mean_of_known(values: Floats) -> Floats:
-    """The mean over draws, the first axis, of those that are defined."""
-    known = ~np.isnan(values)
-    return np.asarray(_share(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)))

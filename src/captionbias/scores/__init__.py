@@ -11,9 +11,9 @@ from captionbias.scores.omega import (
     normalized_difference,
     number_sets,
     occurrences,
+    omegas,
     pair_shares,
     tabulate,
-    weighted,
 )
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "normalized_difference",
     "number_sets",
     "occurrences",
+    "omegas",
     "pair_shares",
     "tabulate",
-    "weighted",
 ]

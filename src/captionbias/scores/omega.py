@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 
+MATCHED, BLIND = "_matched", "_blind"
 NOT_SHOWN = -1  # in place of the number of what an image shows, where the image takes no part
 
 
@@ -33,40 +33,40 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A trial's test captions on one side: their row numbers among the side's captions and the attacker's quality.
-
-    `blind`: the quality of the attacker that sees neither attribute nor task words, if there is one.
+    """A trial's test captions on one side: their row numbers among the side's captions and the attackers' quality on
+    them, `""` that of the attacker and `BLIND` that of the one which sees neither attribute nor task words, if any.
     """
 
     rows: Integers
-    quality: Floats
-    blind: Floats | None = None
+    quality: dict[str, Floats]
+
+    def only(self, kept: Flags) -> Tested:
+        """Those test captions, flags `(captions,)`."""
+        return Tested(self.rows[kept], {attacker: quality[kept] for attacker, quality in self.quality.items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Captions by cell. `place`: which of the side's cells these are, `(cells,)`. `counts`, `quality`: how many
-    captions each image has in each cell and the sum of their quality, sparse, `(cells, images)`; `blind`: of that of
-    the blind attacker.
+    """A trial's test captions by cell. `place`: which of the side's cells these are, `(cells,)`. `counts`: how many
+    captions each image has in each cell, sparse, `(cells, images)`; `quality`: the sum of each attacker's quality.
     """
 
     place: Integers
     counts: Any
-    quality: Any
-    blind: Any = None
+    quality: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """One side by cell: what its omegas are sums of, whatever the multiplicities.
 
-    `pairs`: the (named, shown) of each cell, `(cells, 2)`. `captions`: all of the side's, each of quality 1. `trials`:
-    each trial's test captions. `naming`: which cells have each named number, sparse, `(names, cells)`. `showing`: which
-    images show each shown number, sparse, `(shown, images)`.
+    `pairs`: the (named, shown) of each cell, `(cells, 2)`. `counts`: how many of the side's captions each image has in
+    each cell, sparse, `(cells, images)`. `trials`: each trial's test captions. `naming`: which cells have each named
+    number, sparse, `(names, cells)`. `showing`: which images show each shown number, sparse, `(shown, images)`.
     """
 
     pairs: Integers
-    captions: Cells
+    counts: Any
     trials: list[Cells]
     naming: Any
     showing: Any
@@ -74,204 +74,150 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Omega:
-    """One trial's omegas and their parts, each computed when asked for; arrays have one entry a column of
-    multiplicities.
+    """One side's omegas in one trial, by form: `""` as published, `MATCHED`, and `BLIND`, matched of the blind
+    attacker.
 
-    `cells`: its captions. `weight`, `matched_weight`: of DBAC and of matched DBAC, `(cells, replicates)`. `inverse`:
-    quality is a cross-entropy, see `Weighted.omegas`.
+    `counts`: its test captions by cell, `(cells, replicates)`. `quality`: of each form the sum of theirs, `weight`:
+    what one of them counts, of the same shape. `prior`: omega with a perfect attacker, the mean published weight over
+    all the side's captions, `(replicates,)`. `inverse`: quality is a cross-entropy and omega the inverse of its mean,
+    times the mean weight (DBAC with Q = 1 / cross-entropy).
     """
 
-    cells: Cells
-    multiplicity: Floats
-    weight: Floats
-    matched_weight: Floats
+    counts: Floats
+    quality: dict[str, Floats]
+    weight: dict[str, Floats]
+    prior: Floats
     inverse: bool = False
 
-    @cached_property
-    def published(self) -> Floats:
-        """Omega of DBAC."""
-        if self.inverse:
-            return _mean(self.mean_weight, self.mean_quality)
-        return _mean(self._weighted_quality.sum(axis=0), self._total)
-
-    @cached_property
-    def matched(self) -> Floats:
-        """Omega of matched DBAC."""
-        return self._matched(self._matched_quality)
-
-    @property
-    def has_blind(self) -> bool:
-        return self.cells.blind is not None
-
-    @cached_property
-    def blind(self) -> Floats:
-        """Matched omega of the blind attacker."""
-        return self._matched(self._blind_quality)
-
-    @property
-    def mean_quality(self) -> Floats:
-        """With `mean_weight` the means that make up the published omega."""
-        return _mean(self._quality.sum(axis=0), self._total)
-
-    @property
-    def mean_weight(self) -> Floats:
-        return _mean((self._counts * self.weight).sum(axis=0), self._total)
-
-    @property
-    def coverage(self) -> Floats:
-        """Share of test captions that name something named on both sides."""
-        return _mean((self._counts * (self.matched_weight > 0)).sum(axis=0), self._total)
-
-    @property
-    def effective_sample(self) -> Floats:
-        """`(sum w)^2 / sum w^2`, in captions; `effective_sample_matched` likewise."""
-        weight = (self._counts * self.weight).sum(axis=0)
-        return _ratio(weight**2, (self._counts * self.weight**2).sum(axis=0))
-
-    @property
-    def effective_sample_matched(self) -> Floats:
-        return _ratio(self._matched_total**2, (self._counts * self.matched_weight**2).sum(axis=0))
-
-    def published_parts(self, shares: Any) -> Floats:
-        """What pairs of labels add to the published omega, `(pairs, replicates)`; `shares` as of `pair_shares`."""
-        return _mean(shares @ self._weighted_quality, self._total)
-
-    def matched_parts(self, shares: Any) -> Floats:
-        """What they add to the matched omega."""
-        return _mean(shares @ self._matched_quality, self._matched_total)
-
-    def blind_parts(self, shares: Any) -> Floats:
-        """What they add to the matched omega of the blind attacker."""
-        return _mean(shares @ self._blind_quality, self._matched_total)
-
-    def _matched(self, quality: Floats) -> Floats:
-        mean = _mean(quality.sum(axis=0), self._matched_total)
+    def value(self, form: str = "") -> Floats:
+        """Omega, `(replicates,)`; nan where no test caption was drawn."""
+        if self.inverse and not form:
+            return _mean(self._mean_weight, self._mean_quality)
+        mean = _mean(self._weighted(form).sum(axis=0), self._total(form))
         return _mean(1.0, mean) if self.inverse else mean
 
-    @cached_property
-    def _counts(self) -> Floats:
-        return np.asarray(self.cells.counts @ self.multiplicity)
+    def parts(self, form: str, shares: Any) -> Floats:
+        """What pairs of labels add to it, `(pairs, replicates)`; `shares` as of `pair_shares`."""
+        return _mean(shares @ self._weighted(form), self._total(form))
 
-    @cached_property
-    def _quality(self) -> Floats:
-        return np.asarray(self.cells.quality @ self.multiplicity)
+    def facts(self) -> dict[str, Floats]:
+        """What it is made of: the means whose product it is but for their covariance, and `effective_sample`,
+        `(sum w)^2 / sum w^2`, in captions. `coverage`: the share of test captions that name something named on both
+        sides."""
+        facts = {
+            "mean_quality": self._mean_quality,
+            "mean_weight": self._mean_weight,
+            "effective_sample": self._effective_sample(""),
+        }
+        if MATCHED in self.weight:
+            named_on_both = (self.counts * (self.weight[MATCHED] > 0)).sum(axis=0)
+            facts["coverage"] = _mean(named_on_both, self._total(""))
+            facts["effective_sample_matched"] = self._effective_sample(MATCHED)
+        return facts
 
-    @cached_property
-    def _total(self) -> Floats:
-        return np.asarray(self._counts.sum(axis=0))
+    @property
+    def _mean_quality(self) -> Floats:
+        return _mean(self.quality[""].sum(axis=0), self._total(""))
 
-    @cached_property
-    def _matched_total(self) -> Floats:
-        return np.asarray((self._counts * self.matched_weight).sum(axis=0))
+    @property
+    def _mean_weight(self) -> Floats:
+        return _mean((self.counts * self.weight[""]).sum(axis=0), self._total(""))
 
-    @cached_property
-    def _weighted_quality(self) -> Floats:
-        return self._quality * self.weight
+    def _effective_sample(self, form: str) -> Floats:
+        weight = self.weight[form]
+        return _ratio((self.counts * weight).sum(axis=0) ** 2, (self.counts * weight**2).sum(axis=0))
 
-    @cached_property
-    def _matched_quality(self) -> Floats:
-        return self._quality * self.matched_weight
+    def _weighted(self, form: str) -> Floats:
+        return self.quality[form] * self.weight[form]
 
-    @cached_property
-    def _blind_quality(self) -> Floats:
-        """As `_matched_quality`, of the blind attacker."""
-        return np.asarray(self.cells.blind @ self.multiplicity) * self.matched_weight
+    def _total(self, form: str) -> Floats:
+        return np.asarray((self.counts * self.weight[form] if form else self.counts).sum(axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """One side under multiplicities.
+def number_sets(flags: Flags) -> tuple[Integers, Flags]:
+    """A number for each set given as a row of flags `(n, labels)`, and the set of each number, `(numbers, labels)`.
 
-    `weight`, `matched_weight`: of each of its cells, `(cells, replicates)`. `prior`: omega with a perfect attacker, the
-    mean weight over all the side's captions, `(replicates,)`.
+    >>> numbers, sets = number_sets(np.array([[True, True], [True, False], [True, True]]))
+    >>> numbers.tolist(), sets.tolist()
+    ([1, 0, 1], [[True, False], [True, True]])
     """
-
-    table: Table
-    multiplicity: Floats
-    weight: Floats
-    matched_weight: Floats
-    prior: Floats
-
-    def omegas(self, inverse: bool = False, bayes: bool = True) -> Iterator[Omega]:
-        """The omegas of each trial, one after the other: they hold large arrays.
-
-        Args:
-            inverse: omega is the inverse of the mean quality times the mean weight (DBAC with Q = 1 / cross-entropy);
-                the quality of the trials is a cross-entropy.
-            bayes: False leaves the published weight out.
-        """
-        for cells in self.table.trials:
-            matched_weight = self.matched_weight[cells.place]
-            weight = self.weight[cells.place] if bayes else np.ones_like(matched_weight)
-            yield Omega(cells, self.multiplicity, weight, matched_weight, inverse)
-
-
-def number_sets(flags: Sequence[Flags]) -> list[Integers]:
-    """Numbers for sets given as rows of flags `(n, labels)`: the same set has the same number in every array.
-
-    >>> [numbers.tolist() for numbers in number_sets([np.array([[1, 0], [1, 1]], bool), np.array([[1, 0]], bool)])]
-    [[0, 1], [0]]
-    """
-    packed = np.packbits(np.concatenate(flags), axis=1)
+    packed = np.packbits(flags, axis=1)
     rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
-    numbers = np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return np.split(numbers, np.cumsum([len(part) for part in flags])[:-1])
+    _, first, numbers = np.unique(rows, return_index=True, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64), flags[first]
 
 
-def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int | None = None) -> Table:
+def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int) -> Table:
     """A side's captions by cell.
 
     Args:
         side: the side's captions.
         shown: the number of what each image shows, shape `(images,)`, or `NOT_SHOWN`, of images without captions here.
         trials: test captions and quality of each trial.
-        names: how many named numbers there are; those of the side alone when None.
+        names: how many named numbers there are.
     """
     from scipy.sparse import csr_array
 
     pairs, cell = _cells(side.named, shown[side.image])
-    images = len(shown)
+    images, known = len(shown), np.flatnonzero(shown != NOT_SHOWN)
 
-    def cells_of(rows: Integers, *quality: Floats | None) -> Cells:
-        place, within = np.unique(cell[rows], return_inverse=True)
-        where, shape = (within.reshape(-1), side.image[rows]), (len(place), images)
-        values = (np.ones(len(rows)), *quality)
-        return Cells(place, *(None if of is None else csr_array((of, where), shape=shape) for of in values))
+    def cells_of(trial: Tested) -> Cells:
+        place, within = np.unique(cell[trial.rows], return_inverse=True)
 
-    known = np.flatnonzero(shown != NOT_SHOWN)
-    every = np.arange(len(cell))
+        def by_cell(values: Floats) -> Any:
+            return csr_array((values, (within.reshape(-1), side.image[trial.rows])), shape=(len(place), images))
+
+        quality = {attacker: by_cell(values) for attacker, values in trial.quality.items()}
+        return Cells(place, by_cell(np.ones(len(trial.rows))), quality)
+
     return Table(
         pairs,
-        cells_of(every, np.ones(len(every))),
-        [cells_of(trial.rows, trial.quality, trial.blind) for trial in trials],
+        _members(cell, side.image, images, len(pairs)),
+        [cells_of(trial) for trial in trials],
         _members(pairs[:, 0], np.arange(len(pairs)), len(pairs), names),
-        _members(shown[known], known, images),
+        _members(shown[known], known, images, int(shown.max(initial=-1)) + 1),
     )
 
 
-def weighted(table: Table, multiplicity: Floats, target: Floats | None = None, common: Flags | None = None) -> Weighted:
-    """The weights of one side's cells.
+def omegas(
+    table: Table,
+    multiplicity: Floats,
+    target: Floats | None = None,
+    common: Flags | None = None,
+    *,
+    inverse: bool = False,
+    bayes: bool = True,
+) -> Iterator[Omega]:
+    """The omegas of each of a side's trials, one after the other: they hold large arrays.
 
     Args:
         multiplicity: how often each image counts, shape `(images, replicates)`: a column of ones for the estimate
             itself, multinomial counts for a bootstrap.
-        target: `pi(k)`, the frequency of each named number that matched DBAC weighs the side to, `(names, replicates)`.
+        target: `pi(k)`, the frequency of each named number that matched DBAC weighs the side to, `(names, replicates)`;
+            None for the published form alone.
         common: which named numbers occur on both sides, `(names,)`.
+        inverse: the quality of the trials is a cross-entropy.
+        bayes: False leaves the published weight out.
 
     Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
     """
     named, shown = table.pairs.T
-    counts = np.asarray(table.captions.counts @ multiplicity)
+    counts = np.asarray(table.counts @ multiplicity)
     named_share = (table.naming @ counts) / counts.sum(axis=0)
     showing = table.showing @ multiplicity
     per_shown = _ratio(1.0, showing / showing.sum(axis=0))[shown]
     weight = named_share[named] * per_shown
-    if target is None or common is None:
-        matched_weight = np.zeros_like(per_shown)
-    else:
-        matched_weight = (_ratio(target, named_share) * common[:, None])[named] * per_shown
     prior = _mean((counts * weight).sum(axis=0), counts.sum(axis=0))
-    return Weighted(table, multiplicity, weight, matched_weight, prior)
+    weights = {"": weight if bayes else np.ones_like(weight)}
+    if target is not None and common is not None:
+        weights[MATCHED] = (_ratio(target, named_share) * common[:, None])[named] * per_shown
+    for cells in table.trials:
+        quality = {attacker: np.asarray(values @ multiplicity) for attacker, values in cells.quality.items()}
+        of_cells = {form: weight[cells.place] for form, weight in weights.items()}
+        if MATCHED in weights:
+            quality[MATCHED] = quality[""]
+            of_cells |= {BLIND: of_cells[MATCHED]} if BLIND in quality else {}
+        yield Omega(np.asarray(cells.counts @ multiplicity), quality, of_cells, prior, inverse)
 
 
 def pair_shares(table: Table, pairs: Integers, shown_sets: Flags, named_sets: Flags) -> list[Any]:
@@ -313,7 +259,7 @@ def occurrences(
     return both.reshape(-1), np.repeat(base, both.shape[1])
 
 
-def named_frequencies(side: Side, multiplicity: Floats, names: int | None = None) -> Floats:
+def named_frequencies(side: Side, multiplicity: Floats, names: int) -> Floats:
     """The relative frequency of each named number among the side's captions, shape `(names, replicates)`."""
     totals = _members(side.named, side.image, len(multiplicity), names) @ multiplicity
     return np.asarray(totals / totals.sum(axis=0))
@@ -372,12 +318,11 @@ def _cells(named: Integers, shown: Integers) -> tuple[Integers, Integers]:
     return np.stack(np.divmod(keys, width), axis=1), cell.reshape(-1)
 
 
-def _members(group: Integers, member: Integers, members: int, groups: int | None = None) -> Any:
+def _members(group: Integers, member: Integers, members: int, groups: int) -> Any:
     """How often each group has each member, from one group and one member a row: sparse, `(groups, members)`."""
     from scipy.sparse import csr_array
 
-    shape = (groups or int(group.max(initial=-1)) + 1, members)
-    return csr_array((np.ones(len(group)), (group, member)), shape=shape)
+    return csr_array((np.ones(len(group)), (group, member)), shape=(groups, members))
 
 
 def _ratio(numerator: Any, denominator: Any) -> Floats:
