@@ -241,6 +241,7 @@ def attribute_captions(
                 )
         options = {}
     else:
+        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
         pairing = "every-caption" if tasks is None else "held-out"
         options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
     metric: Metric[Any] = lic if direction == "a_to_t" else dbac

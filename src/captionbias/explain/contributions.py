@@ -57,9 +57,10 @@ def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = N
     """
     if not isinstance(attacker, FittedConvex | Reader):
         raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")
-    chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
     if isinstance(attacker, Reader):
         attacker.check()
+    chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
+    if isinstance(attacker, Reader):
         return integrated_gradients(attacker, rows, chosen)
     values, tokens = attacker.contributions(rows, chosen), attacker.trial.examples.tokens.select(rows)
     totals = np.concatenate((np.zeros((1, len(chosen))), np.cumsum(values, axis=0)))
