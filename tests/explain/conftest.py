@@ -46,29 +46,12 @@ def _trial(kind: str = "classes", classes: int = 2, n: int = 160) -> Trial:
     return Trial(kind, examples, np.sort(rows[40:]), np.append(np.sort(rows[:40]), [n - 2, n - 1]), 0)
 
 
-@pytest.fixture(scope="session")
-def trial_of():
-    return _trial
-
-
 @pytest.fixture
 def fitted():
     """An attacker of an encoder, fitted on captions of this kind."""
 
-    def fit(encoder, kind: str = "classes", classes: int = 2, precision: str | None = None) -> Fitted:
-        exact = None if encoder in ("bow", "linear") else precision or "fp32"
-        attacker = find_attacker(encoder, exact).fit(_trial(kind, classes))
-        return attacker
+    def fit(encoder, kind: str = "classes", classes: int = 2) -> Fitted:
+        exact = None if encoder in ("bow", "linear") else "fp32"
+        return find_attacker(encoder, exact).fit(_trial(kind, classes))
 
     return fit
-
-
-def _sums(values: np.ndarray, trial: Trial, rows: np.ndarray) -> np.ndarray:
-    tokens = trial.examples.tokens.select(rows)
-    return np.array([values[a:b].sum(axis=0) for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)])
-
-
-@pytest.fixture(scope="session")
-def sums():
-    """Of the values of words, those of each caption of some rows."""
-    return _sums

@@ -58,8 +58,7 @@ def made() -> Trial:
 
 
 def fitted(trial: Trial, minilm: str) -> frozen.FittedHead:
-    attacker = find_attacker(minilm, "fp32", cache=False).fit(trial)
-    return attacker
+    return find_attacker(minilm, "fp32", cache=False).fit(trial)
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.attackers.base import Fitted
-from captionbias.attackers.engine import run_trials
-from captionbias.attackers.registry import ENCODERS
-from captionbias.explain.attack_plan import Attack, measured_attack, plan_attack
-from captionbias.explain.contributions import check_captum, contributions
-from captionbias.metrics.measurement import Measurement
-from captionbias.metrics.protocol import whole_number
+from captionbias.attackers.registry import find_attacker
+from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
+from captionbias.metrics import Measurement, Metric, dbac, lic
+from captionbias.metrics.attack_plan import AttackPlan, Attacks
+from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.metrics.protocol import preset_settings, whole_number
 from captionbias.text import LexiconSource, Tokens
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class _ByClass(dict[str, Any]):
 class Attributions:
     """What each word of each test caption adds to the attacker's log-odds of each class.
 
-    `attribute_captions` makes it. From T to A a class is a task.
+    `explain` makes it. From T to A a class is a task.
 
     Attributes:
         tokens: the `n` scored captions as words, masked: those of the first trial, then of the second, ...
@@ -193,11 +192,86 @@ def attribute_captions(
 ) -> Attributions:
     """What each word of a caption adds to an attacker's log-odds of each value of the attribute, or of each task.
 
-    A to T: the attackers are those that `lic` trains on these captions with the same settings. Attribute words are
-    masked, the attacker predicts the attribute, a trial balances the attribute and holds a tenth back. T to A: those
-    that `dbac` trains on the captioner's side, with the tasks given, or else with those that any human caption names
-    (its pairing `every-caption`). Task words are masked, the attacker predicts the image's tasks, and a
-    fifth of each value of the attribute is held back. Only captions held back are explained.
+    Measures `lic` of the captions (A to T), or `dbac` (T to A), and explains its attackers: see `explain`. With human
+    captions that name the tasks, the attackers of those are trained as well: give `tasks` to save most of that time.
+
+    Args:
+        captions: `n` captions, a model's or one human caption an image.
+        attributes: `n` labels of the protected attribute, two or more values.
+        direction: `a_to_t` or `t_to_a`.
+        tasks: T to A: `n` lists of tasks that the images show; those named in any human caption when None.
+        references: T to A: `n` lists of human captions, which tell the tasks when `tasks` is None.
+        classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
+        preset: of `lic` or `dbac`: `fast`, or the paper's when None.
+        encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
+            `torch.nn.Embedding`. The preset's when None, as for the tokenizer and the lexicons.
+        model: the encoder under `bert-frozen`: a name on the Hub or a folder; `bert-base-uncased` when None.
+        precision: of the training of neural attackers, `fp32` or `bf16`; None for bf16 where the device computes it
+            natively. Values are computed in fp32 either way.
+        trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
+        seed: seed of the first trial.
+        tokenizer: `words` or `whitespace`.
+        attribute_lexicon: attribute words, masked from A to T: a built-in lexicon, a file or a mapping, see
+            `captionbias.text.load_lexicon`.
+        task_lexicon: T to A: task words, which are masked, likewise.
+        cache: keep scores of finished trials and embeddings of pretrained encoders in the usual folder (True), in this
+            one, or not at all (False). Attackers are not kept: each call trains them.
+
+    Raises:
+        ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
+
+    >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
+    >>> labels = ["female", "female", "male", "male"] * 20
+    >>> attributions = attribute_captions(captions, labels, preset="fast")
+    >>> [row["word"] for row in attributions.by_word(least=1)["female"][:1]]
+    ['cooks']
+    >>> tasks = [["oven"], ["oven"], ["surfboard"], []] * 20
+    >>> attributions = attribute_captions(captions, labels, direction="t_to_a", tasks=tasks, preset="fast")
+    >>> attributions.classes, [row["word"] for row in attributions.by_word(least=1)["surfboard"][:1]]
+    (('oven', 'surfboard'), ['rides'])
+    """
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(DIRECTIONS)}")
+    options: dict[str, Any] = {"tasks": tasks, "references": references, "task_lexicon": task_lexicon}
+    if direction == "a_to_t":
+        for name, value in {**options, "classes": classes}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} has no meaning in direction 'a_to_t'; leave it out, or give direction='t_to_a'"
+                )
+        options = {}
+    else:
+        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
+        pairing = "every-caption" if tasks is None else "held-out"
+        options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
+    metric: Metric[Any] = lic if direction == "a_to_t" else dbac
+    preset, settings = preset_settings(metric.name, preset or "papers", encoder=encoder)
+    check_explained(find_attacker(settings["encoder"], precision, model, cache))
+    measured = metric.measure(
+        predictions=captions,
+        attributes=attributes,
+        preset=preset,
+        encoder=encoder,
+        model=model,
+        precision=precision,
+        trials=trials,
+        seed=seed,
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
+        bootstrap=0,
+        cache=cache,
+        distributed=False,
+        keep_attackers=trials,
+        **options,
+    )
+    return explain(measured, direction, classes=classes)
+
+
+def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
+    """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
+
+    Attackers are asked about the captions that were held back from their training. The words of what they predict are
+    masked: attribute words from A to T, task words from T to A.
 
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
     integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
@@ -208,83 +282,15 @@ def attribute_captions(
     log-odds are relative to the geometric mean over values. Each task has its own log-odds, present against absent.
 
     Args:
-        captions: `n` captions, a model's or one human caption an image.
-        attributes: `n` labels of the protected attribute, two or more values.
-        direction: `a_to_t` or `t_to_a`.
-        tasks: T to A: `n` lists of tasks that the images show; those named in any human caption when None.
-        references: T to A: `n` lists of human captions, which tell the tasks when `tasks` is None.
-        classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
-        preset: A to T: `lic-2022` (when None) or `fast`, as in `lic`. T to A: `dbac-2026` (when None),
-            `dbac-2026-published` or `fast`, as in `dbac`.
-        encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
-            `torch.nn.Embedding`. The preset's when None, as for the tokenizer and the lexicons.
-        model: the encoder under `bert-frozen`: a name on the Hub or a folder; `bert-base-uncased` when None.
-        precision: of the training of neural attackers, `fp32` or `bf16`; None for bf16 where the device computes it
-            natively. Values are computed in fp32 either way.
-        trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial.
-        tokenizer: `words` or `whitespace`.
-        attribute_lexicon: A to T: what is masked: a built-in lexicon, a file or a mapping, see
-            `captionbias.text.load_lexicon`.
-        task_lexicon: T to A: what is masked, likewise.
-        cache: keep scores of finished trials and embeddings of pretrained encoders in the usual folder (True), in this
-            one, or not at all (False). Attackers are not kept: each call trains them.
-
-    Raises:
-        ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
-
-    Source: Sundararajan, Taly and Yan 2017 (integrated gradients); Türk et al. 2023, section 3.5 (of LIC's attacker);
-    Nair, Tokas and Kerner 2026 (the attackers of T to A).
-
-    >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
-    >>> labels = ["female", "female", "male", "male"] * 20
-    >>> found = attribute_captions(captions, labels, preset="fast")
-    >>> [row["word"] for row in found.by_word(least=1)["female"][:1]]
-    ['cooks']
-    >>> tasks = [["oven"], ["oven"], ["surfboard"], []] * 20
-    >>> found = attribute_captions(captions, labels, direction="t_to_a", tasks=tasks, preset="fast")
-    >>> found.classes, [row["word"] for row in found.by_word(least=1)["surfboard"][:1]]
-    (('oven', 'surfboard'), ['rides'])
-    """
-    if encoder == "bert-finetuned":
-        raise ValueError(
-            f"encoder {encoder!r} cannot be explained; choose one of {', '.join(ENCODERS)}, bert-frozen, a pretrained "
-            "sentence encoder, or your own as module:Class"
-        )
-    attack = plan_attack(
-        direction,
-        captions,
-        attributes,
-        preset,
-        seed,
-        tasks=tasks,
-        references=references,
-        classes=classes,
-        encoder=encoder,
-        model=model,
-        precision=precision,
-        trials=trials,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        cache=cache,
-    )
-    if attack.attacker.precision:
-        check_captum()
-    scores = run_trials(attack.trials, attack.attacker, keep=attack.trials, cache=cache, distributed=False)
-    return _attributions(attack, [one.fitted for one in scores if one.fitted])
-
-
-def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
-    """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
-
-    Args:
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
         direction: of `dbac`.
         classes: T to A: the tasks to explain, all when None.
 
     Raises:
         ValueError: no attackers of this direction were kept, they cannot be explained, or unknown tasks.
+
+    Source: Sundararajan, Taly and Yan 2017 (integrated gradients); Türk et al. 2023, section 3.5 (of LIC's attacker);
+    Nair, Tokas and Kerner 2026 (the attackers of T to A).
 
     >>> from captionbias.metrics import lic
     >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
@@ -293,25 +299,39 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     >>> [row["word"] for row in explain(measured).by_word(least=1)["female"][:1]]
     ['cooks']
     """
-    attack, attackers = measured_attack(measured, direction, classes)
-    if attack.attacker.explained is None:
-        raise ValueError(f"attackers of encoder {attack.attacker.name!r} cannot be explained; measure with another")
-    if attack.attacker.precision:
-        check_captum()
-    return _attributions(attack, attackers)
+    attacks = measured.artefacts if isinstance(measured.artefacts, Attacks) else None
+    plan = attacks.plans.get("lic" if measured.metric == "lic" else direction) if attacks else None
+    if attacks is None or plan is None or not plan.fitted:
+        raise ValueError(
+            f"measured has no attackers of direction {direction!r}: measure lic, or dbac in this direction, with "
+            "keep_attackers=1 or more"
+        )
+    check_explained(attacks.attacker)
+    method = f"{attacks.attacker.explained},{TOLERANCE:g}" if attacks.attacker.precision else attacks.attacker.explained
+    of = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
+    _, _, settings = measured.signature.partition("|")
+    signature = f"metric:attributions|method:{method}|of:{of}|attackers:{len(plan.fitted)}|{settings}"
+    part = attacks.questions[plan.name].designs[0].rows["m"] if plan.name in attacks.questions else None
+    return _attributions(plan, part, classes, signature)
 
 
-def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
-    """The words of the test captions of the attack's trials; attackers are in their order."""
-    found = [contributions(attacker, attacker.trial.test, attack.explained) for attacker in attackers]
-    examples, tests = attack.trials[0].examples, [trial.test for trial in attack.trials]
-    rows, values = np.concatenate(tests), np.concatenate([one.values for one in found])
+def _attributions(
+    plan: AttackPlan, part: Integers | None, wanted: Sequence[str] | None, signature: str
+) -> Attributions:
+    """The words of the test captions of the plan's attackers, in their order.
+
+    `part`: the captions that the attackers were trained and tested on, all when None.
+    """
+    attackers, classes = plan.fitted, plan.classes
+    examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
+    outputs = _class_numbers(wanted, classes) if examples.multilabel else None
+    each = [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
+    rows, values = np.concatenate(tests), np.concatenate([one.values for one in each])
     logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
-    truth = np.concatenate([trial.examples.targets[trial.test] for trial in attack.trials])
-    classes = attack.classes
-    if examples.multilabel:
-        scores, truth = np.exp(-np.logaddexp(0, -logits[:, attack.explained])), truth[:, attack.explained]
-        classes = tuple(classes[number] for number in attack.explained)
+    truth = np.concatenate([attacker.trial.examples.targets[attacker.trial.test] for attacker in attackers])
+    if outputs is not None:
+        scores, truth = np.exp(-np.logaddexp(0, -logits[:, outputs])), truth[:, outputs]
+        classes = tuple(classes[number] for number in outputs)
     else:
         both = np.pad(logits, ((0, 0), (1, 0))) if logits.shape[1] == 1 else logits
         scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
@@ -320,10 +340,26 @@ def _attributions(attack: Attack, attackers: Sequence[Fitted]) -> Attributions:
         tokens=examples.tokens.select(rows),
         values=values,
         scores=scores,
-        rows=rows,
+        rows=rows if part is None else part[rows],
         truth=truth,
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,
-        largest_delta=max(one.largest_delta for one in found),
-        signature=attack.signature,
+        largest_delta=max(one.largest_delta for one in each),
+        signature=signature,
     )
+
+
+def _class_numbers(wanted: Sequence[str] | None, names: tuple[str, ...]) -> Integers:
+    """The numbers of the tasks to explain, in the order in which they are wanted; all of them when None."""
+    if wanted is None:
+        return np.arange(len(names))
+    listed = isinstance(wanted, Sequence) and not isinstance(wanted, str)
+    for row, name in enumerate(wanted if listed else ()):
+        if name not in names:
+            raise ValueError(
+                f"classes[{row}] {name!r} is not a task that an image shows; those are {', '.join(names[:5])}"
+                f"{', ...' if len(names) > 5 else ''}"
+            )
+    if not listed or not wanted or len(set(wanted)) < len(wanted):
+        raise ValueError(f"classes must list one or more tasks, each once, not {wanted!r}")
+    return np.array([names.index(name) for name in wanted])

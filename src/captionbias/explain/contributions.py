@@ -12,6 +12,7 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Fitted
 from captionbias.attackers.convex import FittedConvex
 from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
+from captionbias.attackers.registry import Attacker
 from captionbias.captions import CaptionBiasWarning
 
 # Of the difference between an answer and that to no words; in log-odds where the difference is less than 1.
@@ -30,9 +31,11 @@ class Contributions:
     largest_delta: float
 
 
-def check_captum() -> None:
-    """Raise ValueError if captum, which neural attackers are explained with, is missing."""
-    if not find_spec("captum"):
+def check_explained(attacker: Attacker) -> None:
+    """Raise ValueError if attackers of this kind cannot be explained, or captum is missing, which networks need."""
+    if attacker.explained is None:
+        raise ValueError(f"attackers of encoder {attacker.name!r} cannot be explained; measure with another")
+    if attacker.precision and not find_spec("captum"):
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
@@ -55,7 +58,6 @@ def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = N
     if not isinstance(attacker, FittedConvex | Reader):
         raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")
     if isinstance(attacker, Reader):
-        check_captum()
         attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
     if isinstance(attacker, Reader):

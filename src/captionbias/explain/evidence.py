@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats
 from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.dbac_direction import Direction
@@ -65,29 +66,37 @@ def captions_behind(
     >>> from captionbias.captions import check_captions
     >>> captions = check_captions(**vars(plant(200)))
     >>> measured = dbac.measure(captions, preset="fast", trials=1, details=True, directions=["a_to_t"])
-    >>> found = captions_behind({"nic": captions}, {"nic": measured}, {})
-    >>> pair = found["captioners"]["nic"]["pairs"]["a_to_t"][0]
+    >>> evidence = captions_behind({"nic": captions}, {"nic": measured}, {})
+    >>> pair = evidence["captioners"]["nic"]["pairs"]["a_to_t"][0]
     >>> len(pair["rows"]) == min(pair["images"], 20), pair["shown"] == captions.attributes.count(pair["attribute"])
     (True, True)
     """
-    chosen = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
-    _, settings = preset_settings("dbac", preset, **chosen)
+    _, settings = preset_settings("dbac", preset, attribute_lexicon=attribute_lexicon, task_lexicon=task_lexicon)
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    found: dict[str, Any] = {}
+    tokenizer = settings["tokenizer"]
+    evidence: dict[str, Any] = {}
     texts: dict[str, int] = {}
 
     def number(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
     for name, captions in captioners.items():
-        pairs = _pairs(captions, measured[name], settings["tokenizer"], lexicons) if name in measured else {}
-        telling = _words(captions, words.get(name, {}), settings["tokenizer"])
-        images_of = (swayed or {}).get(name)
-        cells = _cells(captions, images_of.artefacts, settings["tokenizer"], lexicons["attribute"]) if images_of else {}
-        behind = [one for group in (pairs, telling, cells) for of_group in group.values() for one in of_group]
-        rows = sorted({listed["row"] for one in behind for listed in one["rows"]})
+        said = captions.words(tokenizer)
+        named = {
+            kind: named_values(said.tokens, find_mentions(said.tokens, lexicon, tokenizer), lexicon, tokenizer)
+            for kind, lexicon in lexicons.items()
+        }
+        behind = {
+            "pairs": _pairs(measured[name], said, named) if name in measured else {},
+            "words": _words(captions, said, words.get(name, {})),
+            "cells": _cells(swayed[name].artefacts, said, named["attribute"], lexicons["attribute"])
+            if swayed and name in swayed
+            else {},
+        }
+        groups = itertools.chain.from_iterable(of_kind.values() for of_kind in behind.values())
+        rows = sorted({listed["row"] for group in groups for one in group for listed in one["rows"]})
         own = {row: number(captions.predictions[row]) for row in rows} if captions.predictions else {}
-        found[name] = {"captions": own, "pairs": pairs, "words": telling, "cells": cells}
+        evidence[name] = {"captions": own, **behind}
     first = next(iter(captioners.values()))
     images = {
         row: {
@@ -95,24 +104,63 @@ def captions_behind(
             "label": first.attributes[row],
             "people": [number(text) for text in first.references[row]] if first.references else [],
         }
-        for row in sorted({row for one in found.values() for row in one["captions"]})
+        for row in sorted({row for one in evidence.values() for row in one["captions"]})
     }
     labels, marks = _marks(list(texts), lexicons.values())
-    return {"images": images, "captioners": found, "texts": list(texts), "labels": labels, "marks": marks}
+    return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
 
 
-def _pairs(
-    captions: Captions, measured: Measurement, tokenizer: str, lexicons: Mapping[str, Lexicon]
-) -> dict[str, list[dict[str, Any]]]:
-    """What is behind the first pairs of each direction."""
-    words = captions.words(tokenizer)
+@dataclass(frozen=True, eq=False)
+class _Naming:
+    """What captions of each image name: `captioner`, whether its own does, and `people`, the share of theirs that do,
+    `(images, things)`; None where a side is missing."""
+
+    captioner: Flags | None
+    people: Floats | None
+
+    @classmethod
+    def of(cls, flags: Flags, words: Words, images: int) -> _Naming:
+        """From what each caption names, flags `(captions, things)`, both sides'."""
+        from scipy.sparse import csr_array
+
+        captioner, people, image = flags[: words.model_rows], flags[words.model_rows :], words.human_image
+        of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
+        captions = np.maximum(np.bincount(image, minlength=images), 1)[:, None]
+        return cls(captioner if len(captioner) else None, (of_image @ people) / captions if len(image) else None)
+
+    def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
+        """The images `among` those given, `(images,)`, of which the captioner or people name it."""
+        model = np.zeros(len(among)) if self.captioner is None else self.captioner[:, thing].astype(np.float64)
+        human = np.zeros(len(among)) if self.people is None else self.people[:, thing]
+        behind = np.flatnonzero(among & ((model > 0) | (human > 0)))
+        differences = model - human
+        order = behind[np.argsort(-differences[behind], kind="stable")]
+        listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
+        one_sided = self.captioner is None or self.people is None
+        return {
+            "shown": int(among.sum()),
+            "images": len(behind),
+            "captioner": None if self.captioner is None else int((model[behind] > 0).sum()),
+            "people": None if self.people is None else int((human[behind] > 0).sum()),
+            "rows": [
+                {
+                    "row": row,
+                    "captioner": None if self.captioner is None else bool(model[row]),
+                    "people": None if self.people is None else float(human[row]),
+                    "difference": None if one_sided else float(differences[row]),
+                }
+                for row in listed.tolist()
+            ],
+        }
+
+
+def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
+    """What is behind the first pairs of each direction; `named`: tasks and attribute values by each caption."""
     sources = (measured.details or {})["sources"]
-    found = {}
-    for name, direction in measured.artefacts.questions.items():
-        lexicon = lexicons["task" if name == "a_to_t" else "attribute"]
-        named = named_values(words.tokens, find_mentions(words.tokens, lexicon, tokenizer), lexicon, tokenizer)
-        found[name] = _of_direction(direction, sources[name][:PAIRS], words, named)
-    return found
+    return {
+        name: _of_direction(direction, sources[name][:PAIRS], words, named["task" if name == "a_to_t" else "attribute"])
+        for name, direction in measured.artefacts.questions.items()
+    }
 
 
 def _of_direction(
@@ -120,115 +168,68 @@ def _of_direction(
 ) -> list[dict[str, Any]]:
     """What is behind pairs of one direction; `named`: by each caption, `(captions, labels)`."""
     first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
-    columns = [_column(direction.shown_labels, row[first]) for row in rows]
-    shown = np.zeros((len(direction.designs[0].shown), len(rows)), bool)
-    for design in direction.designs:
-        flags = _with_none(design.shown_sets)[:, columns]
-        shown |= flags[design.shown] & (design.shown != NOT_SHOWN)[:, None]
-    naming = _with_none(named)[:, [_column(direction.named_labels, row[second]) for row in rows]]
-    captioner = naming[: words.model_rows] if words.model_rows else None
-    people = _shares(naming[words.model_rows :], words.human_image, len(shown))
+    shows = [_column(direction.shown_labels, row[first]) for row in rows]
+    names = [_column(direction.named_labels, row[second]) for row in rows]
+    shown = np.any(
+        [
+            _with_none(design.shown_sets)[:, shows][design.shown] & (design.shown != NOT_SHOWN)[:, None]
+            for design in direction.designs
+        ],
+        axis=0,
+    )
+    naming = _Naming.of(_with_none(named)[:, names], words, len(shown))
     return [
-        {"attribute": row["attribute"], "task": row["task"], "shown": int(shown[:, number].sum())}
-        | _behind(
-            shown[:, number],
-            None if captioner is None else captioner[:, number],
-            None if people is None else people[:, number],
-            IMAGES,
-        )
+        {"attribute": row["attribute"], "task": row["task"], **naming.behind(number, shown[:, number])}
         for number, row in enumerate(rows)
     ]
 
 
-def _cells(captions: Captions, images: SwayImages, tokenizer: str, lexicon: Lexicon) -> dict[str, list[dict[str, Any]]]:
+def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> dict[str, list[dict[str, Any]]]:
     """What is behind each true value beside tasks that suggest each value: captions that name another value alone."""
-    words = captions.words(tokenizer)
-    named = named_values(words.tokens, find_mentions(words.tokens, lexicon, tokenizer), lexicon, tokenizer)
     named = named[:, [lexicon.labels.index(value) for value in images.values]]
-    own = np.full(len(captions), -1)
+    own = np.full(words.model_rows, -1)
     own[images.row] = images.value
-    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), own[_images_of(words)])
-    wrong = (alone != own[_images_of(words)])[:, None]
-    people = _shares(wrong[words.model_rows :], words.human_image, len(captions))
+    of_caption = own[np.concatenate((np.arange(words.model_rows), words.human_image))]
+    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), of_caption)
+    naming = _Naming.of((alone != of_caption)[:, None], words, words.model_rows)
     listed = []
     for value, suggested in itertools.product(range(len(images.values)), repeat=2):
-        among = np.zeros(len(captions), bool)
+        among = np.zeros(words.model_rows, bool)
         among[images.row[(images.value == value) & (images.suggested == suggested)]] = True
         listed.append(
-            {"attribute": images.values[value], "suggested": images.values[suggested], "shown": int(among.sum())}
-            | _behind(among, wrong[: words.model_rows, 0], None if people is None else people[:, 0], IMAGES)
+            {"attribute": images.values[value], "suggested": images.values[suggested], **naming.behind(0, among)}
         )
     return {"t_to_a": listed}
 
 
-def _images_of(words: Words) -> Integers:
-    """The image of every caption, both sides'."""
-    return np.concatenate((np.arange(words.model_rows), words.human_image))
-
-
-def _behind(among: Flags, captioner: Flags | None, people: Floats | None, most: int) -> dict[str, Any]:
-    """The images `among` those given, `(images,)`, of which the captioner or people name it."""
-    model = np.zeros(len(among)) if captioner is None else captioner.astype(np.float64)
-    human = np.zeros(len(among)) if people is None else people
-    behind = np.flatnonzero(among & ((model > 0) | (human > 0)))
-    differences = model - human
-    order = behind[np.argsort(-differences[behind], kind="stable")]
-    listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
-    return {
-        "images": len(behind),
-        "captioner": None if captioner is None else int((model[behind] > 0).sum()),
-        "people": None if people is None else int((human[behind] > 0).sum()),
-        "rows": [
-            {
-                "row": row,
-                "captioner": None if captioner is None else bool(model[row]),
-                "people": None if people is None else float(human[row]),
-                "difference": None if captioner is None or people is None else float(differences[row]),
-            }
-            for row in listed.tolist()
-        ],
-    }
-
-
 def _words(
-    captions: Captions, telling: Mapping[str, Sequence[Mapping[str, Any]]], tokenizer: str
+    captions: Captions, said: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, list[dict[str, Any]]]:
     """What is behind the words that speak for each attribute value."""
     chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
     if not any(chosen.values()):
         return {}
-    table = captions.words(tokenizer)
-    numbers = {word: number for number, word in enumerate(table.tokens.words)}
-    wanted = sorted({numbers[word] for words in chosen.values() for word in words if word in numbers})
+    numbers = {word: number for number, word in enumerate(said.tokens.words)}
+    columns = {word: column for column, word in enumerate({*itertools.chain(*chosen.values())} & numbers.keys())}
     column = np.full(len(numbers), -1)
-    column[wanted] = np.arange(len(wanted))
-    held = np.zeros((len(table.tokens), len(wanted)), bool)
-    places = np.flatnonzero(column[table.tokens.ids] >= 0)
-    held[table.tokens.rows[places], column[table.tokens.ids[places]]] = True
-    model = held[: table.model_rows]
-    people = _shares(held[table.model_rows :], table.human_image, len(captions))
-    labels = np.array(captions.attributes)
-    found: dict[str, list[dict[str, Any]]] = {}
-    for value, words in chosen.items():
-        found[value] = []
-        for word in words:
-            if word not in numbers:
-                continue
-            number = column[numbers[word]]
-            has = model[:, number]
-            shares = None if people is None else people[:, number]
-            of_value = _behind(has & (labels == value), has, shares, WORD_IMAGES)["rows"]
-            counted = Counter(labels[has].tolist())
-            found[value].append(
-                {
-                    "word": word,
-                    "images": int(has.sum()),
-                    "labels": dict(sorted(counted.items())),
-                    "people": None if shares is None else int((shares > 0).sum()),
-                    "rows": of_value,
-                }
-            )
-    return found
+    column[[numbers[word] for word in columns]] = np.arange(len(columns))
+    held = np.zeros((len(said.tokens), len(columns)), bool)
+    places = np.flatnonzero(column[said.tokens.ids] >= 0)
+    held[said.tokens.rows[places], column[said.tokens.ids[places]]] = True
+    naming, labels = _Naming.of(held, said, len(captions)), np.array(captions.attributes)
+
+    def row(word: str, value: str) -> dict[str, Any]:
+        number = columns[word]
+        has = held[: said.model_rows, number]
+        return {
+            "word": word,
+            "images": int(has.sum()),
+            "labels": dict(sorted(Counter(labels[has].tolist()).items())),
+            "people": None if naming.people is None else int((naming.people[:, number] > 0).sum()),
+            "rows": naming.behind(number, has & (labels == value), WORD_IMAGES)["rows"],
+        }
+
+    return {value: [row(word, value) for word in listed if word in columns] for value, listed in chosen.items()}
 
 
 def _with_none(flags: Flags) -> Flags:
@@ -240,23 +241,13 @@ def _column(labels: Sequence[str], label: str | None) -> int:
     return len(labels) if label is None else labels.index(label)
 
 
-def _shares(flags: Flags, image: Integers, images: int) -> Floats | None:
-    """Of each image's human captions the share with each flag, `(images, flags)`; None without human captions."""
-    if not len(flags):
-        return None
-    from scipy.sparse import csr_array
-
-    of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
-    return np.asarray((of_image @ flags) / np.maximum(np.bincount(image, minlength=images), 1)[:, None])
-
-
 def _marks(texts: Sequence[str], lexicons: Iterable[Lexicon]) -> tuple[list[str], list[list[int]]]:
     """The labels, and of each text start, end and number of the label, one mention after the other."""
     numbers: dict[str, int] = {}
     marks: list[list[int]] = [[] for _ in texts]
     for lexicon in lexicons:
-        for row, found in enumerate(find_marks(texts, lexicon)):
-            for start, end, label in found:
+        for row, mentions in enumerate(find_marks(texts, lexicon)):
+            for start, end, label in mentions:
                 if label is not None:
                     marks[row] += (start, end, numbers.setdefault(label, len(numbers)))
     return list(numbers), marks
