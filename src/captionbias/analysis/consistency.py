@@ -126,9 +126,9 @@ def consistency(
     for number, cell in enumerate(cells):
         if watch:
             watch(cells[number:])
-        wanted = {**options, "directions": list(directions), "encoder": named[cell.encoder]}
-        accepted = {name: value for name, value in wanted.items() if name in chosen[cell.metric].options()}
-        measurements[cell] = chosen[cell.metric].measure(checked[cell.captioner], **accepted)
+        metric = chosen[cell.metric]
+        accepted = metric.accepted({**options, "directions": list(directions), "encoder": named[cell.encoder]})
+        measurements[cell] = metric.measure(checked[cell.captioner], **accepted)
         place = list(captioners).index(cell.captioner), list(named).index(cell.encoder)
         for key, estimate in measurements[cell].estimates.items():
             if key in scores:

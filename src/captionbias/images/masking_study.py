@@ -127,8 +127,7 @@ def masking_experiment(
     captioners = on_the_same_images(read_captioners(tables, **people))
     comparisons = {}
     for metric in metrics:
-        taken = find_metric(metric).options()
-        accepted = {name: value for name, value in options.items() if name in taken}
+        accepted = find_metric(metric).accepted(options)
         try:
             comparisons[metric] = measure_together(captioners, metric, against=ORIGINAL, **accepted)
         except ValueError as error:
