@@ -60,8 +60,8 @@ def test_consistency_prints_tables_and_writes_the_library_s_study_and_a_plot(fil
     for text in ("LIC x 100", "DBAC T to A, matched", "coefficient of", "conflicts", "correlation", "variation"):
         assert text in shown
     assert f"{expected.scores['lic'][1, 0]:.1f} (2)" in shown
-    assert "8 left: lic of nic by bow" in notes
-    assert ", about 1 min to go" in notes
+    assert "0% done: lic of nic by bow" in notes
+    assert " s to go" in notes
 
 
 @pytest.mark.parametrize("command", ["compare", "consistency"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.catalogue import EXCESS
+from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
@@ -112,7 +113,7 @@ def compare(
     scores: Sequence[str] | None = None,
     against: str | None = None,
     bootstrap: int | None = None,
-    watch: Callable[[Sequence[str]], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
     """Measure two or more captioners on the same images, and test every difference between their scores.
@@ -131,7 +132,7 @@ def compare(
         against: compare each captioner with this one only, in place of all pairs.
         bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None, see
             `replicates_for`.
-        watch: called before each measurement with the captioners that are left, this one first.
+        watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
     Raises:
@@ -177,7 +178,7 @@ def measure_together(
     *,
     scores: Sequence[str] | None = None,
     against: str | None = None,
-    watch: Callable[[Sequence[str]], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
     """`compare` of one captioner or more, already checked; of one there are no differences."""
@@ -194,7 +195,7 @@ def measure_together(
     tested: list[str] = []
     for number, name in enumerate(names):
         if watch:
-            watch(names[number:])
+            watch(name, number / len(names))
         try:
             measurements[name] = function.measure(captioners[name], **options)
         except ValueError as error:

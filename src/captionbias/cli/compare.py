@@ -16,7 +16,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, note, read_captioners, results_to, say
+from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, told
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
@@ -64,7 +64,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
-            watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
+            watch=told(),
             **options,
         )
         for table in comparison_tables(found):

@@ -16,7 +16,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, note, read_captioners, say, write_result
+from captionbias.cli.terminal import complaints, console, read_captioners, say, told, write_result
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -90,7 +90,7 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     found = sensitivity_of(
         captioners,
         grid=grid,
-        watch=None if console.quiet else lambda left: note(f"{len(left)} left: {', '.join(left[0])}"),
+        watch=told(),
         progress=complaints.is_terminal or None,
         **chosen,
     )
@@ -120,7 +120,7 @@ def _inject(output: Path | None, **values: Any) -> None:
                 raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
     captions = next(iter(read_captioners(**files).values()))
     of_sway = {name: chosen[name] for name in OF_SWAY if name in chosen}
-    found = power(captions, watch=None if console.quiet else note, **of_sway)
+    found = power(captions, watch=told(), **of_sway)
     console.print(power_table(found), markup=False)
     say(f"\n{found.images:,} images")
     say(f"signature {found.signature}")

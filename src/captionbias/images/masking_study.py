@@ -14,10 +14,11 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.images.attributions import ImageAttributions, attribute_images
-from captionbias.images.captioning import Watch, caption, open_captioner
+from captionbias.images.captioning import caption, open_captioner
 from captionbias.images.masks import Regions, check_fill, mask_image, read_categories, read_regions
 from captionbias.images.reading import Images, read_images
 from captionbias.metrics import catalogue, find_metric
+from captionbias.progress import Watch
 
 ORIGINAL, PERSON = "original", "person"
 # Of each version what is masked, and how much of it; the first five are the paper's and one that masks the objects.
