@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -186,7 +187,7 @@ def audit(
     trained = bool(foreign) and vectors in (None, CAPTIONS)
     missing: list[str] = []
     scored = _quality_is_scored(first, missing)
-    judged = foreign if scored else []  # whose alignment is
+    judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
     kinds = [*chosen, "words", *["quality"] * scored, *chosen * len(parts)] * len(checked)
     kinds += ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
     steps = _Steps(watch, kinds, missing)
@@ -199,10 +200,11 @@ def audit(
     settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images, "sensitivity": sensitivity}
     aligning = _trained_vectors(first, steps) if trained else vectors
     measured = {**options, "vectors": aligning, "directions": _directions(chosen, first, missing)}
-    comparisons = _comparisons(checked, chosen, steps, measured, image_options)
-    alone = _alone(checked, chosen, parts, steps, measured, image_options)
+    compared = partial(_compared, steps, measured, image_options)
+    comparisons = _comparisons(checked, chosen, steps, compared)
+    alone = _alone(checked, chosen, parts, steps, compared)
     words = _words(checked, comparisons.get("lic"), steps, attribute_lexicon, preset=preset, seed=seed, cache=cache)
-    alignments = _alignments(checked, judged, steps, aligning, seed)
+    alignments = _alignments(judged, steps, aligning, seed)
     quality = _qualities(checked if scored else {}, steps, quality_images, seed)
     choices = _choices(checked, steps, options) if sensitivity else None
     evidence = captions_behind(
@@ -296,21 +298,32 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
     return ["a_to_t"]
 
 
-def _comparisons(
-    captioners: Mapping[str, Captions],
-    metrics: Sequence[str],
+def _compared(
     steps: _Steps,
     options: Mapping[str, Any],
     image_options: Mapping[str, Any] | None,
+    captioners: Mapping[str, Captions],
+    metric: str,
+    by: str = "",
+    **own: Any,
+) -> Comparison:
+    """The metric of each captioner; `by`: which of crossed attributes; `own`: options that are others."""
+    of_images = image_options or {} if catalogue.METRICS[metric].of_images else {}
+    chosen = {**options, "details": True, "progress": steps.within, **own, **of_images}
+    accepted = find_metric(metric).accepted(chosen)
+    return measure_together(captioners, metric, watch=lambda name, _: steps.begin(metric, name, by), **accepted)
+
+
+def _comparisons(
+    captioners: Mapping[str, Captions], metrics: Sequence[str], steps: _Steps, compared: Callable[..., Comparison]
 ) -> dict[str, Comparison]:
-    found = {}
+    comparisons = {}
     for metric in metrics:
-        kept = {**options, "keep_attackers": int(metric == "lic")}
         optional = metric == "sway" and len(metrics) > 1  # it needs a person beside those who say what images show
         with steps.tolerated("sway") if optional else nullcontext():
-            found[metric] = _compared(captioners, metric, steps, kept, image_options)
-    steps.missing += [line for comparison in found.values() for line in _undefined(comparison)]
-    return found
+            comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
+    steps.missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
+    return comparisons
 
 
 def _alone(
@@ -318,76 +331,63 @@ def _alone(
     metrics: Sequence[str],
     lexicons: Mapping[str, LexiconSource],
     steps: _Steps,
-    options: Mapping[str, Any],
-    image_options: Mapping[str, Any] | None,
+    compared: Callable[..., Comparison],
 ) -> dict[str, dict[str, Comparison]]:
     """The comparisons by each of the crossed attributes, of which these are the words."""
-    found: dict[str, dict[str, Comparison]] = {name: {} for name in lexicons}
+    alone: dict[str, dict[str, Comparison]] = {name: {} for name in lexicons}
     for number, (name, lexicon) in enumerate(lexicons.items()):
-        own = {
-            captioner: captions.with_attributes(uncross(captions.attributes, len(lexicons))[number])
-            for captioner, captions in captioners.items()
-        }
-        of_part = {**options, "attribute_lexicon": lexicon}
         for metric in metrics:
             with steps.tolerated(f"{catalogue.METRICS[metric].title}, {name} alone"):
-                found[name][metric] = _compared(own, metric, steps, of_part, image_options, by=name)
-    return found
-
-
-def _compared(
-    captioners: Mapping[str, Captions],
-    metric: str,
-    steps: _Steps,
-    options: Mapping[str, Any],
-    image_options: Mapping[str, Any] | None,
-    by: str = "",
-) -> Comparison:
-    of_images = image_options or {} if catalogue.METRICS[metric].of_images else {}
-    accepted = find_metric(metric).accepted({**options, "details": True, "progress": steps.within, **of_images})
-    return measure_together(captioners, metric, watch=lambda name, _: steps.begin(metric, name, by), **accepted)
+                relabelled = {
+                    captioner: captions.with_attributes(uncross(captions.attributes, len(lexicons))[number])
+                    for captioner, captions in captioners.items()
+                }
+                alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon)
+    return alone
 
 
 def _words(
-    captioners: Mapping[str, Captions],
-    lic: Comparison | None,
-    steps: _Steps,
-    lexicon: LexiconSource,
-    **options: Any,
+    captioners: Mapping[str, Captions], lic: Comparison | None, steps: _Steps, lexicon: LexiconSource, **options: Any
 ) -> dict[str, dict[str, Any]]:
-    found = {}
+    words = {}
     for name, captions in captioners.items():
         steps.begin("words", name)
         with steps.tolerated(f"words of {name}"):
             if lic:
-                told = explain(lic.measurements[name])
+                attributions = explain(lic.measurements[name])
             else:
-                told = attribute_captions(
-                    captions.predictions, captions.attributes, attribute_lexicon=lexicon, **options
-                )
-            found[name] = _explained(told, load_lexicon(lexicon).mask)
-    return found
+                sides = captions.predictions, captions.attributes
+                attributions = attribute_captions(*sides, attribute_lexicon=lexicon, **options)
+            words[name] = _explained(attributions, load_lexicon(lexicon).mask)
+    return words
 
 
 def _alignments(
-    captioners: Mapping[str, Captions], judged: Sequence[str], steps: _Steps, vectors: Any, seed: int
+    captioners: Mapping[str, Captions], steps: _Steps, vectors: Any, seed: int
 ) -> dict[str, dict[str, Any]]:
-    found = {}
-    for name in judged:
+    alignments = {}
+    for name, captions in captioners.items():
         steps.begin("alignment", name)
         with steps.tolerated(f"alignment of {name}"):
-            found[name] = _alignment(captioners[name], vectors, seed)
-    return found
+            sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
+            study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
+            alignments[name] = {
+                "contextual": study.vectors[""].meteor,
+                "constant": study.meteor_constant,
+                "score": study.meteor_name,
+                "captions": study.captions,
+                "signature": study.signature,
+            }
+    return alignments
 
 
 def _qualities(captioners: Mapping[str, Captions], steps: _Steps, images: int, seed: int) -> dict[str, dict[str, Any]]:
-    found = {}
+    qualities = {}
     for name, captions in captioners.items():
         steps.begin("quality", name)
-        found[name] = caption_quality(
-            predictions=captions.predictions, references=captions.references, images=images, seed=seed
-        )
-    return found
+        sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
+        qualities[name] = caption_quality(**sides, images=images, seed=seed)
+    return qualities
 
 
 def _choices(captioners: Mapping[str, Captions], steps: _Steps, options: Mapping[str, Any]) -> Sensitivity | None:
@@ -431,7 +431,7 @@ def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
 
 def _undefined(comparison: Comparison) -> list[str]:
     """The requested scores that are undefined in all trials of some captioner, matched DBAC and its net together."""
-    found = []
+    lines = []
     for captioner, measured in comparison.measurements.items():
         lacking = [score for score in comparison.scores if score not in measured.estimates]
         for score in lacking:
@@ -439,22 +439,10 @@ def _undefined(comparison: Comparison) -> list[str]:
             if form == "matched":
                 also = " and net" if f"{direction}_net" in lacking else ""
                 reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
-                found.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
+                lines.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
             elif form != "net" or f"{direction}_matched" not in lacking:
-                found.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
-    return found
-
-
-def _alignment(captions: Captions, vectors: Any, seed: int) -> dict[str, Any]:
-    study = alignment_quality(
-        predictions=captions.predictions,
-        references=captions.references,
-        vectors={"": vectors},
-        captions=ALIGNED,
-        seed=seed,
-    )
-    found = {"contextual": study.vectors[""].meteor, "constant": study.meteor_constant}
-    return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
+                lines.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
+    return lines
 
 
 def _explained(found: Attributions, mask: str) -> dict[str, Any]:
