@@ -24,7 +24,7 @@ from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.protocol import replicate_count, whole_number
+from captionbias.metrics.protocol import replicate_count, vectors_name, whole_number
 from captionbias.progress import Watch
 from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, load_lexicon
@@ -487,4 +487,4 @@ def _named(lexicon: LexiconSource | None) -> Any:
 def _vectors_name(vectors: Any) -> str | None:
     if vectors is None:
         return None
-    return str(vectors if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__))
+    return str(vectors) if isinstance(vectors, (str, Path)) else vectors_name(vectors)

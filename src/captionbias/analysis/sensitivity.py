@@ -18,7 +18,7 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, dbac
-from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.metrics.protocol import lexicon_name, preset_settings, vectors_name, whole_number
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.progress import Watch
 from captionbias.scores import QUALITIES
@@ -285,7 +285,7 @@ def _text(choice: str, value: Any) -> str:
     if choice == "encoder":
         return find_attacker(value).name
     if choice == "vectors":
-        return Path(value).name if isinstance(value, (str, Path)) else getattr(value, "called", type(value).__name__)
+        return vectors_name(value)
     return f"{value:g}" if choice == "delta" else str(value)
 
 
