@@ -22,14 +22,13 @@ CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 300, "cache": False, "attr
 def compared(planted, metric, rows=slice(None), names=("nic", "sat")):
     """What the library says of these images."""
     nic = planted["nic"]
-    chosen = {name: value for name, value in CHOSEN.items() if name in find_metric(metric).options()}
     return compare(
         {name: one.predictions[rows] for name, one in zip(names, planted.values(), strict=True)},
         references=nic.references[rows],
         attributes=nic.attributes[rows],
         tasks=None if metric == "lic" else nic.tasks[rows],
         metric=metric,
-        **chosen,
+        **find_metric(metric).accepted(CHOSEN),
     )
 
 

@@ -152,7 +152,7 @@ def _content(measured: Measurement) -> dict[str, Any]:
 
 
 for _entry in catalogue.METRICS.values():
-    _taken = [name for name in METRIC if name in find_metric(_entry.name).options()]
+    _taken = find_metric(_entry.name).accepted(METRIC)
     _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,
