@@ -20,6 +20,8 @@ from captionbias.warnings import CaptionBiasWarning
 # many trials are finished and how many there are.
 Progress: TypeAlias = bool | Callable[[int, int], None] | None
 Report: TypeAlias = Callable[[int, int], None]
+# What to call with the step that begins or goes on, and the share of the work that is done, in [0, 1].
+Watch: TypeAlias = Callable[[str, float], None]
 
 BAR_AFTER, BAR_EVERY, LINE_EVERY = 5.0, 0.5, 30.0  # seconds
 LONG = 60.0  # seconds that all trainings on a CPU take, for a warning

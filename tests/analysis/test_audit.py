@@ -46,12 +46,8 @@ def test_one_captioner_has_the_scores_that_the_metrics_give(captioners, people):
     assert alone.measurement("dbac", "biased").flat() == dbac(**given, details=True)
     assert alone.measurement("lic", "biased").flat() == lic(**given, details=True)
     assert alone.comparisons["dbac"].differences == []
-    assert alone.measurement("sway", "biased").flat() == sway(**_taken(sway, given), details=True)
-    assert alone.signatures == {one.name: one(**_taken(one, given))["signature"] for one in (sway, dbac, lic)}
-
-
-def _taken(metric, options):
-    return {name: value for name, value in options.items() if name in metric.options()}
+    assert alone.measurement("sway", "biased").flat() == sway(**sway.accepted(given), details=True)
+    assert alone.signatures == {one.name: one(**one.accepted(given))["signature"] for one in (sway, dbac, lic)}
 
 
 def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_the_rest_is_measured(people):

@@ -178,6 +178,13 @@ def test_what_cannot_be_compared_is_refused(changes, message, captioners, people
 # What is told
 
 
+def test_each_captioner_is_told_of_with_the_share_that_is_done(captioners, people):
+    steps = []
+    given = {"attributes": people["attributes"], "metric": "gender_error", "bootstrap": 0}
+    compare(captioners, **given, watch=lambda *step: steps.append(step))
+    assert steps == [("faithful", 0), ("biased", 1 / 3), ("blind", 2 / 3)]
+
+
 def shown(comparison):
     console = Console(width=120)
     with console.capture() as captured:

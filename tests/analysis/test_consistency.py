@@ -69,7 +69,7 @@ def test_a_captioner_without_a_score_from_every_encoder_is_left_out_of_the_summa
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_trained(encoders, options, message, captioners):
-    def watch(left):
+    def watch(step, done):
         raise AssertionError("measured")
 
     with pytest.raises(ValueError, match=message):

@@ -190,7 +190,7 @@ def test_everything_goes_into_a_file_and_a_frame(found):
     ],
 )
 def test_what_cannot_be_tried_is_refused_before_anything_is_measured(given, message, captions):
-    def watch(left):
+    def watch(step, done):
         raise AssertionError("measured")
 
     with pytest.raises(ValueError, match=message):

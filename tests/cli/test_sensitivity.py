@@ -57,7 +57,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
     ):
         assert text in shown
     assert f"signature of the base {of_ids(expected.specifications[0].signature)}" in shown
-    assert "10 left: nic[/v2], base" in notes
+    assert "0% done: nic[/v2], base" in notes
     assert "DBAC A to T, net" in (tmp_path / "o.html").read_text()
 
 

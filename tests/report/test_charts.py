@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from captionbias.analysis.alignment_quality import AlignmentQuality, AlignmentStudy
 from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison, Difference
 from captionbias.analysis.consistency import Cell, Study
@@ -90,10 +89,7 @@ def choices() -> Sensitivity:
 
 
 def drawn() -> dict[str, str]:
-    audit, quality = (
-        made_up(),
-        AlignmentQuality(0.9, 0.5, *map(np.array, (CURVE["deltas"], CURVE["shares"])), 0.3, None),
-    )
+    audit = made_up()
     rows = [
         Row(name, "lic", "lic", sum(ends) / 2, *ends, "unclear", "s")
         for name, of in LIC.items()
@@ -117,7 +113,6 @@ def drawn() -> dict[str, str]:
         "choices": charts.specification_chart(choices()).wide,
         "tradeoff": charts.tradeoff_chart(audit).wide,
         "alignment": charts.alignment_chart(audit).wide,
-        "vectors": charts.vectors_chart(AlignmentStudy(0.8, "meteor", 50, {"small": quality}, "")).narrow,
         "bar": charts.pair_bar(BAR | certain, 0.4),
         "bar of less": charts.pair_bar(BAR | {"amplification": -0.2}, 0.4),
         "captioner": captioner_picture(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -24,7 +24,8 @@ from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.protocol import replicate_count, whole_number
+from captionbias.metrics.protocol import replicate_count, vectors_name, whole_number
+from captionbias.progress import Watch
 from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.text.lexicon import SEPARATOR
@@ -44,8 +45,6 @@ COST = {
     "sensitivity": 60,
     "imagecaptioner2": 60,
 }
-
-Watch = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +101,11 @@ class Audit:
 
     def notes(self, captioner: str) -> list[str]:
         """What to consider when reading the captioner's numbers."""
-        found = [("", self.comparisons), *((f", {name} alone", by_metric) for name, by_metric in self.alone.items())]
+        everything = {"": self.comparisons} | {f", {name} alone": by_metric for name, by_metric in self.alone.items()}
         return list(
             dict.fromkeys(
                 f"{catalogue.METRICS[metric].title}{of}: {note}"
-                for of, by_metric in found
+                for of, by_metric in everything.items()
                 for metric, comparison in by_metric.items()
                 for note in comparison.measurements[captioner].notes
             )
@@ -116,7 +115,7 @@ class Audit:
         """Everything, for a file."""
 
         def written(by_metric: Mapping[str, Comparison]) -> dict[str, Any]:
-            return {metric: found.as_dict() for metric, found in by_metric.items()}
+            return {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
 
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.sensitivity:
@@ -181,129 +180,40 @@ def audit(
     bootstrap = replicates_for(chosen, len(captioners)) if bootstrap is None else replicate_count(bootstrap)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
-    mask = load_lexicon(attribute_lexicon).mask
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     first = next(iter(checked.values()))
     parts = _crossed_attributes(attribute_lexicon, first.attributes)
+    foreign = _lacking_human_words(checked) if "dbac" in chosen and first.references is not None else []
+    trained = bool(foreign) and vectors in (None, CAPTIONS)
     missing: list[str] = []
-    scored = first.references is not None and bool(find_spec("pycocoevalcap") and find_spec("nltk"))
-    if first.references is not None and not scored:
-        missing.append("caption quality: pip install 'captionbias[quality]'")
-    settings = {
-        "metrics": chosen,
-        "preset": preset,
-        "trials": trials,
-        "seed": seed,
-        "bootstrap": bootstrap,
-        "attribute_lexicon": _named(attribute_lexicon),
-        "task_lexicon": _named(task_lexicon),
-        "vectors": _vectors_name(vectors),
-        "quality_images": quality_images,
-        "sensitivity": sensitivity,
-    }
-    aligned = _lacking_human_words(checked) if "dbac" in chosen and first.references is not None else []
-    trained = bool(aligned) and vectors in (None, CAPTIONS)
-    judged = aligned if scored else []  # whose alignment is
-    kinds = [kind for kind in (*chosen, "words", *(["quality"] if scored else [])) for _ in checked]
-    kinds += [metric for metric in chosen for _ in parts for _ in checked]
-    kinds += ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
-    steps = _Steps(watch, ["word vectors"] * trained + kinds)
-    requested_vectors = vectors
-    if trained:
-        steps.begin("word vectors")
-        vectors = train_vectors(first.words().human)
-        vectors.called = CAPTIONS
-    options: dict[str, Any] = {"trials": trials, "seed": seed, "cache": cache, "details": True, "vectors": vectors}
-    options |= {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "progress": steps.within}
-    directed = any("directions" in find_metric(metric).options() for metric in chosen)
-    if directed and first.tasks is None and sum(len(texts) > 1 for texts in first.references or ()) < SMALLEST_CLASS:
-        missing.append("T to A: without two human captions an image it needs the tasks that the images show")
-        options["directions"] = ["a_to_t"]
-    comparisons = {}
-    for metric in chosen:
-        of_metric = options | {"preset": preset, "keep_attackers": int(metric == "lic")}
-        accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
-        try:
-            comparisons[metric] = measure_together(
-                checked, metric, watch=partial(steps.begin, metric), bootstrap=bootstrap, **accepted
-            )
-        except ValueError as error:
-            if metric != "sway" or len(chosen) == 1:  # it needs a person beside those who say what images show
-                raise
-            missing.append(f"sway: {error}")
-    missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
-    alone: dict[str, dict[str, Comparison]] = {name: {} for name in parts}
-    for number, (name, part) in enumerate(parts.items()):
-        for metric in chosen:
-            of_metric = options | {"preset": preset, "attribute_lexicon": part}
-            accepted = _accepted(metric, {**of_metric, **_of_images(metric, image_options)})
-            try:
-                alone[name][metric] = measure_together(
-                    _by_attribute(checked, number, len(parts)),
-                    metric,
-                    watch=partial(steps.begin, metric, by=name),
-                    bootstrap=bootstrap,
-                    **accepted,
-                )
-            except ValueError as error:
-                missing.append(f"{catalogue.METRICS[metric].title}, {name} alone: {error}")
-    words = {}
-    for name, captions in checked.items():
-        steps.begin("words", [name])
-        try:
-            if "lic" in comparisons:
-                found = explain(comparisons["lic"].measurements[name])
-            else:
-                found = attribute_captions(
-                    captions.predictions,
-                    captions.attributes,
-                    preset=preset,
-                    seed=seed,
-                    attribute_lexicon=attribute_lexicon,
-                    cache=cache,
-                )
-        except ValueError as error:
-            missing.append(f"words of {name}: {error}")
-        else:
-            words[name] = _explained(found, mask)
-    alignments, quality = {}, {}
-    for name in judged:
-        steps.begin("alignment", [name])
-        try:
-            alignments[name] = _alignment(checked[name], vectors, seed)
-        except ValueError as error:
-            missing.append(f"alignment of {name}: {error}")
-    for name, captions in checked.items() if scored else ():
-        steps.begin("quality", [name])
-        quality[name] = caption_quality(
-            predictions=captions.predictions, references=captions.references, images=quality_images, seed=seed
-        )
-    choices = None
-    if sensitivity:
-        steps.begin("sensitivity")
-        try:
-            choices = sensitivity_of(
-                checked,
-                preset=preset,
-                watch=steps.counted(),
-                trials=trials,
-                seed=draws(preset, trials, seed),
-                attribute_lexicon=attribute_lexicon,
-                task_lexicon=task_lexicon,
-                vectors=requested_vectors,
-                bootstrap=bootstrap,
-                cache=cache,
-            )
-        except ValueError as error:
-            missing.append(f"sensitivity: {error}")
+    scored = _quality_is_scored(first, missing)
+    judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
+    kinds = [*chosen, "words", *["quality"] * scored, *chosen * len(parts)] * len(checked)
+    kinds += ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
+    steps = _Steps(watch, kinds, missing)
+
+    lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
+    chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
+    options = {**lexicons, **chance, "preset": preset, "cache": cache, "vectors": vectors}
+    settings = {"metrics": chosen, "preset": preset, **chance}
+    settings |= {name: _named(lexicon) for name, lexicon in lexicons.items()}
+    settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images, "sensitivity": sensitivity}
+    aligning = _trained_vectors(first, steps) if trained else vectors
+    measured = {**options, "vectors": aligning, "directions": _directions(chosen, first, missing)}
+    compared = partial(_compared, steps, measured, image_options)
+    comparisons = _comparisons(checked, chosen, steps, compared)
+    alone = _alone(checked, chosen, parts, steps, compared)
+    words = _words(checked, comparisons.get("lic"), steps, attribute_lexicon, preset=preset, seed=seed, cache=cache)
+    alignments = _alignments(judged, steps, aligning, seed)
+    quality = _qualities(checked if scored else {}, steps, quality_images, seed)
+    choices = _choices(checked, steps, options) if sensitivity else None
     evidence = captions_behind(
         checked,
         comparisons["dbac"].measurements if "dbac" in comparisons else {},
-        {name: found["by_word"] for name, found in words.items()},
+        {name: of_captioner["by_word"] for name, of_captioner in words.items()},
         swayed=comparisons["sway"].measurements if "sway" in comparisons else {},
         preset=preset,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
+        **lexicons,
     )
     steps.watch("done", 1.0)
     return Audit(
@@ -312,14 +222,18 @@ def audit(
         image_set=first.image_set,
         attribute_counts=dict(sorted(Counter(first.attributes).items())),
         comparisons=comparisons,
-        needed={metric: _needed(found, len(first)) for metric, found in comparisons.items()},
+        needed={metric: _needed(comparison, len(first)) for metric, comparison in comparisons.items()},
         words=words,
         quality=quality,
         alignments=alignments,
         missing=tuple(missing),
         settings=settings,
-        signatures={metric: found.signature for metric, found in comparisons.items()}
-        | {f"{metric}, {name} alone": one.signature for name, found in alone.items() for metric, one in found.items()},
+        signatures={metric: comparison.signature for metric, comparison in comparisons.items()}
+        | {
+            f"{metric}, {name} alone": one.signature
+            for name, by_metric in alone.items()
+            for metric, one in by_metric.items()
+        },
         sensitivity=choices,
         alone=alone,
         evidence=evidence,
@@ -327,35 +241,161 @@ def audit(
 
 
 class _Steps:
-    """Which step it is, and how much of all work is done."""
+    """Which step it is, how much of all work is done, and what could not be done."""
 
-    def __init__(self, watch: Watch | None, kinds: Sequence[str]) -> None:
-        """`kinds`: of the steps that there will be, in order."""
+    def __init__(self, watch: Watch | None, kinds: Sequence[str], missing: list[str]) -> None:
+        """`kinds`: of the steps that there will be."""
         self.watch = watch or (lambda step, done: None)
         self.total = sum(COST.get(kind, 1) for kind in kinds)
+        self.missing = missing
         self.title, self.start, self.cost = "", 0, 0
 
-    def begin(self, kind: str, left: Sequence[str] = (), by: str = "") -> None:
-        """The next step, of the first of the captioners that are left, by one of crossed attributes."""
+    def begin(self, kind: str, captioner: str = "", by: str = "") -> None:
+        """The next step, of this captioner, by one of crossed attributes."""
         name = catalogue.METRICS[kind].title if kind in catalogue.METRICS else kind
-        self.title = " of ".join([name, *left[:1]]) + (f", {by} alone" if by else "")
+        self.title = " of ".join(filter(None, (name, captioner))) + (f", {by} alone" if by else "")
         self.start, self.cost = self.start + self.cost, COST.get(kind, 1)
         self.watch(self.title, self.start / self.total)
 
-    def within(self, finished: int, total: int, what: str = "attacker") -> None:
+    def within(self, finished: int, total: int) -> None:
         """Trials are most of the work of a metric."""
-        done = (self.start + self.cost * 0.9 * finished / total) / self.total
-        self.watch(f"{self.title}: {what} {finished} of {total}", done)
+        self.part(f"attacker {finished} of {total}", finished / total)
 
-    def counted(self) -> Callable[[Sequence[Any]], None]:
-        """A function to call before each measurement with those that are left."""
-        totals: list[int] = []
+    def part(self, what: str, done: float) -> None:
+        """A part of the step begins or goes on."""
+        self.watch(f"{self.title}: {what}", (self.start + self.cost * 0.9 * done) / self.total)
 
-        def count(left: Sequence[Any]) -> None:
-            totals.append(len(left))
-            self.within(totals[0] - len(left), totals[0], "measurement")
+    @contextmanager
+    def tolerated(self, what: str) -> Iterator[None]:
+        """What is refused within is missing."""
+        try:
+            yield
+        except ValueError as error:
+            self.missing.append(f"{what}: {error}")
 
-        return count
+
+def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
+    installed = bool(find_spec("pycocoevalcap") and find_spec("nltk"))
+    if captions.references is not None and not installed:
+        missing.append("caption quality: pip install 'captionbias[quality]'")
+    return captions.references is not None and installed
+
+
+def _trained_vectors(captions: Captions, steps: _Steps) -> Any:
+    steps.begin("word vectors")
+    vectors = train_vectors(captions.words().human)
+    vectors.called = CAPTIONS
+    return vectors
+
+
+def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) -> list[str] | None:
+    """Those that can be measured; None for all."""
+    directed = any("directions" in find_metric(metric).options() for metric in metrics)
+    described_twice = sum(len(texts) > 1 for texts in captions.references or ())
+    if not directed or captions.tasks is not None or described_twice >= SMALLEST_CLASS:
+        return None
+    missing.append("T to A: without two human captions an image it needs the tasks that the images show")
+    return ["a_to_t"]
+
+
+def _compared(
+    steps: _Steps,
+    options: Mapping[str, Any],
+    image_options: Mapping[str, Any] | None,
+    captioners: Mapping[str, Captions],
+    metric: str,
+    by: str = "",
+    **own: Any,
+) -> Comparison:
+    """The metric of each captioner; `by`: which of crossed attributes; `own`: options that are others."""
+    of_images = image_options or {} if catalogue.METRICS[metric].of_images else {}
+    chosen = {**options, "details": True, "progress": steps.within, **own, **of_images}
+    accepted = find_metric(metric).accepted(chosen)
+    return measure_together(captioners, metric, watch=lambda name, _: steps.begin(metric, name, by), **accepted)
+
+
+def _comparisons(
+    captioners: Mapping[str, Captions], metrics: Sequence[str], steps: _Steps, compared: Callable[..., Comparison]
+) -> dict[str, Comparison]:
+    comparisons = {}
+    for metric in metrics:
+        optional = metric == "sway" and len(metrics) > 1  # it needs a person beside those who say what images show
+        with steps.tolerated("sway") if optional else nullcontext():
+            comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
+    steps.missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
+    return comparisons
+
+
+def _alone(
+    captioners: Mapping[str, Captions],
+    metrics: Sequence[str],
+    lexicons: Mapping[str, LexiconSource],
+    steps: _Steps,
+    compared: Callable[..., Comparison],
+) -> dict[str, dict[str, Comparison]]:
+    """The comparisons by each of the crossed attributes, of which these are the words."""
+    alone: dict[str, dict[str, Comparison]] = {name: {} for name in lexicons}
+    for number, (name, lexicon) in enumerate(lexicons.items()):
+        for metric in metrics:
+            with steps.tolerated(f"{catalogue.METRICS[metric].title}, {name} alone"):
+                relabelled = {
+                    captioner: captions.with_attributes(uncross(captions.attributes, len(lexicons))[number])
+                    for captioner, captions in captioners.items()
+                }
+                alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon)
+    return alone
+
+
+def _words(
+    captioners: Mapping[str, Captions], lic: Comparison | None, steps: _Steps, lexicon: LexiconSource, **options: Any
+) -> dict[str, dict[str, Any]]:
+    words = {}
+    for name, captions in captioners.items():
+        steps.begin("words", name)
+        with steps.tolerated(f"words of {name}"):
+            if lic:
+                attributions = explain(lic.measurements[name])
+            else:
+                sides = captions.predictions, captions.attributes
+                attributions = attribute_captions(*sides, attribute_lexicon=lexicon, **options)
+            words[name] = _explained(attributions, load_lexicon(lexicon).mask)
+    return words
+
+
+def _alignments(
+    captioners: Mapping[str, Captions], steps: _Steps, vectors: Any, seed: int
+) -> dict[str, dict[str, Any]]:
+    alignments = {}
+    for name, captions in captioners.items():
+        steps.begin("alignment", name)
+        with steps.tolerated(f"alignment of {name}"):
+            sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
+            study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
+            alignments[name] = {
+                "contextual": study.vectors[""].meteor,
+                "constant": study.meteor_constant,
+                "score": study.meteor_name,
+                "captions": study.captions,
+                "signature": study.signature,
+            }
+    return alignments
+
+
+def _qualities(captioners: Mapping[str, Captions], steps: _Steps, images: int, seed: int) -> dict[str, dict[str, Any]]:
+    qualities = {}
+    for name, captions in captioners.items():
+        steps.begin("quality", name)
+        sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
+        qualities[name] = caption_quality(**sides, images=images, seed=seed)
+    return qualities
+
+
+def _choices(captioners: Mapping[str, Captions], steps: _Steps, options: Mapping[str, Any]) -> Sensitivity | None:
+    steps.begin("sensitivity")
+    seeds = draws(options["preset"], options["trials"], options["seed"])
+    with steps.tolerated("sensitivity"):
+        return sensitivity_of(captioners, watch=steps.part, **{**options, "seed": seeds})
+    return None
 
 
 def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
@@ -383,24 +423,6 @@ def _crossed_attributes(lexicon: LexiconSource, labels: Sequence[str]) -> dict[s
     return dict(zip(names, lexicon if isinstance(lexicon, (list, tuple)) else crossed, strict=True))
 
 
-def _by_attribute(captioners: Mapping[str, Captions], number: int, crossed: int) -> dict[str, Captions]:
-    """The same captions with the labels of one of so many crossed attributes."""
-    return {
-        name: captions.with_attributes(uncross(captions.attributes, crossed)[number])
-        for name, captions in captioners.items()
-    }
-
-
-def _accepted(metric: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that a metric takes; None leaves its default."""
-    taken = find_metric(metric).options()
-    return {name: value for name, value in options.items() if name in taken and value is not None}
-
-
-def _of_images(metric: str, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return options or {} if catalogue.METRICS[metric].of_images else {}
-
-
 def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
     """The captioners that lack a word of the human captions."""
     words = {name: captions.words() for name, captions in captioners.items()}
@@ -409,7 +431,7 @@ def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
 
 def _undefined(comparison: Comparison) -> list[str]:
     """The requested scores that are undefined in all trials of some captioner, matched DBAC and its net together."""
-    found = []
+    lines = []
     for captioner, measured in comparison.measurements.items():
         lacking = [score for score in comparison.scores if score not in measured.estimates]
         for score in lacking:
@@ -417,22 +439,10 @@ def _undefined(comparison: Comparison) -> list[str]:
             if form == "matched":
                 also = " and net" if f"{direction}_net" in lacking else ""
                 reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
-                found.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
+                lines.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
             elif form != "net" or f"{direction}_matched" not in lacking:
-                found.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
-    return found
-
-
-def _alignment(captions: Captions, vectors: Any, seed: int) -> dict[str, Any]:
-    study = alignment_quality(
-        predictions=captions.predictions,
-        references=captions.references,
-        vectors={"": vectors},
-        captions=ALIGNED,
-        seed=seed,
-    )
-    found = {"contextual": study.vectors[""].meteor, "constant": study.meteor_constant}
-    return {**found, "score": study.meteor_name, "captions": study.captions, "signature": study.signature}
+                lines.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
+    return lines
 
 
 def _explained(found: Attributions, mask: str) -> dict[str, Any]:
@@ -477,4 +487,4 @@ def _named(lexicon: LexiconSource | None) -> Any:
 def _vectors_name(vectors: Any) -> str | None:
     if vectors is None:
         return None
-    return str(vectors if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__))
+    return str(vectors) if isinstance(vectors, (str, Path)) else vectors_name(vectors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.catalogue import EXCESS
+from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
@@ -88,16 +89,13 @@ class Comparison:
             "p_values": self.p_values,
             "variance": {
                 captioner: {
-                    score: {
-                        **asdict(found),
-                        "standard_error": found.standard_error,
-                        "share_of_trials": found.share_of_trials,
-                    }
-                    for score, found in by_score.items()
+                    score: asdict(parts)
+                    | {"standard_error": parts.standard_error, "share_of_trials": parts.share_of_trials}
+                    for score, parts in by_score.items()
                 }
                 for captioner, by_score in self.parts.items()
             },
-            "differences": [asdict(found) for found in self.differences],
+            "differences": [asdict(one) for one in self.differences],
             "signature": self.signature,
         }
 
@@ -112,7 +110,7 @@ def compare(
     scores: Sequence[str] | None = None,
     against: str | None = None,
     bootstrap: int | None = None,
-    watch: Callable[[Sequence[str]], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
     """Measure two or more captioners on the same images, and test every difference between their scores.
@@ -131,7 +129,7 @@ def compare(
         against: compare each captioner with this one only, in place of all pairs.
         bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None, see
             `replicates_for`.
-        watch: called before each measurement with the captioners that are left, this one first.
+        watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
     Raises:
@@ -164,11 +162,8 @@ def replicates_for(
     (1000, 3600)
     """
     pairs = captioners - 1 if against else math.comb(captioners, 2)
-    named = [scores] if isinstance(scores, str) else scores
-    tested = (
-        len(named) if named else max(len(_tested(metric, keys)) for metric in metrics for keys in _defaults(metric))
-    )
-    return max(REPLICATES, PER_TEST * pairs * tested)
+    usual = (_tested(metric, keys) for metric in metrics for keys in _defaults(metric))
+    return max(REPLICATES, PER_TEST * pairs * (len(_listed(scores)) or max(map(len, usual))))
 
 
 def measure_together(
@@ -177,40 +172,34 @@ def measure_together(
     *,
     scores: Sequence[str] | None = None,
     against: str | None = None,
-    watch: Callable[[Sequence[str]], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
     """`compare` of one captioner or more, already checked; of one there are no differences."""
-    function, names = find_metric(metric), list(captioners)
+    names = list(captioners)
     _check_scores(metric, scores)
     if options.get("join_references"):
         _check_same_images(captioners)
-    measurements: dict[str, Measurement] = {}
     if against is not None and against not in names:
         raise ValueError(f"against is {against!r}, which is no captioner; choose one of {', '.join(names)}")
     every = itertools.combinations(names, 2)
     pairs = [(name, against) for name in names if name != against] if against else list(every)
-    chosen: list[str] = []
-    tested: list[str] = []
+    measurements: dict[str, Measurement] = {}
     for number, name in enumerate(names):
         if watch:
-            watch(names[number:])
+            watch(name, number / len(names))
         try:
-            measurements[name] = function.measure(captioners[name], **options)
+            measurements[name] = find_metric(metric).measure(captioners[name], **options)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-        if not chosen:
+        if not number:  # before the others are measured
             chosen = _chosen_scores(metric, scores, measurements[name].samples)
-            tested = _tested(metric, chosen) if scores is None else chosen
+            tested = chosen if scores else _tested(metric, chosen)
             _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * len(tested))
-    found = [
-        one
-        for first, second in pairs
-        for score in tested
-        if (one := _difference(first, second, score, measurements)) is not None
-    ]
-    corrected = holm([one.p for one in found]).tolist()
-    differences = [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
+    of_pairs = (_difference(*pair, score, measurements) for pair in pairs for score in tested)
+    defined = [one for one in of_pairs if one is not None]
+    corrected = holm([one.p for one in defined]).tolist()
+    differences = [replace(one, p_holm=p) for one, p in zip(defined, corrected, strict=True)]
     return Comparison(metric, chosen, measurements, differences)
 
 
@@ -247,12 +236,17 @@ def _tested(metric: str, chosen: Sequence[str]) -> list[str]:
     return [key for key in judged if not catalogue.superseded(key, chosen)] or list(chosen)
 
 
+def _listed(scores: Sequence[str] | None) -> list[str]:
+    """Each named score once; one may be named alone."""
+    return list(dict.fromkeys([scores] if isinstance(scores, str) else scores or ()))
+
+
 def _check_scores(metric: str, scores: Sequence[str] | None) -> None:
     """Refuse before any training what is no score of the metric."""
     known = [score.key for score in catalogue.scores_of(metric)]
     if scores is not None and not scores:
         raise ValueError("scores is empty: name a score, or leave it out")
-    for key in [scores] if isinstance(scores, str) else scores or ():
+    for key in _listed(scores):
         if key not in known:
             raise ValueError(f"scores names {key!r}, which {metric} does not have; choose from {', '.join(known)}")
 
@@ -260,11 +254,11 @@ def _check_scores(metric: str, scores: Sequence[str] | None) -> None:
 def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[str, Sample]) -> list[str]:
     if scores is None:
         return next(filter(None, ([key for key in keys if key in measured] for keys in _defaults(metric))), [])
-    listed = [scores] if isinstance(scores, str) else list(scores)
+    listed = _listed(scores)
     for key in listed:
         if key not in measured:
             raise ValueError(f"scores names {key!r}, which is not measured here; choose from {', '.join(measured)}")
-    return list(dict.fromkeys(listed))
+    return listed
 
 
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:

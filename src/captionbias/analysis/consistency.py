@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.progress import Watch
 from captionbias.statistics.intervals import coefficient_of_variation, conflict_score, ranking_consistency
 
 
@@ -75,7 +76,7 @@ def consistency(
     *,
     metrics: Sequence[str] = ("lic", "dbac"),
     directions: Sequence[str] = ("a_to_t", "t_to_a"),
-    watch: Callable[[Sequence[Cell]], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Study:
     """Measure every captioner with every encoder, and compare.
@@ -88,7 +89,7 @@ def consistency(
         encoders: names as `dbac` takes them, or other names mapped to those.
         metrics: those that train attackers: `lic`, `dbac`, `dpa`, `label_leakage`.
         directions: of `dbac`.
-        watch: called before each measurement with those that are left, this one first.
+        watch: called before each measurement with what it is and the share of the work that is done, in [0, 1].
         options: of the metrics, such as `trials`, `vectors`, `seed` or `cache`.
 
     Raises:
@@ -125,10 +126,10 @@ def consistency(
     measurements: dict[Cell, Measurement] = {}
     for number, cell in enumerate(cells):
         if watch:
-            watch(cells[number:])
-        wanted = {**options, "directions": list(directions), "encoder": named[cell.encoder]}
-        accepted = {name: value for name, value in wanted.items() if name in chosen[cell.metric].options()}
-        measurements[cell] = chosen[cell.metric].measure(checked[cell.captioner], **accepted)
+            watch(f"{cell.metric} of {cell.captioner} by {cell.encoder}", number / len(cells))
+        metric = chosen[cell.metric]
+        accepted = metric.accepted({**options, "directions": list(directions), "encoder": named[cell.encoder]})
+        measurements[cell] = metric.measure(checked[cell.captioner], **accepted)
         place = list(captioners).index(cell.captioner), list(named).index(cell.encoder)
         for key, estimate in measurements[cell].estimates.items():
             if key in scores:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +13,7 @@ from captionbias.metrics import sway
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, verdict
+from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource
 
@@ -73,7 +73,7 @@ def power(
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
     seed: int = 0,
-    watch: Callable[[str], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Power:
     """The smallest share of captions with a bias that sway would tell from none, on these images.
@@ -87,7 +87,7 @@ def power(
         references: `n` lists of human captions, two or more of an image.
         attributes, tasks, attribute_lexicon, task_lexicon, tokenizer: as of `sway`.
         seed: of which caption stands in the captioner's place, of which are changed, and of `sway`.
-        watch: called with the name of each bias before it is put in.
+        watch: called before each bias is put in, with its name and the share of the work that is done, in [0, 1].
         options: others of `sway`, such as `lean`, `draws` or `bootstrap`.
 
     Raises:
@@ -117,9 +117,9 @@ def power(
         return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
 
     found = []
-    for bias, injection in BIASES.items():
+    for number, (bias, injection) in enumerate(BIASES.items()):
         if watch:
-            watch(bias)
+            watch(bias, number / len(BIASES))
         possible = described.changed(inject(described, injection, seed=seed))
         shares = [0.0, *(share for share in SHARES if share < possible), possible]
         for score in SCORES[bias]:

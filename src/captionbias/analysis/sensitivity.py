@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -18,8 +18,9 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, dbac
-from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.metrics.protocol import lexicon_name, preset_settings, vectors_name, whole_number
 from captionbias.metrics.verdicts import NOTHING, verdict
+from captionbias.progress import Watch
 from captionbias.scores import QUALITIES
 from captionbias.statistics.samples import Estimate
 from captionbias.text import load_lexicon
@@ -170,7 +171,7 @@ def sensitivity(
     *,
     preset: str = "fast",
     grid: bool = False,
-    watch: Callable[[Sequence[tuple[str, str]]], None] | None = None,
+    watch: Watch | None = None,
     cache: bool | str | Path = True,
     **options: Any,
 ) -> Sensitivity:
@@ -190,8 +191,8 @@ def sensitivity(
         references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
         preset: of the base; see `dbac`.
         grid: measure every combination of the values, not only those that differ from the base in one choice.
-        watch: called before each measurement with those that are left, this one first: captioners, and what sets their
-            choices apart from the base.
+        watch: called before each measurement with the captioner and what sets its choices apart from the base, and with
+            the share of the work that is done, in [0, 1].
         cache: as of `dbac`; with False, trials are kept in a temporary folder until all is measured.
         options: choices, and other options of `dbac` such as `trials`, `bootstrap` or `directions`.
 
@@ -221,13 +222,13 @@ def sensitivity(
     fixed = {option: value for option, value in options.items() if option not in USUAL}
     plan = _plan(choices, grid)
     cells = [(name, chosen) for name in checked for chosen in plan]
-    left = [(name, _label(choices, chosen)) for name, chosen in cells]
     found: list[Specification] = []
     with ExitStack() as stack:
         kept = stack.enter_context(TemporaryDirectory(prefix="captionbias-")) if cache is False else cache
         for number, (name, chosen) in enumerate(cells):
+            step = f"{name}, {_label(choices, chosen)}"
             if watch:
-                watch(left[number:])
+                watch(step, number / len(cells))
             own = {choice: values[choice][value] for choice, value in chosen.items() if value is not None}
             try:
                 if number % len(plan) == 0:
@@ -236,7 +237,7 @@ def sensitivity(
                     own["vectors"] = vectors[chosen["tokenizer"], chosen["vectors"]]
                 measured = dbac.measure(checked[name], preset=preset, cache=kept, **own, **fixed)
             except ValueError as error:
-                raise ValueError(f"{', '.join(left[number])}: {error}") from error
+                raise ValueError(f"{step}: {error}") from error
             found.append(_specification(name, chosen, measured))
     scores = [score for score in SCORES if score in measured.samples]
     return Sensitivity(list(checked), scores, choices, found)
@@ -284,7 +285,7 @@ def _text(choice: str, value: Any) -> str:
     if choice == "encoder":
         return find_attacker(value).name
     if choice == "vectors":
-        return Path(value).name if isinstance(value, (str, Path)) else getattr(value, "called", type(value).__name__)
+        return vectors_name(value)
     return f"{value:g}" if choice == "delta" else str(value)
 
 

@@ -16,7 +16,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, note, read_captioners, results_to, say
+from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, told
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
@@ -54,19 +54,18 @@ def compare(
     from captionbias.report.terminal import comparison_tables
 
     files, chosen = split_options(values)
-    taken = find_metric(metric).options()
-    if "directions" in chosen and "directions" not in taken:
+    options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
+    if "directions" in chosen and "directions" not in options:
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
-        options = {**chosen, "progress": complaints.is_terminal or None}
         found = comparison_of(
             captioners,
             metric=metric,
             scores=scores,
             against=against,
-            watch=None if console.quiet else lambda left: note(f"{len(left)} left: {left[0]}"),
-            **{name: value for name, value in options.items() if name in taken},
+            watch=told(),
+            **options,
         )
         for table in comparison_tables(found):
             console.print(table, markup=False)

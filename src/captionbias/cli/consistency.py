@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias.attackers.recipes import RECIPES
 from captionbias.cli.options import (
@@ -20,10 +17,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import console, named, note, read_captioners, say, write_result
-
-if TYPE_CHECKING:
-    from captionbias.analysis.consistency import Cell
+from captionbias.cli.terminal import console, named, read_captioners, say, told, write_result
 
 SCRATCH = [name for name in RECIPES if name not in ("dense", "lstm-lic")]  # those of the DBAC paper
 ENCODERS: Options = {
@@ -60,7 +54,7 @@ def consistency(
         read_captioners(**files),
         named(encoder or SCRATCH, "encoder"),
         metrics=metrics or ["lic", "dbac"],
-        watch=None if console.quiet else _time_left(),
+        watch=told(),
         **chosen,
     )
     for table in consistency_tables(study):
@@ -69,34 +63,3 @@ def consistency(
     if plot and not console.quiet:
         write_chart(consistency_chart(study), plot, "Scores by encoder")
         say(f"the plot is in {plot}")
-
-
-def _time_left() -> Callable[[Sequence[Cell]], None]:
-    """Prints what is measured, and how long the rest will take, estimated from the measurements so far."""
-    seconds: dict[tuple[str, str], list[float]] = {}
-    running: list[tuple[Cell, float]] = []
-
-    def show(left: Sequence[Cell]) -> None:
-        now, rest = time.monotonic(), ""
-        if running:
-            cell, started = running.pop()
-            seconds.setdefault((cell.encoder, cell.metric), []).append(now - started)
-            means = {key: mean(times) for key, times in seconds.items()}
-            usual = mean(means.values())  # of an encoder that has not been measured
-            total = sum(means.get((cell.encoder, cell.metric), usual) for cell in left)
-            rest = f", about {_duration(total)} to go"
-        running.append((left[0], now))
-        captioner, encoder, metric = left[0]
-        note(f"{len(left)} left: {metric} of {captioner} by {encoder}{rest}")
-
-    return show
-
-
-def _duration(seconds: float) -> str:
-    """A length of time in words.
-
-    >>> _duration(42), _duration(190), _duration(9000)
-    ('1 min', '3 min', '2 h 30 min')
-    """
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

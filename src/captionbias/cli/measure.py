@@ -101,7 +101,6 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
 
 
 def _measure_all(output: Path | None, json: bool, preset: str, **values: Any) -> None:
-    preset = {"published": "papers"}.get(preset, preset)
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
     _check_masking(values)
@@ -144,7 +143,7 @@ def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement
 
 def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
     options = {**chosen, "progress": complaints.is_terminal or None, "details": True}
-    return {name: value for name, value in options.items() if name in find_metric(metric).options()}
+    return find_metric(metric).accepted(options)
 
 
 def _content(measured: Measurement) -> dict[str, Any]:
@@ -153,7 +152,7 @@ def _content(measured: Measurement) -> dict[str, Any]:
 
 
 for _entry in catalogue.METRICS.values():
-    _taken = [name for name in METRIC if name in find_metric(_entry.name).options()]
+    _taken = find_metric(_entry.name).accepted(METRIC)
     _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,

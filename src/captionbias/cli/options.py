@@ -14,8 +14,7 @@ import typer
 
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
-from captionbias.cli import settings
-from captionbias.cli.terminal import check_outputs, console, plain_errors
+from captionbias.cli.terminal import check_outputs, plain_errors
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 OF_PRESET = "the preset's"
@@ -284,8 +283,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read. Messages
     of the library name options in place of arguments.
     """
-    offered = options | settings.OPTIONS
-    written = [name for name, (annotation, _) in offered.items() if _is_written(annotation)]
+    written = [name for name, (annotation, _) in options.items() if _is_written(annotation)]
 
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
@@ -295,14 +293,11 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
                 {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
                 {name: value for name, value in values.items() if name not in outputs},
             )
-            saved, _ = (values.pop(name) for name in settings.OPTIONS)
-            if saved and not console.quiet:
-                settings.save(context, saved)
             run(**values)
 
     called.__doc__ = about or run.__doc__
-    kinds = {"context": typer.Context} | {option: annotation for option, (annotation, _) in offered.items()}
-    defaults = {option: default for option, (_, default) in offered.items()}
+    kinds = {"context": typer.Context} | {option: annotation for option, (annotation, _) in options.items()}
+    defaults = {option: default for option, (_, default) in options.items()}
     called.__signature__ = Signature(  # type: ignore[attr-defined]
         [
             Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, Parameter.empty), annotation=annotation)

@@ -16,7 +16,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, note, read_captioners, say, write_result
+from captionbias.cli.terminal import complaints, console, read_captioners, say, told, write_result
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -62,7 +62,6 @@ WRITTEN: Options = {
     "output": option(Path | None, "Write everything to this JSON file.", "--output", "--json", panel=RESULT),
     "plot": option(Path | None, "Write the specification curves as a plot, as .svg or .html.", panel=RESULT),
 }
-OF_SWAY = ("attribute_lexicon", "task_lexicon", "tokenizer", "seed", "bootstrap")
 OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN
 
 
@@ -90,7 +89,7 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     found = sensitivity_of(
         captioners,
         grid=grid,
-        watch=None if console.quiet else lambda left: note(f"{len(left)} left: {', '.join(left[0])}"),
+        watch=told(),
         progress=complaints.is_terminal or None,
         **chosen,
     )
@@ -107,10 +106,11 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
 
 def _inject(output: Path | None, **values: Any) -> None:
     from captionbias.analysis.power import power
+    from captionbias.metrics import sway
     from captionbias.report.sensitivity import power_table
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN).items():
-        if name not in OF_SWAY and values.get(name, default) != default:
+        if name not in sway.options() and values.get(name, default) != default:
             raise ValueError(f"{name} is no option of inject=True, which measures sway; leave it out")
     files, chosen = split_options(values)
     for name in CHOICES:
@@ -119,8 +119,7 @@ def _inject(output: Path | None, **values: Any) -> None:
             if more:
                 raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
     captions = next(iter(read_captioners(**files).values()))
-    of_sway = {name: chosen[name] for name in OF_SWAY if name in chosen}
-    found = power(captions, watch=None if console.quiet else note, **of_sway)
+    found = power(captions, watch=told(), **sway.accepted(chosen))
     console.print(power_table(found), markup=False)
     say(f"\n{found.images:,} images")
     say(f"signature {found.signature}")

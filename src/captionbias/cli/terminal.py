@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import typer
 from rich.console import Console
 
 from captionbias._version import __version__
+from captionbias.progress import Watch, duration, steps_shown
 
 STANDARD_OUTPUT = Path("-")
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EPIPE)
@@ -129,15 +131,24 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> Non
                 raise ValueError(f"--{option} would overwrite {file}, which is an input; name another file")
 
 
+def told() -> Watch | None:
+    """What to call with each step and the share done: a line on standard error, with how long the rest will take."""
+    began = time.monotonic()
+
+    def tell(step: str, done: float) -> None:
+        rest = f", about {duration((time.monotonic() - began) * (1 / done - 1))} to go" if done else ""
+        note(f"{done:.0%} done: {step}{rest}")
+
+    return None if console.quiet else tell
+
+
 @contextmanager
-def steps() -> Iterator[Callable[[str, float], None] | None]:
+def steps() -> Iterator[Watch | None]:
     """A progress bar on standard error that names the step, as a function to call with it and the share done."""
     if not complaints.is_terminal or console.quiet:
         yield None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    from captionbias.progress import steps_shown
 
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     with steps_shown(False), Progress(*columns, console=complaints, transient=True) as progress:

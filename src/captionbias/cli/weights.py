@@ -110,45 +110,38 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
     if captioner is not None and captioner not in sources:
         raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, sources))}")
     rows = sources[captioner or next(iter(sources))]
-    found = [row for name in rows if direction in (None, name) for row in rows[name]]
-    if not found:
+    pairs = [row for name in rows if direction in (None, name) for row in rows[name]]
+    if not pairs:
         raise ValueError(
             f"{file} has no pairs{f' of {direction.value}' if direction else ''}: it has {', '.join(rows)}, and the "
             "quality inverse_cross_entropy has no pairs"
         )
-    return found
+    return pairs
 
 
 def _taken(rows: Sequence[Row], top: int, unclear: bool, file: Path) -> list[Row]:
     """The pairs that add most, first the one that adds most of all."""
     from captionbias.analysis.resampling import added, adding
 
-    if all(added(row) is None for row in rows):
+    if not _forms(rows):
         raise ValueError(
             f"{file} is of one side alone, so no pair is amplified: measure with --predictions and --references"
         )
-    found = adding(rows, unclear)
-    if not found:
+    pairs = adding(rows, unclear)
+    if not pairs:
         also = "" if unclear else "; --unclear takes pairs whose interval holds 0 as well"
         raise ValueError(
             f"{file}: no pair of an attribute value and a task clearly adds to the score ({_forms(rows)}), so no image "
             f"needs a weight{also}"
         )
-    return sorted(found, key=lambda row: -row[_part(row)])[:top]
+    return sorted(pairs, key=lambda row: (added(row) or ("", 0.0))[1], reverse=True)[:top]
 
 
 def _forms(rows: Sequence[Row]) -> str:
     """Of which score the parts are that `added` reads."""
-    from captionbias.analysis.resampling import FORMS
+    from captionbias.analysis.resampling import FORMS, added
 
-    return " or ".join(dict.fromkeys(FORMS[_part(row)] for row in rows))
-
-
-def _part(row: Row) -> str:
-    """The key of what a row adds."""
-    from captionbias.analysis.resampling import added
-
-    return (added(row) or ("amplification", 0.0))[0]
+    return " or ".join(dict.fromkeys(FORMS[part[0]] for part in map(added, rows) if part))
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:

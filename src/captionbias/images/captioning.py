@@ -28,14 +28,13 @@ from captionbias.images.draws import Draws
 from captionbias.images.reading import Images, open_image, read_images, read_source
 from captionbias.io.files import replacing
 from captionbias.io.store import Store, open_store
-from captionbias.progress import told_if_long
+from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-Watch = Callable[[str, float], None]
 
 # Part of every key: raise it when captions are made or kept, or images digested, in another way.
 FORMAT = 2

@@ -15,10 +15,11 @@ from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
 from captionbias.images.attributions import ImageAttributions, attribute_images
-from captionbias.images.captioning import Watch, caption, open_captioner
+from captionbias.images.captioning import caption, open_captioner
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
 from captionbias.metrics import catalogue, find_metric
+from captionbias.progress import Watch
 
 ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
 # Of each version what is masked, and how much of it; the first five are the paper's and one that masks the objects.
@@ -157,8 +158,7 @@ def _comparisons(
     captioners = on_the_same_images(read_captioners(tables, **people))
     comparisons = {}
     for metric in metrics:
-        known = find_metric(metric).options()
-        accepted = {name: value for name, value in options.items() if name in known}
+        accepted = find_metric(metric).accepted(options)
         try:
             comparisons[metric] = measure_together(captioners, metric, against=ORIGINAL, **accepted)
         except ValueError as error:

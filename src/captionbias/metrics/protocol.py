@@ -95,6 +95,13 @@ def lexicon_name(lexicon: Lexicon, source: object) -> str:
     return f"{lexicon.name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
+def vectors_name(vectors: Any) -> str:
+    """A file's name, or what word vectors say they are."""
+    return (
+        Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
+    )
+
+
 def alignment_name(settings: Mapping[str, Any]) -> str:
     """`constant`, or `contextual` with its vectors and its threshold; vectors may say what they are as `called`.
 
@@ -104,7 +111,4 @@ def alignment_name(settings: Mapping[str, Any]) -> str:
     to = f",to-{hashlib.sha256(repr(sorted(vocabulary)).encode()).hexdigest()[:8]}" if vocabulary else ""
     if alignment == "constant":
         return f"{alignment}{to}"
-    name = (
-        Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
-    )
-    return f"{alignment},{name},{settings['delta']:g}{to}"
+    return f"{alignment},{vectors_name(vectors)},{settings['delta']:g}{to}"

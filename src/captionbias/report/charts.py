@@ -20,7 +20,6 @@ from captionbias.report.wording import interval, subjects
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
-    from captionbias.analysis.alignment_quality import AlignmentStudy
     from captionbias.analysis.audit import Audit
     from captionbias.analysis.consistency import Study
     from captionbias.analysis.sensitivity import Sensitivity
@@ -199,19 +198,6 @@ def alignment_chart(audit: Audit) -> Chart:
             panels.append((masked[direction], [_line(of) if of else [] for of in found], True))
     title = "Share of replaced words that became a word and not <unk>"
     return _both(lambda width: _curves(panels, audit.captioners, "delta", title, width, True))
-
-
-def vectors_chart(study: AlignmentStudy) -> Chart:
-    """The share of contextual substitutions over delta with each word vectors, and where each curve bends most.
-
-    Source: the DBAC paper, section 5.4, which recommends to look at several word vectors.
-    """
-    title = "Share of replaced words that became a word and not <unk>"
-    curves = [
-        _line({"deltas": of.deltas.tolist(), "shares": of.shares.tolist(), "elbow": of.elbow})
-        for of in study.vectors.values()
-    ]
-    return _both(lambda width: _curves([(title, curves, True)], list(study.vectors), "delta", title, width, True))
 
 
 def pair_bar(row: Mapping[str, Any], reach: float) -> str:

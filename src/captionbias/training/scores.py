@@ -202,10 +202,7 @@ def _options(
         "bootstrap": 0,
         "distributed": False,
     }
-    return {
-        name: {key: value for key, value in wanted.items() if key in find_metric(name).options() and value is not None}
-        for name in dict.fromkeys(metrics)
-    }
+    return {name: find_metric(name).accepted(wanted) for name in dict.fromkeys(metrics)}
 
 
 def _rows(captions: Captions, rows: Sequence[int]) -> Captions:
