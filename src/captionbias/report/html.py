@@ -23,6 +23,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
+from captionbias.report.grid import cell_text
 from captionbias.report.picture import Picture, captioner_picture
 from captionbias.report.svg import tone
 from captionbias.report.wording import fixed, grouped_notes, percent, subjects, verdicts
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.images.attributions import ImageAttributions
     from captionbias.report.charts import Chart
-    from captionbias.report.views import Grid
+    from captionbias.report.grid import Grid
     from captionbias.report.wording import Statement
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
@@ -146,7 +147,7 @@ def write_chart(
     if path.suffix.lower() == ".svg":
         Picture(chart.wide).save(path)
         return
-    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures, "shown": views.shown}
+    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures}
     write_text(_rendered("chart.html.jinja", **content), path)
 
 
@@ -185,7 +186,7 @@ def _rendered(name: str, **content: Any) -> str:
     if "scores_csv" in content:  # no text can end its script
         content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
     style, script = Markup(_file("report.css")), Markup(_file("report.js"))
-    return page.render(version=__version__, style=style, script=script, **content)
+    return page.render(version=__version__, style=style, script=script, cell_text=cell_text, **content)
 
 
 def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:

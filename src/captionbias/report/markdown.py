@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import sensitivity, views
-from captionbias.report.views import Grid
+from captionbias.report.grid import Grid
 from captionbias.report.wording import grouped_notes, verdicts
 from captionbias.text.markdown import code, escaped, one_line
 
