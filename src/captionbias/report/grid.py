@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from captionbias.text.markdown import escaped
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -37,6 +39,17 @@ class Grid(NamedTuple):
         """The rows as text."""
         for row in self.rows:
             yield [cell_text(cell, column.form) for cell, column in zip(row, self.columns, strict=bool(row))]
+
+    def markdown(self) -> Iterator[str]:
+        """The lines of the table in Markdown, with its meaning."""
+        yield f"| {' | '.join(escaped(column.name) for column in self.columns)} |"
+        yield f"| {' | '.join('---:' if column.form else ':---' for column in self.columns)} |"
+        for row in self.texts():
+            cells = (text if column.form else escaped(text) for text, column in zip(row, self.columns, strict=True))
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+        if self.meaning:
+            yield from (self.meaning, "")
 
     def __rich__(self) -> Table:
         """As rich prints it, on 80 columns, where frames would fold its intervals."""

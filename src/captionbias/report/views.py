@@ -14,8 +14,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import SMALL_DBAC, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
-from captionbias.report.picture import main_scores
-from captionbias.statistics.samples import Estimate
+from captionbias.report.rows import headlines
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
@@ -267,26 +266,15 @@ def quality(audit: Audit) -> Grid:
 
 def leaderboard(rows: Sequence[Row]) -> Grid:
     """The main scores of many captioners, a row for each, the most biased by the first score on top."""
-    found: dict[str, dict[str, Row]] = {}
+    by_captioner: dict[str, dict[str, float]] = {}
     for row in rows:
-        found.setdefault(row.captioner, {})[row.score] = row
-    shown_scores = [
-        score
-        for metric in sorted({row.metric for row in rows}, key=list(catalogue.METRICS).index)
-        for score in main_scores({row.score: Estimate(row.value) for row in rows if row.metric == metric})
-    ]
-    first = [score.key for score in shown_scores[:1]]
-    ranked = sorted(
-        found, key=lambda name: [-found[name][key].value for key in first if key in found[name]] or [math.inf]
-    )
-    cells: list[list[Cell]] = []
-    for captioner in ranked:
-        values = (found[captioner].get(score.key) for score in shown_scores)
-        cells.append([captioner, *(row and row.value for row in values)])
+        by_captioner.setdefault(row.captioner, {})[row.score] = row.value
+    main = headlines(rows)
+    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
     return Grid(
         "Main scores",
-        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in shown_scores)),
-        cells,
+        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
+        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
         "Click the head of a column to sort. Where intervals overlap, the order may be chance: captionbias compare "
         "tests differences on the same images.",
     )
