@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.analysis.resampling import added
 from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
@@ -30,6 +29,7 @@ from captionbias.report.svg import (
     tone,
     whisker,
 )
+from captionbias.report.views import main_part
 from captionbias.report.wording import interval, subjects
 from captionbias.statistics.samples import Estimate
 
@@ -147,8 +147,8 @@ def masking_chart(study: MaskingStudy) -> Chart:
     for found in study.comparisons.values():
         for key in found.scores:
             measured = {version: found.measurements[version].estimates for version in versions}
-            entries = [Entry(name, of.get(key), verdict(of, key)) for name, of in measured.items()]
-            panels.append(_panel(catalogue.SCORES[key], entries, catalogue.label(key)))
+            score = catalogue.SCORES[key]
+            panels.append(_panel(score, _entries(score, measured), score.label))
     if study.attributions:
         entries = [
             Entry(name, study.attributions[name].overall.share if name in study.attributions else None)
@@ -167,8 +167,7 @@ def consistency_chart(study: Study) -> Chart:
         score = catalogue.SCORES[key]
         for captioner in study.captioners:
             found = {one: study.measurements[Cell(captioner, one, score.metric)].estimates for one in study.encoders}
-            entries = [Entry(encoder, of.get(key), verdict(of, key)) for encoder, of in found.items()]
-            panels.append(_panel(score, entries, f"{captioner}: {score.label}"))
+            panels.append(_panel(score, _entries(score, found), f"{captioner}: {score.label}"))
     return intervals(panels, "Scores by encoder")
 
 
@@ -199,8 +198,8 @@ def tradeoff_chart(audit: Audit) -> Chart:
     marks = {name: audit.quality[name]["cider"] for name in audit.captioners}
     panels = []
     for score in shown_scores(audit):
-        points = [(marks[name], _estimate(audit, name, score)) for name in audit.captioners]
-        panels.append((score.label, [[one] for one in points], score.bounds[0] < 0))
+        found = {name: audit.measurement(score.metric, name).estimates.get(score.key) for name in audit.captioners}
+        panels.append((score.label, [[(marks[name], one)] for name, one in found.items()], score.bounds[0] < 0))
     return _both(lambda width: _curves(panels, audit.captioners, "CIDEr", "Bias over caption quality", width, False))
 
 
@@ -231,9 +230,9 @@ def vectors_chart(study: AlignmentStudy) -> Chart:
 
 def pair_bar(row: Mapping[str, Any], reach: float) -> str:
     """What a row of the sources adds, as a bar from 0 with its interval, on an axis that goes so far either way."""
-    part = added(row)
-    key = part[0] if part else next((key for key in ("omega_m", "omega_h") if key in row), "")
-    return bar(Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high")), reach, part is None)
+    key = main_part(row)
+    estimate = Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
+    return bar(estimate, reach, positive=key.startswith("omega"))
 
 
 def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
@@ -287,18 +286,22 @@ def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | N
 
 def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
     measured = {name: audit.measurement(score.metric, name).estimates for name in audit.captioners}
-    entries = _sorted(
-        Entry(name, of.get(score.key), verdict(of, score.key), span=span_of(score, of)) for name, of in measured.items()
-    )
+    entries = _sorted(_entries(score, measured))
     key = f"dbac_{score.direction}"
     if published and score.key == f"{key}_net":
-        also = {name: audit.measurement("dbac", name).estimates.get(key) for name in audit.captioners}
         entries = [
             one
             for entry in entries
-            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", also[entry.name], NOTHING, hollow=True))
+            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", measured[entry.name].get(key), hollow=True))
         ]
     return _panel(score, entries, question(audit, score))
+
+
+def _entries(score: Score, by_name: Mapping[str, Mapping[str, Estimate]]) -> list[Entry]:
+    """An entry for each name, from all of its estimates."""
+    return [
+        Entry(name, of.get(score.key), verdict(of, score.key), span=span_of(score, of)) for name, of in by_name.items()
+    ]
 
 
 def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
@@ -323,10 +326,6 @@ def _unit(score: Score) -> str:
 
 def _sorted(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda one: -math.inf if one.estimate is None else one.estimate.value, reverse=True)
-
-
-def _estimate(audit: Audit, captioner: str, score: Score) -> Estimate | None:
-    return audit.measurement(score.metric, captioner).estimates.get(score.key)
 
 
 def _both(draw: Callable[[float], str]) -> Chart:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
-from captionbias.analysis.resampling import FORMS, added, pair_name
+from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
@@ -120,7 +120,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
         part_of=_part_of,
-        added_by=_added_by,
+        added_by=lambda row: row.get(views.main_part(row)),
         reach_of=_reach_of,
         swayed=_swayed,
         attribute=attribute,
@@ -271,20 +271,15 @@ def _swayed(audit: Audit, captioner: str) -> dict[str, Any] | None:
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """What rows of the sources add to, for the head of a table."""
-    part = views.main_part(rows)
+    part = views.main_part(*rows)
     return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
-
-
-def _added_by(row: Mapping[str, Any]) -> float | None:
-    part = added(row)
-    return part[1] if part else next((row[key] for key in ("omega_m", "omega_h") if key in row), None)
 
 
 def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
     """How far the bars of a captioner's pairs go, the same in both directions, intervals included."""
     ends = [0.0]
     for rows in sources.values():
-        part = views.main_part(rows)
+        part = views.main_part(*rows)
         for row in rows[:PAIRS]:
             ends += [abs(row.get(f"{part}{end}", 0.0)) for end in ("", "_ci_low", "_ci_high")]
     return max(ends) or 1.0

@@ -31,6 +31,13 @@ SCORES = {
 }
 TASKS = 5  # of sway
 HEADS = {name: f"{DIRECTIONS[name]}\n{text.replace(' shape', chr(10) + 'shape')}" for name, text in QUESTIONS.items()}
+FORMS = {
+    "DBAC, net": "_net",
+    "DBAC, matched": "_matched",
+    "DBAC, blind": "_blind",
+    "DBAC, as published": "",
+    "  its weights alone": "_prior",
+}
 # What an omega is made of: the fact's key and its form; None for three digits below 10.
 PARTS = {
     "  attacker's mean quality": ("mean_quality", None),
@@ -108,25 +115,17 @@ def dbac_table(measured: Measurement) -> Grid:
             "it does not. Blind: matched, with the words for attribute and tasks both hidden. Net: matched less blind. "
             + meaning
         )
-        rows += _forms(measured, directions)
+        for label, form in FORMS.items():
+            if any(f"dbac_{name}{form}" in estimates for name in directions):
+                rows.append(_row(measured, label, f"dbac_{{}}{form}", directions))
+            if form == "_net" and rows:
+                rows[-1] = Strong(rows[-1])
+                rows.append(["  verdict", *(said_of(measured, f"dbac_{name}_net") for name in directions)])
     for side, who in SIDES.items():
         if any(f"omega_{side}_{name}" in estimates for name in directions):
             rows += [RULE, _row(measured, f"omega, {who}", f"omega_{side}_{{}}", directions)]
             rows += _parts(measured.facts, side, directions)
     return Grid("DBAC [95% interval]", columns("", *(HEADS[name] for name in directions)), rows, meaning)
-
-
-def _forms(measured: Measurement, directions: Sequence[str]) -> Iterator[list[Cell]]:
-    """DBAC net, matched, blind and as published."""
-    net = any(f"dbac_{name}_net" in measured.estimates for name in directions)
-    if net:
-        yield Strong(_row(measured, "DBAC, net", "dbac_{}_net", directions))
-        yield ["  verdict", *(said_of(measured, f"dbac_{name}_net") for name in directions)]
-    yield _row(measured, "DBAC, matched", "dbac_{}_matched", directions)
-    if net:
-        yield _row(measured, "DBAC, blind", "dbac_{}_blind", directions)
-    yield _row(measured, "DBAC, as published", "dbac_{}", directions)
-    yield _row(measured, "  its weights alone", "dbac_{}_prior", directions)
 
 
 def _row(measured: Measurement, label: str, pattern: str, directions: Sequence[str]) -> list[Cell]:

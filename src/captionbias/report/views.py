@@ -144,7 +144,7 @@ def differences(audit: Audit) -> Grid:
 def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
     """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
     found = audit.details("dbac", captioner)["sources"].get(direction, [])
-    part = main_part(found)
+    part = main_part(*found)
     both = part.startswith("amplification")
     forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in found)}
     named = forms if both else {part: "omega"}
@@ -164,10 +164,11 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     )
 
 
-def main_part(rows: Sequence[Mapping[str, Any]]) -> str:
+def main_part(*rows: Mapping[str, Any]) -> str:
     """The key of what rows of the sources contribute: to the net score, without controls to the matched one, or to the
     omega of one side."""
-    return next((key for key in (*FORMS, "omega_m", "omega_h") if any(key in row for row in rows)), "amplification")
+    keys = (*FORMS, "omega_m", "omega_h")
+    return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
 def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
