@@ -45,7 +45,10 @@ class Grid(NamedTuple):
         yield f"| {' | '.join(escaped(column.name) for column in self.columns)} |"
         yield f"| {' | '.join('---:' if column.form else ':---' for column in self.columns)} |"
         for row in self.texts():
-            cells = (text if column.form else escaped(text) for text, column in zip(row, self.columns, strict=True))
+            cells = (
+                text if column.form or text == "-" else escaped(text)
+                for text, column in zip(row, self.columns, strict=True)
+            )
             yield f"| {' | '.join(cells)} |"
         yield ""
         if self.meaning:

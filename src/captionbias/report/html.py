@@ -179,14 +179,16 @@ def check_installed() -> None:
 def _rendered(name: str, **content: Any) -> str:
     """A page from its template, with the style and the script that all pages have; every text in it is escaped."""
     check_installed()
-    from jinja2 import Environment
+    from jinja2 import Environment, FunctionLoader
     from markupsafe import Markup
 
-    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file(name))
+    pages = Environment(loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     if "scores_csv" in content:  # no text can end its script
         content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
     style, script = Markup(_file("report.css")), Markup(_file("report.js"))
-    return page.render(version=__version__, style=style, script=script, cell_text=cell_text, **content)
+    return pages.get_template(name).render(
+        version=__version__, style=style, script=script, cell_text=cell_text, **content
+    )
 
 
 def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
