@@ -125,18 +125,11 @@ def differences_chart(audit: Audit, baseline: str) -> Chart:
 
 def leaderboard_chart(rows: Sequence[Row]) -> Chart:
     """A panel for each main score: captioners from the most biased to the best, with their intervals."""
-    panels = [
-        _panel(
-            score,
-            _sorted(
-                Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict)
-                for row in rows
-                if row.score == score.key
-            ),
-            score.label,
-        )
-        for score in headlines(rows)
-    ]
+    panels = []
+    for score in headlines(rows):
+        found = [row for row in rows if row.score == score.key]
+        entries = [Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict) for row in found]
+        panels.append(_panel(score, _sorted(entries), score.label))
     return intervals(panels, "Leaderboard")
 
 

@@ -142,10 +142,10 @@ def captioner_picture(
         parts.append(text(WIDTH, top + 4, "more than people ▸", "soft", "end", 12))
         top += 20
     for score in scores:
-        if score.bounds[0] >= 0:
-            found, estimate = numbers[score.key], estimates[score.key]
+        if score not in with_zero:
+            estimate = estimates[score.key]
             high = 1.2 * max(end for end in estimate[:3] if end is not None) or 1.0
-            parts += _gauge(top, labels[score.key], NOTHING, found, estimate, 0.0, high)
+            parts += _gauge(top, labels[score.key], NOTHING, numbers[score.key], estimate, 0.0, high)
             top += ROW + LINE
     if any(estimates[score.key].low is not None for score in scores):
         parts.append(text(MIDDLE, top + 6, "bars and brackets: 95% intervals", "soft", "middle", 11))

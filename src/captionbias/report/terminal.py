@@ -176,24 +176,15 @@ def said_of(measured: Measurement, key: str) -> str:
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     """The captioners' scores with their intervals and p-values; then every difference, likewise."""
     scores = [catalogue.SCORES[key] for key in comparison.scores]
-    p_values = comparison.p_values
+    rows: dict[str, list[list[Cell]]] = {name: [] for name in comparison.measurements}
+    for name, measured in comparison.measurements.items():
+        for score in scores:
+            p = p_text(comparison.p_values[name].get(score.key, math.nan))
+            rows[name].append([score.label, interval(measured.estimates.get(score.key), score.digits), p])
     yield Grid(
         "Scores [95% interval]",
         columns("captioner", "score", "", "p"),
-        grouped(
-            (
-                [name],
-                [
-                    [
-                        score.label,
-                        interval(measured.estimates.get(score.key), score.digits),
-                        p_text(p_values[name].get(score.key, math.nan)),
-                    ]
-                    for score in scores
-                ],
-            )
-            for name, measured in comparison.measurements.items()
-        ),
+        grouped(([name], of_captioner) for name, of_captioner in rows.items()),
         "p: how often chance alone would bring a score this far from 0.",
     )
     count = len(comparison.differences)
