@@ -15,9 +15,9 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
+from captionbias.report.grid import Cell, Column, Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.views import Cell, Grid
 from captionbias.report.wording import verdicts
 from captionbias.text import Lexicon
 
@@ -129,5 +129,5 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
                 first = found[audit.captioners[0]]
                 yield (
                     f"sources-{direction.replace('_', '-')}",
-                    first._replace(columns=(views.Column("captioner"), *first.columns), rows=rows),
+                    first._replace(columns=(Column("captioner"), *first.columns), rows=rows),
                 )

@@ -24,7 +24,7 @@ def demo(
 
     from captionbias.metrics import catalogue
     from captionbias.metrics.verdicts import verdict
-    from captionbias.report.terminal import plain_table
+    from captionbias.report.grid import RULE, Grid, columns
     from captionbias.report.wording import interval
     from captionbias.synthetic import plant
 
@@ -35,17 +35,17 @@ def demo(
         "tasks sway\nattribute\n(T to A)": {"t_to_a": 0.5},
         "errs at\nrandom": {"a_to_t": -0.5, "t_to_a": -0.5},
     }
-    columns = {
+    scores = {
         "sway A to T": ("sway_a_to_t", 1),
         "sway T to A": ("sway_t_to_a", 1),
         "DBAC T to A\nnet": ("dbac_t_to_a_net", 2),
         "LIC x 100": ("lic", 1),
     }
-    table = plain_table(
+    table = Grid(
         f"{images:,} planted images, preset fast, {DEMO_TRIALS} trials [95% interval]",
-        "captioner",
-        *columns,
-        meaning="0 is another person. Sway counts, of 100 captions and beyond a person's, those that name the tasks "
+        columns("captioner", *scores),
+        [],
+        "0 is another person. Sway counts, of 100 captions and beyond a person's, those that name the tasks "
         "that go with the gender (A to T), or the gender that goes with the tasks (T to A). The other two are scores "
         "of what an attacker can guess: they move too where the captioner only names half the tasks, or errs at "
         "random.",
@@ -62,10 +62,9 @@ def demo(
             measured = {"sway": sway.measure(captions, seed=seed)}
             measured |= {metric.name: metric.measure(captions, **attacked) for metric in (dbac, lic)}
             cells = []
-            for key, digits in columns.values():
+            for key, digits in scores.values():
                 found = measured[catalogue.SCORES[key].metric]
                 cells.append(f"{interval(found.estimates[key], digits)}\n{verdict(found.estimates, key)}")
-            table.add_section()
-            table.add_row(name, *(cell.replace(" [", "\n[") for cell in cells))
+            table.rows.extend([RULE, [name, *(cell.replace(" [", "\n[") for cell in cells)]])
     console.print(table)
     console.print("\nOn your own files: captionbias measure --help")

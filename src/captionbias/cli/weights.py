@@ -14,7 +14,7 @@ from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from captionbias.report.grid import Grid
 
 
 Row = Mapping[str, Any]
@@ -144,21 +144,23 @@ def _forms(rows: Sequence[Row]) -> str:
     return " or ".join(dict.fromkeys(FORMS[part[0]] for part in map(added, rows) if part))
 
 
-def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Table:
+def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Grid:
     """The tasks of the pairs with every attribute value, since images may name the value of a pair differently."""
-    from captionbias.report.terminal import plain_table
+    from captionbias.report.grid import Column, Grid, columns
 
-    table = plain_table(
+    tasks = dict.fromkeys(row["task"] for row in taken)
+    found = [[row for row in effect if row["task"] == task] for task in tasks]
+    return Grid(
         "Predicted effect on the training images",
-        *("task", "attribute", "images", "before", "after"),
-        meaning="Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "
+        (*columns("task", "attribute"), Column("images", ",d"), *columns("before", "after", form=".2f")),
+        [
+            ["" if number else row["task"], *(row[key] for key in ("attribute", "images", "before", "after"))]
+            for rows in found
+            for number, row in enumerate(rows)
+        ],
+        "Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "
         "independent, above 1 they go together. They do not predict what a captioner trained on them names.",
     )
-    for task in dict.fromkeys(row["task"] for row in taken):
-        for number, row in enumerate(row for row in effect if row["task"] == task):
-            ratios = (f"{row[when]:.2f}" for when in ("before", "after"))
-            table.add_row("" if number else task, row["attribute"], f"{row['images']:,}", *ratios)
-    return table
 
 
 def _uses(file: Path) -> list[str]:

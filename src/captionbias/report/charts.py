@@ -6,16 +6,30 @@ Each is drawn twice, for wide pages and for phones; colour is never the only sig
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.analysis.resampling import added
 from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
 from captionbias.report.picture import main_scores, span_of
-from captionbias.report.svg import box, document, line, mark, shortened, text, tick_text, ticks, tone
+from captionbias.report.rows import headlines
+from captionbias.report.svg import (
+    Place,
+    box,
+    document,
+    line,
+    mark,
+    scale,
+    shortened,
+    text,
+    tick_text,
+    ticks,
+    tone,
+    whisker,
+)
+from captionbias.report.views import main_part
 from captionbias.report.wording import interval, subjects
 from captionbias.statistics.samples import Estimate
 
@@ -110,17 +124,11 @@ def differences_chart(audit: Audit, baseline: str) -> Chart:
 
 def leaderboard_chart(rows: Sequence[Row]) -> Chart:
     """A panel for each main score: captioners from the most biased to the best, with their intervals."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.score, []).append(row)
     panels = []
-    for metric in sorted({row.metric for row in rows}, key=list(catalogue.METRICS).index):
-        of_metric = {row.score: Estimate(row.value) for row in rows if row.metric == metric}
-        for score in main_scores(of_metric):
-            entries = [
-                Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict) for row in found[score.key]
-            ]
-            panels.append(_panel(score, _sorted(entries), score.label))
+    for score in headlines(rows):
+        found = [row for row in rows if row.score == score.key]
+        entries = [Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict) for row in found]
+        panels.append(_panel(score, _sorted(entries), score.label))
     return intervals(panels, "Leaderboard")
 
 
@@ -131,8 +139,8 @@ def masking_chart(study: MaskingStudy) -> Chart:
     for found in study.comparisons.values():
         for key in found.scores:
             measured = {version: found.measurements[version].estimates for version in versions}
-            entries = [Entry(name, of.get(key), verdict(of, key)) for name, of in measured.items()]
-            panels.append(_panel(catalogue.SCORES[key], entries, catalogue.label(key)))
+            score = catalogue.SCORES[key]
+            panels.append(_panel(score, _entries(score, measured), score.label))
     if study.attributions:
         entries = [
             Entry(name, study.attributions[name].overall.share if name in study.attributions else None)
@@ -151,8 +159,7 @@ def consistency_chart(study: Study) -> Chart:
         score = catalogue.SCORES[key]
         for captioner in study.captioners:
             found = {one: study.measurements[Cell(captioner, one, score.metric)].estimates for one in study.encoders}
-            entries = [Entry(encoder, of.get(key), verdict(of, key)) for encoder, of in found.items()]
-            panels.append(_panel(score, entries, f"{captioner}: {score.label}"))
+            panels.append(_panel(score, _entries(score, found), f"{captioner}: {score.label}"))
     return intervals(panels, "Scores by encoder")
 
 
@@ -183,8 +190,8 @@ def tradeoff_chart(audit: Audit) -> Chart:
     marks = {name: audit.quality[name]["cider"] for name in audit.captioners}
     panels = []
     for score in shown_scores(audit):
-        points = [(marks[name], _estimate(audit, name, score)) for name in audit.captioners]
-        panels.append((score.label, [[one] for one in points], score.bounds[0] < 0))
+        found = {name: audit.measurement(score.metric, name).estimates.get(score.key) for name in audit.captioners}
+        panels.append((score.label, [[(marks[name], one)] for name, one in found.items()], score.bounds[0] < 0))
     return _both(lambda width: _curves(panels, audit.captioners, "CIDEr", "Bias over caption quality", width, False))
 
 
@@ -202,23 +209,19 @@ def alignment_chart(audit: Audit) -> Chart:
 
 def pair_bar(row: Mapping[str, Any], reach: float) -> str:
     """What a row of the sources adds, as a bar from 0 with its interval, on an axis that goes so far either way."""
-    part = added(row)
-    key = part[0] if part else next((key for key in ("omega_m", "omega_h") if key in row), "")
-    return bar(Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high")), reach, part is None)
+    key = main_part(row)
+    estimate = Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
+    return bar(estimate, reach, positive=key.startswith("omega"))
 
 
 def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
     """A bar from 0 with its interval. `positive`: it has no other side."""
-    left = 0.0 if positive else -reach
-
-    def place(value: float) -> float:
-        return 2 + (BAR - 4) * (min(reach, max(left, value)) - left) / ((reach - left) or 1)
-
+    place = scale(0.0 if positive else -reach, reach, 2, BAR - 2)
     kind = "unclear" if positive else tone(AMPLIFIES if estimate.value > 0 else MITIGATES)
     start, end = sorted((place(0), place(estimate.value)))
     parts = [box(start, 5, end - start, 10, kind), line(place(0), 1, place(0), 19, "zero")]
     if estimate.low is not None and estimate.high is not None:
-        parts += [line(place(estimate.low), 10, place(estimate.high), 10, "zero", 1.5)]
+        parts += whisker(place, 10, estimate.low, estimate.high, "zero", 1.5)
         parts += [line(place(at), 6, place(at), 14, "zero", 1.5) for at in (estimate.low, estimate.high)]
     return (
         f'<svg class="captionbias bar" viewBox="0 0 {BAR:g} 20" width="{BAR:g}" height="20" aria-hidden="true">'
@@ -262,18 +265,22 @@ def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | N
 
 def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
     measured = {name: audit.measurement(score.metric, name).estimates for name in audit.captioners}
-    entries = _sorted(
-        Entry(name, of.get(score.key), verdict(of, score.key), span=span_of(score, of)) for name, of in measured.items()
-    )
+    entries = _sorted(_entries(score, measured))
     key = f"dbac_{score.direction}"
     if published and score.key == f"{key}_net":
-        also = {name: audit.measurement("dbac", name).estimates.get(key) for name in audit.captioners}
         entries = [
             one
             for entry in entries
-            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", also[entry.name], NOTHING, hollow=True))
+            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", measured[entry.name].get(key), hollow=True))
         ]
     return _panel(score, entries, question(audit, score))
+
+
+def _entries(score: Score, by_name: Mapping[str, Mapping[str, Estimate]]) -> list[Entry]:
+    """An entry for each name, from all of its estimates."""
+    return [
+        Entry(name, of.get(score.key), verdict(of, score.key), span=span_of(score, of)) for name, of in by_name.items()
+    ]
 
 
 def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
@@ -298,10 +305,6 @@ def _unit(score: Score) -> str:
 
 def _sorted(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda one: -math.inf if one.estimate is None else one.estimate.value, reverse=True)
-
-
-def _estimate(audit: Audit, captioner: str, score: Score) -> Estimate | None:
-    return audit.measurement(score.metric, captioner).estimates.get(score.key)
 
 
 def _both(draw: Callable[[float], str]) -> Chart:
@@ -329,74 +332,70 @@ def _intervals(panels: Sequence[Panel], title: str, width: float, stacked: bool)
     ranges = {unit: _range([one for one in panels if one.unit == unit]) for unit in {one.unit for one in panels}}
     left, right = (8.0, width - 8) if stacked else (NAMES, width - NUMBERS)
     parts: list[str] = []
-    told: list[str] = []
+    told = [
+        f"{panel.title}, {entry.name}: {interval(entry.estimate, panel.digits)} {entry.verdict}".removesuffix(
+            f" {NOTHING}"
+        )
+        for panel in panels
+        for entry in panel.entries
+    ]
     top = 0.0
     for panel in panels:
-        low, high = ranges[panel.unit]
-
-        def place(value: float, low: float = low, high: float = high) -> float:
-            return left + (right - left) * (value - low) / (high - low)
-
         parts.append(text(0, top + 16, shortened(panel.title, width, 15), "strong", size=15))
         top += 24
         if panel.note:
             parts.append(text(0, top + 10, shortened(panel.note, width, SMALL), "soft", size=SMALL))
             top += 18
-        height = (STACKED_ROW if stacked else ROW) * len(panel.entries)
-        bottom = top + height
-        if panel.zero and panel.band:
-            parts.append(box(place(-panel.band), top, place(panel.band) - place(-panel.band), height, "person"))
-        for value in ticks(low, high, 6 if width >= WIDE else 5):
-            parts.append(line(place(value), top, place(value), bottom, "grid"))
-            parts.append(text(place(value), bottom + 14, tick_text(value), "soft", "middle", 11))
-        if panel.zero:
-            parts.append(line(place(0), top, place(0), bottom + 3, "zero", 1.5))
-        for entry in panel.entries:
-            parts += _entry(entry, panel, place, top, width, stacked)
-            numbers = interval(entry.estimate, panel.digits)
-            said = "" if entry.verdict == NOTHING else f" {entry.verdict}"
-            told.append(f"{panel.title}, {entry.name}: {numbers}{said}")
-            top += STACKED_ROW if stacked else ROW
-        top = bottom + 20
+        low, high = ranges[panel.unit]
+        place = scale(low, high, left, right)
+        rows = [top + number * (STACKED_ROW if stacked else ROW) for number in range(len(panel.entries) + 1)]
+        parts += _ground(panel, place, ticks(low, high, 6 if width >= WIDE else 5), top, rows[-1])
+        for entry, row in zip(panel.entries, rows, strict=False):
+            parts += _entry(entry, panel, place, row, width, stacked)
+        top = rows[-1] + 20
         if any(panel.ends):
-            ends = [shortened(end, (width - 8) / 2, SMALL) for end in panel.ends]
-            if stacked or place(0) - left < 110:
-                parts += [text(left, top + 9, ends[0], "soft", size=SMALL)]
-                parts += [text(right, top + 9, ends[1], "soft", "end", SMALL)]
-            else:
-                parts += [text(place(0) - 6, top + 9, ends[0], "soft", "end", SMALL)]
-                parts += [text(place(0) + 6, top + 9, ends[1], "soft", size=SMALL)]
+            less, more = (shortened(end, (width - 8) / 2, SMALL) for end in panel.ends)
+            beside = not stacked and place(0) - left >= 110
+            parts.append(
+                text(place(0) - 6 if beside else left, top + 9, less, "soft", "end" if beside else "start", SMALL)
+            )
+            parts.append(
+                text(place(0) + 6 if beside else right, top + 9, more, "soft", "start" if beside else "end", SMALL)
+            )
             top += 16
         top += 18
     return document(parts, width, max(1.0, top - 14), title, "; ".join(told))
 
 
-def _entry(
-    entry: Entry, panel: Panel, place: Callable[[float], float], top: float, width: float, stacked: bool
-) -> list[str]:
+def _ground(panel: Panel, place: Place, at: Sequence[float], top: float, bottom: float) -> Iterator[str]:
+    """What lies below the marks of a panel: how far from 0 a person reads, the grid with its numbers, and 0."""
+    if panel.zero and panel.band:
+        yield box(place(-panel.band), top, place(panel.band) - place(-panel.band), bottom - top, "person")
+    for value in at:
+        yield line(place(value), top, place(value), bottom, "grid")
+        yield text(place(value), bottom + 14, tick_text(value), "soft", "middle", 11)
+    if panel.zero:
+        yield line(place(0), top, place(0), bottom + 3, "zero", 1.5)
+
+
+def _entry(entry: Entry, panel: Panel, place: Place, top: float, width: float, stacked: bool) -> list[str]:
     """A row: its name, its numbers, its mark and its interval."""
     numbers = interval(entry.estimate, panel.digits)
     name = PUBLISHED if entry.hollow else entry.name  # it is below the captioner's
     kind = tone(entry.verdict)
     weight = " strong" if kind != "unclear" else ""
-    name_kind = "soft" if entry.hollow else ""
     size = SMALL if stacked or entry.hollow else 13.0
     y = top + (30 if stacked else ROW / 2)
-    if stacked:
-        room = width - 8 * len(numbers) - 4
-        parts = [text(0, top + 14, shortened(name, max(room, 60), size), name_kind, size=size)]
-        parts.append(text(width, top + 14, numbers, (kind + weight).strip(), "end", SMALL))
-    else:
-        indent = 12.0 if entry.hollow else 0.0
-        parts = [text(indent, y + 4, shortened(name, NAMES - 12 - indent, size), name_kind, size=size)]
-        parts.append(text(width, y + 4, numbers, (kind + weight).strip(), "end", SMALL))
+    indent = 12.0 if entry.hollow and not stacked else 0.0
+    space = max(width - 8 * len(numbers) - 4, 60) if stacked else NAMES - 12 - indent
+    baseline = top + 14 if stacked else y + 4
+    parts = [text(indent, baseline, shortened(name, space, size), "soft" if entry.hollow else "", size=size)]
+    parts.append(text(width, baseline, numbers, (kind + weight).strip(), "end", SMALL))
     if entry.estimate is None:
         return parts
     value, low, high = entry.estimate[:3]
-    if entry.span[0] is not None and entry.span[1] is not None:
-        parts.append(line(place(entry.span[0]), y, place(entry.span[1]), y, kind, 1, dashed=True))
-    if low is not None and high is not None:
-        parts.append(line(place(low), y, place(high), y, kind, 1.5 if entry.hollow else 3))
+    parts += whisker(place, y, *entry.span, kind, 1, dashed=True)
+    parts += whisker(place, y, low, high, kind, 1.5 if entry.hollow else 3)
     if entry.hollow:
         return [*parts, f'<circle cx="{place(value):.1f}" cy="{y:g}" r="4" class="hollow outline"/>']
     return [*parts, mark(place(value), y, entry.verdict)]
@@ -420,58 +419,58 @@ def _curves(
     joined: bool,
 ) -> str:
     """Panels of points, numbered by their name; `joined` by lines, whose larger mark is where they bend most."""
-    left, right, height = 52.0, width - 14, 220.0
+    left, right = 52.0, width - 14
     parts: list[str] = []
     top = 0.0
     for heading, series, zero in panels:
         points = [(x, one) for of in series for x, one in of if one is not None]
         if not points:
             continue
-        xs = [x for x, _ in points]
-        ys = [end for _, one in points for end in one[:3] if end is not None]
-        low, high = min([*ys, 0.0] if zero else ys), max([*ys, 0.0] if zero else ys)
-        margin = 0.06 * (high - low) or 0.5
-        low, high = (low - margin if low < 0 or not zero else 0.0), high + margin
-        first, last = min(xs), max(xs)
-        side = 0.06 * (last - first) or 0.5
         parts.append(text(0, top + 15, shortened(heading, width, 14), "strong", size=14))
-        top += 26
-
-        def across(x: float, first: float = first - side, last: float = last + side) -> float:
-            return left + (right - left) * (x - first) / (last - first)
-
-        def up(y: float, low: float = low, high: float = high, top: float = top) -> float:
-            return top + height * (1 - (y - low) / (high - low))
-
+        top, bottom = top + 26, top + 246
+        first, last = _widened([x for x, _ in points])
+        ys = [end for _, one in points for end in one[:3] if end is not None] + [0.0] * zero
+        low, high = _widened(ys)
+        low = 0.0 if zero and min(ys) == 0 else low
+        across, up = scale(first, last, left, right), scale(low, high, bottom, top)
         for y in ticks(low, high, 5):
             parts.append(line(left, up(y), right, up(y), "grid"))
             parts.append(text(left - 6, up(y) + 4, tick_text(y), "soft", "end", 11))
-        if zero and low < 0:
+        if low < 0 and zero:
             parts.append(line(left, up(0), right, up(0), "zero", 1.5))
-        for x in ticks(first - side, last + side, 6):
-            parts.append(line(across(x), top + height, across(x), top + height + 4, "grid"))
-            parts.append(text(across(x), top + height + 16, tick_text(x), "soft", "middle", 11))
-        parts.append(text(right, top + height + 30, axis, "soft", "end", SMALL))
+        for x in ticks(first, last, 6):
+            parts.append(line(across(x), bottom, across(x), bottom + 4, "grid"))
+            parts.append(text(across(x), bottom + 16, tick_text(x), "soft", "middle", 11))
+        parts.append(text(right, bottom + 30, axis, "soft", "end", SMALL))
         for number, of in enumerate(series):
-            known = [(across(x), one) for x, one in of if one is not None]
-            if joined:
-                places = " ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in known)
-                parts.append(_dashed(places, number))
-                parts += [mark(x, up(one.value), UNCLEAR, 5) for x, one in known if one.low is not None]
-                continue
-            for x, one in known:
-                if one.low is not None and one.high is not None:
-                    parts.append(line(x, up(one.low), x, up(one.high), "unclear", 2))
-                at = f'cx="{x:.1f}" cy="{up(one.value):.1f}"'
-                parts.append(f'<circle {at} r="8" class="outline" style="fill:var(--ground,#ffffff)"/>')
-                parts.append(text(x, up(one.value) + 4, str(number + 1), "strong", "middle", 11))
-        top += height + 44
+            parts += _series([(across(x), one) for x, one in of if one is not None], up, number, joined)
+        top = bottom + 44
     for number, name in enumerate(names):
         y = top + 10
         parts.append(_dashed(f"0,{y - 4:g} 40,{y - 4:g}", number) if joined else text(0, y, str(number + 1)))
         parts.append(text(48 if joined else 20, y, shortened(name, width - 48)))
         top += 18
     return document(parts, width, top + 4, title, f"{axis} across; " + ", ".join(names))
+
+
+def _widened(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis on which these values are not at its ends."""
+    margin = 0.06 * (max(values) - min(values)) or 0.5
+    return min(values) - margin, max(values) + margin
+
+
+def _series(points: Sequence[tuple[float, Estimate]], up: Place, number: int, joined: bool) -> Iterator[str]:
+    """A line with its bend, or numbered marks with their intervals."""
+    if joined:
+        yield _dashed(" ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in points), number)
+        yield from (mark(x, up(one.value), UNCLEAR, 5) for x, one in points if one.low is not None)
+        return
+    for x, one in points:
+        if one.low is not None and one.high is not None:
+            yield line(x, up(one.low), x, up(one.high), "unclear", 2)
+        at = f'cx="{x:.1f}" cy="{up(one.value):.1f}"'
+        yield f'<circle {at} r="8" class="outline" style="fill:var(--ground,#ffffff)"/>'
+        yield text(x, up(one.value) + 4, str(number + 1), "strong", "middle", 11)
 
 
 def _dashed(places: str, number: int) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
-from captionbias.analysis.resampling import FORMS, added, pair_name
+from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
@@ -23,6 +23,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 from captionbias.report import charts, sensitivity, views
+from captionbias.report.grid import cell_text
 from captionbias.report.picture import Picture, captioner_picture
 from captionbias.report.svg import tone
 from captionbias.report.wording import fixed, grouped_notes, percent, subjects, verdicts
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.images.attributions import ImageAttributions
     from captionbias.report.charts import Chart
-    from captionbias.report.views import Grid
+    from captionbias.report.grid import Grid
     from captionbias.report.wording import Statement
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
@@ -119,7 +120,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
         part_of=_part_of,
-        added_by=_added_by,
+        added_by=lambda row: row.get(views.main_part(row)),
         reach_of=_reach_of,
         swayed=_swayed,
         attribute=attribute,
@@ -146,7 +147,7 @@ def write_chart(
     if path.suffix.lower() == ".svg":
         Picture(chart.wide).save(path)
         return
-    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures, "shown": views.shown}
+    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures}
     write_text(_rendered("chart.html.jinja", **content), path)
 
 
@@ -178,14 +179,16 @@ def check_installed() -> None:
 def _rendered(name: str, **content: Any) -> str:
     """A page from its template, with the style and the script that all pages have; every text in it is escaped."""
     check_installed()
-    from jinja2 import Environment
+    from jinja2 import Environment, FunctionLoader
     from markupsafe import Markup
 
-    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_file(name))
+    pages = Environment(loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     if "scores_csv" in content:  # no text can end its script
         content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
     style, script = Markup(_file("report.css")), Markup(_file("report.js"))
-    return page.render(version=__version__, style=style, script=script, **content)
+    return pages.get_template(name).render(
+        version=__version__, style=style, script=script, cell_text=cell_text, **content
+    )
 
 
 def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
@@ -270,20 +273,15 @@ def _swayed(audit: Audit, captioner: str) -> dict[str, Any] | None:
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """What rows of the sources add to, for the head of a table."""
-    part = views.main_part(rows)
+    part = views.main_part(*rows)
     return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
-
-
-def _added_by(row: Mapping[str, Any]) -> float | None:
-    part = added(row)
-    return part[1] if part else next((row[key] for key in ("omega_m", "omega_h") if key in row), None)
 
 
 def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
     """How far the bars of a captioner's pairs go, the same in both directions, intervals included."""
     ends = [0.0]
     for rows in sources.values():
-        part = views.main_part(rows)
+        part = views.main_part(*rows)
         for row in rows[:PAIRS]:
             ends += [abs(row.get(f"{part}{end}", 0.0)) for end in ("", "_ci_low", "_ci_high")]
     return max(ends) or 1.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import sensitivity, views
-from captionbias.report.views import Grid
+from captionbias.report.grid import Grid
 from captionbias.report.wording import grouped_notes, verdicts
 from captionbias.text.markdown import code, escaped, one_line
 
@@ -43,7 +43,7 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield ""
     yield from (f"- {escaped(said.text)}" for said in verdicts(audit))
     yield ""
-    yield from _table(views.scores(audit, judged=True))
+    yield from views.scores(audit, judged=True).markdown()
     yield from _details(
         "Why", [f"- {escaped(f'{said.captioner}: {said.why}')}" for said in verdicts(audit) if said.why]
     )
@@ -67,22 +67,10 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
 
 def _folded(grid: Grid) -> Iterator[str]:
     if grid.rows:
-        yield from _details(grid.title, list(_table(grid)))
+        yield from _details(grid.title, list(grid.markdown()))
 
 
 def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
     if lines := list(lines):
         summary = html.escape(one_line(title))  # this block is HTML, where a backslash escapes nothing
         yield from ("<details>", f"<summary>{summary}</summary>", "", *lines, "", "</details>", "")
-
-
-def _table(grid: Grid) -> Iterator[str]:
-    yield f"| {' | '.join(escaped(column.name) for column in grid.columns)} |"
-    yield f"| {' | '.join('---:' if column.form else ':---' for column in grid.columns)} |"
-    for row in grid.texts():
-        cells = (text if column.form else escaped(text) for text, column in zip(row, grid.columns, strict=True))
-        yield f"| {' | '.join(cells)} |"
-    if grid.meaning:
-        yield ""
-        yield grid.meaning
-    yield ""

@@ -11,7 +11,20 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Measurement, Result
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
-from captionbias.report.svg import box, document, line, mark, room, shortened, text, tick_text, ticks, tone
+from captionbias.report.svg import (
+    box,
+    document,
+    line,
+    mark,
+    room,
+    scale,
+    shortened,
+    text,
+    tick_text,
+    ticks,
+    tone,
+    whisker,
+)
 from captionbias.report.wording import fixed, interval
 from captionbias.statistics.samples import Estimate
 
@@ -129,10 +142,10 @@ def captioner_picture(
         parts.append(text(WIDTH, top + 4, "more than people ▸", "soft", "end", 12))
         top += 20
     for score in scores:
-        if score.bounds[0] >= 0:
-            found, estimate = numbers[score.key], estimates[score.key]
+        if score not in with_zero:
+            estimate = estimates[score.key]
             high = 1.2 * max(end for end in estimate[:3] if end is not None) or 1.0
-            parts += _gauge(top, labels[score.key], NOTHING, found, estimate, 0.0, high)
+            parts += _gauge(top, labels[score.key], NOTHING, numbers[score.key], estimate, 0.0, high)
             top += ROW + LINE
     if any(estimates[score.key].low is not None for score in scores):
         parts.append(text(MIDDLE, top + 6, "bars and brackets: 95% intervals", "soft", "middle", 11))
@@ -223,11 +236,7 @@ def _gauge(
     `band`: how far from 0 a person's captions read by chance. `span`: from where to where the score may be, for all
     that captions tell. `shown`: whether the verdict and the axis have words and numbers.
     """
-
-    def place(value: float) -> float:
-        return 6 + (WIDTH - 12) * (min(high, max(low, value)) - low) / (high - low)
-
-    kind = tone(said)
+    place, kind = scale(low, high, 6, WIDTH - 6), tone(said)
     parts = [text(0, y + 10, shortened(label, WIDTH - shown * (room(said, 12) + 10), 12), size=12)]
     if shown and said != NOTHING:
         parts.append(text(WIDTH, y + 10, said, f"{kind} strong", "end", 12))
@@ -243,10 +252,8 @@ def _gauge(
     if shown:
         parts.append(text(place(marks[-1]), axis + 15, tick_text(marks[-1]), "soft", "middle", 10))
     parts.append(line(place(0), axis - 9, place(0), axis + 9, "zero"))
-    if span[0] is not None and span[1] is not None:
-        parts.append(line(place(span[0]), axis, place(span[1]), axis, kind, 2, dashed=True))
-    if estimate.low is not None and estimate.high is not None:
-        parts.append(line(place(estimate.low), axis, place(estimate.high), axis, kind, 4))
+    parts += whisker(place, axis, *span, kind, 2, dashed=True)
+    parts += whisker(place, axis, estimate.low, estimate.high, kind, 4)
     return [*parts, mark(place(estimate.value), axis, said)]
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from captionbias.io.files import replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
+from captionbias.report.grid import Grid, columns
+from captionbias.report.picture import main_scores
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.text.markdown import code, escaped
+from captionbias.text.markdown import code
 
 WRITTEN_BY = "captionbias measure --output, compare --output or report --json"
 SHOWN_NAMES = 3
@@ -105,6 +108,14 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
     return found
 
 
+def headlines(rows: Sequence[Row]) -> list[Score]:
+    """The main scores of each metric that the rows are of."""
+    by_metric: dict[str, dict[str, Estimate]] = {}
+    for row in sorted(rows, key=lambda row: list(catalogue.METRICS).index(row.metric)):
+        by_metric.setdefault(row.metric, {})[row.score] = Estimate(row.value)
+    return [score for estimates in by_metric.values() for score in main_scores(estimates)]
+
+
 def check_table(path: Path) -> None:
     """Raise a ValueError for a name that `write_table` does not write."""
     if path.suffix.lower() not in (".parquet", ".csv"):
@@ -130,20 +141,21 @@ def rows_csv(rows: Iterable[Row]) -> str:
     return csv_text(Row._fields, rows)
 
 
-def rows_markdown(rows: Iterable[Row]) -> str:
+def rows_markdown(rows: Sequence[Row]) -> str:
     """Rows as a Markdown table, with the signatures below it."""
-    rows = list(rows)
     named = any(row.captioner for row in rows)
-    lines = [
-        f"|{' captioner |' if named else ''} score | value [95% interval] | verdict |",
-        f"|{' :--- |' if named else ''} :--- | ---: | :--- |",
-    ]
+    grid = Grid(
+        "",
+        columns(*["captioner"] * named, "score") + columns("value [95% interval]", form="s") + columns("verdict"),
+        [],
+    )
     for row in rows:
         score = catalogue.SCORES[row.score]
         value = interval(Estimate(row.value, row.low, row.high), score.digits)
-        name = f" {escaped(row.captioner)} |" if named else ""
-        lines.append(f"|{name} {score.label} | {value} | {row.verdict} |")
-    return "\n".join([*lines, "", *(f"- {code(text)}" for text in dict.fromkeys(row.signature for row in rows)), ""])
+        grid.rows.append([*[row.captioner] * named, score.label, value, row.verdict])
+    return "\n".join(
+        [*grid.markdown(), *(f"- {code(text)}" for text in dict.fromkeys(row.signature for row in rows)), ""]
+    )
 
 
 def _results(content: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from captionbias.analysis.sensitivity import Sensitivity, label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import NOTHING
-from captionbias.report.terminal import plain_table
-from captionbias.report.views import Cell, Column, Grid
+from captionbias.report.grid import RULE, Cell, Column, Grid, Strong, columns
 from captionbias.report.wording import fixed, interval
 
 if TYPE_CHECKING:
@@ -32,11 +29,9 @@ def specifications(found: Sensitivity, captioner: str) -> Grid:
         for score in found.scores
         for one in found.of(captioner)
     ]
-    columns = ("score", "choices", "value", "low", "high", "verdict")
-    forms = ("", "", ".3f", ".3f", ".3f", "")
     return Grid(
         f"Scores of {captioner} by choices",
-        tuple(map(Column, columns, forms)),
+        columns("score", "choices") + columns("value", "low", "high", form=".3f") + columns("verdict"),
         rows,
         f"low, high: 95% interval over images and trials. The base: {_base(found)}.",
     )
@@ -69,38 +64,34 @@ def moves(found: Sensitivity) -> Grid:
     )
 
 
-def sensitivity_tables(found: Sensitivity) -> Iterator[Table]:
+def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
     """For each captioner and score the interval and the verdict with each set of choices; then what each moves."""
     for captioner in found.captioners:
-        table = plain_table("Scores by choices [95% interval]", captioner, "score", "verdict", meaning="")
+        rows: list[list[Cell]] = []
         for key in found.scores:
             score = catalogue.SCORES[key]
-            table.add_section()
-            table.add_row(score.label, style="bold")
+            rows += [RULE, Strong([score.label, "", ""])]
             for one in found.of(captioner):
                 said = one.verdicts.get(key, NOTHING) if score.judged else ""
-                table.add_row(f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said)
-        yield table
-    grid = moves(found)
-    table = plain_table(grid.title, *(column.name for column in grid.columns), meaning=grid.meaning)
-    for row in grid.texts():
-        table.add_row(*row)
-    yield table
+                rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
+        yield Grid("Scores by choices [95% interval]", columns(captioner, "score", "verdict"), rows)
+    yield moves(found)
 
 
-def power_table(found: Power) -> Table:
+def power_table(found: Power) -> Grid:
     """From which share of captions on each bias is seen, and what is read there."""
-    table = plain_table(
-        "What would sway have seen on these images? [95% interval]",
-        *("put into people's captions", "score", "seen from", "reads there"),
-        meaning="One human caption of each image stands in the captioner's place and is changed. Seen from: the "
-        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
-    )
+    rows: list[list[Cell]] = []
     for one in found.seen:
         score = catalogue.SCORES[one.score]
         seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
-        table.add_row(one.bias, score.label, seen, interval(one.estimate, score.digits))
-    return table
+        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
+    return Grid(
+        "What would sway have seen on these images? [95% interval]",
+        columns("put into people's captions", "score", "seen from", "reads there"),
+        rows,
+        "One human caption of each image stands in the captioner's place and is changed. Seen from: the "
+        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
+    )
 
 
 def _percent(share: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
 
@@ -92,6 +92,27 @@ def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
     up = -1 if verdict == AMPLIFIES else 1
     corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
     return shape(corners, TONES[verdict])
+
+
+Place = Callable[[float], float]
+
+
+def scale(low: float, high: float, start: float, end: float) -> Place:
+    """Where a number is on an axis from `start` to `end`; one beyond the axis is at its end.
+
+    >>> place = scale(0, 10, 100, 200)
+    >>> place(5), place(20)
+    (150.0, 200.0)
+    """
+    size = (high - low) or 1
+    return lambda value: start + (end - start) * (min(high, max(low, value)) - low) / size
+
+
+def whisker(
+    place: Place, y: float, low: float | None, high: float | None, kind: str, width: float, dashed: bool = False
+) -> list[str]:
+    """An interval as a line at a height; nothing where an end is unknown."""
+    return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width, dashed)]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:

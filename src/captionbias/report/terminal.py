@@ -1,24 +1,23 @@
-"""Measurements as tables for a terminal."""
+"""Measurements as tables for a terminal: an interval is one cell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES
+from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES, Score
 from captionbias.metrics.verdicts import NOTHING, UNCLEAR, detectable, verdict
+from captionbias.report.grid import RULE, Cell, Grid, Strong, columns, grouped
 from captionbias.report.wording import fixed, interval, p_text, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
-    from captionbias.analysis.compare import Comparison
+    from captionbias.analysis.compare import Comparison, Difference
     from captionbias.analysis.consistency import Study
     from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
@@ -32,98 +31,13 @@ SCORES = {
 }
 TASKS = 5  # of sway
 HEADS = {name: f"{DIRECTIONS[name]}\n{text.replace(' shape', chr(10) + 'shape')}" for name, text in QUESTIONS.items()}
-
-
-def measurement_table(measured: Measurement) -> Table:
-    """The table of one metric's result."""
-    special = {"lic": lic_table, "dbac": dbac_table, "sway": sway_table}
-    return special[measured.metric](measured) if measured.metric in special else score_table([measured])
-
-
-def sway_table(measured: Measurement) -> Table:
-    """Sway with its verdicts; with details whom it names wrong beside what, and the tasks named most unequally."""
-    table = score_table([measured])
-    table.title = "Sway, captions of 100 [95% interval]"
-    table.caption = (
-        "\nBeyond one more person, who reads 0: T to A, how many more captions name a wrong value beside tasks that "
-        "suggest another; A to T, how many more mentions of tasks go with the value, what the images show being the "
-        "same. Errors that do not follow the tasks read 0."
-    )
-    details = measured.details or {}
-    for number, cell in enumerate(cell for cell in details.get("cells", ()) if cell["suggested"]):
-        if not number:
-            table.add_section()
-            table.add_row("named wrong, of those that name a value", "", "")
-        wrong, person = (fixed(cell.get(f"{who}_wrong_of_named", math.nan), 0) for who in ("captioner", "person"))
-        table.add_row(f"  {cell['attribute']}, tasks go with {cell['suggested']}", f"{wrong} (people: {person})", "")
-    for number, row in enumerate(row for row in details.get("tasks", ())[:TASKS] if "beta" in row):
-        if not number:
-            table.add_section()
-            table.add_row("named more than by people", "", "")
-        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high"))
-        table.add_row(f"  {row['task']}, with {row['attribute']}", interval(estimate, 1), "")
-    return table
-
-
-def lic_table(measured: Measurement) -> Table:
-    """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict."""
-    estimates = measured.estimates
-    sides = {side: name for side, name in (("m", SIDES["m"]), ("d", SIDES["h"])) if f"lic_{side}" in estimates}
-    meaning = "An attacker infers the attribute from captions whose attribute words are masked."
-    if len(sides) == 2:
-        meaning += " A difference above 0: the captioner's captions give it away more than human ones (amplifies)."
-    table = plain_table("LIC x 100 [95% interval]", "", *SCORES.values(), meaning=meaning)
-    for side, name in sides.items():
-        table.add_row(name, *(interval(estimates.get(f"{score}_{side}"), 1) for score in SCORES))
-    values = len(measured.artefacts.plans["lic"].classes)
-    chance = 100 / values
-    # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
-    table.add_row("chance", f"{chance / values:.1f} or more", f"{chance:.1f}", f"{chance:.1f}")
-    if len(sides) == 2:
-        table.add_section()
-        table.add_row("difference", *(interval(estimates.get(score), 1) for score in SCORES), style="bold")
-        table.add_row("  verdict", *(said_of(measured, score) for score in SCORES))
-    return table
-
-
-def dbac_table(measured: Measurement) -> Table:
-    """DBAC of each direction: net with its verdict, matched, blind, published, and the parts they are made of."""
-    directions, estimates = list(measured.artefacts.plans), measured.estimates
-    both = any(key.startswith("dbac_") for key in estimates)
-    meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
-    if both:
-        meaning = (
-            "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it; one more person reads 0. As "
-            "published, the score also moves with how often captions name anything at all; matched to the same naming, "
-            "it does not. Blind: matched, with the words for attribute and tasks both hidden. Net: matched less blind. "
-            + meaning
-        )
-    table = plain_table("DBAC [95% interval]", "", *(HEADS[name] for name in directions), meaning=meaning)
-
-    def cells(pattern: str) -> list[str]:
-        return [interval(estimates.get(pattern.format(name)), 3) for name in directions]
-
-    if both:
-        net = any(f"dbac_{name}_net" in estimates for name in directions)
-        if net:
-            table.add_row("DBAC, net", *cells("dbac_{}_net"), style="bold")
-            table.add_row("  verdict", *(said_of(measured, f"dbac_{name}_net") for name in directions))
-        table.add_row("DBAC, matched", *cells("dbac_{}_matched"))
-        if net:
-            table.add_row("DBAC, blind", *cells("dbac_{}_blind"))
-        table.add_row("DBAC, as published", *cells("dbac_{}"))
-        table.add_row("  its weights alone", *cells("dbac_{}_prior"))
-    for side, who in SIDES.items():
-        if any(f"omega_{side}_{name}" in estimates for name in directions):
-            table.add_section()
-            table.add_row(f"omega, {who}", *cells(f"omega_{side}_{{}}"))
-            for label, (key, form) in PARTS.items():
-                values = [measured.facts.get(f"{key}_{side}_{name}") for name in directions]
-                if values[0] is not None:
-                    table.add_row(label, *(NOTHING if value is None else _number(value, form) for value in values))
-    return table
-
-
+FORMS = {
+    "DBAC, net": "_net",
+    "DBAC, matched": "_matched",
+    "DBAC, blind": "_blind",
+    "DBAC, as published": "",
+    "  its weights alone": "_prior",
+}
 # What an omega is made of: the fact's key and its form; None for three digits below 10.
 PARTS = {
     "  attacker's mean quality": ("mean_quality", None),
@@ -135,31 +49,122 @@ PARTS = {
 }
 
 
-def score_table(measurements: list[Measurement]) -> Table:
+def measurement_table(measured: Measurement) -> Grid:
+    """The table of one metric's result."""
+    special = {"lic": lic_table, "dbac": dbac_table, "sway": sway_table}
+    return special[measured.metric](measured) if measured.metric in special else score_table([measured])
+
+
+def sway_table(measured: Measurement) -> Grid:
+    """Sway with its verdicts; with details whom it names wrong beside what, and the tasks named most unequally."""
+    details = measured.details or {}
+    cells = [cell for cell in details.get("cells", ()) if cell["suggested"]]
+    tasks = [row for row in details.get("tasks", ())[:TASKS] if "beta" in row]
+    rows = score_table([measured]).rows
+    if cells:
+        rows += [RULE, ["named wrong, of those that name a value", "", ""]]
+    for cell in cells:
+        wrong, person = (fixed(cell.get(f"{who}_wrong_of_named", math.nan), 0) for who in ("captioner", "person"))
+        rows.append([f"  {cell['attribute']}, tasks go with {cell['suggested']}", f"{wrong} (people: {person})", ""])
+    if tasks:
+        rows += [RULE, ["named more than by people", "", ""]]
+    for row in tasks:
+        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high"))
+        rows.append([f"  {row['task']}, with {row['attribute']}", interval(estimate, 1), ""])
+    return Grid(
+        "Sway, captions of 100 [95% interval]",
+        columns("", "score", "verdict"),
+        rows,
+        "Beyond one more person, who reads 0: T to A, how many more captions name a wrong value beside tasks that "
+        "suggest another; A to T, how many more mentions of tasks go with the value, what the images show being the "
+        "same. Errors that do not follow the tasks read 0.",
+    )
+
+
+def lic_table(measured: Measurement) -> Grid:
+    """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict."""
+    estimates = measured.estimates
+    sides = {side: name for side, name in (("m", SIDES["m"]), ("d", SIDES["h"])) if f"lic_{side}" in estimates}
+    values = len(measured.artefacts.plans["lic"].classes)
+    chance = 100 / values
+    meaning = "An attacker infers the attribute from captions whose attribute words are masked."
+    rows: list[list[Cell]] = [
+        [name, *(interval(estimates.get(f"{score}_{side}"), 1) for score in SCORES)] for side, name in sides.items()
+    ]
+    # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
+    rows.append(["chance", f"{chance / values:.1f} or more", f"{chance:.1f}", f"{chance:.1f}"])
+    if len(sides) == 2:
+        meaning += " A difference above 0: the captioner's captions give it away more than human ones (amplifies)."
+        rows += [
+            RULE,
+            Strong(["difference", *(interval(estimates.get(score), 1) for score in SCORES)]),
+            ["  verdict", *(said_of(measured, score) for score in SCORES)],
+        ]
+    return Grid("LIC x 100 [95% interval]", columns("", *SCORES.values()), rows, meaning)
+
+
+def dbac_table(measured: Measurement) -> Grid:
+    """DBAC of each direction: net with its verdict, matched, blind, published, and the parts they are made of."""
+    directions, estimates = list(measured.artefacts.plans), measured.estimates
+    meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
+    rows: list[list[Cell]] = []
+    if any(key.startswith("dbac_") for key in estimates):
+        meaning = (
+            "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it; one more person reads 0. As "
+            "published, the score also moves with how often captions name anything at all; matched to the same naming, "
+            "it does not. Blind: matched, with the words for attribute and tasks both hidden. Net: matched less blind. "
+            + meaning
+        )
+        for label, form in FORMS.items():
+            if any(f"dbac_{name}{form}" in estimates for name in directions):
+                rows.append(_row(measured, label, f"dbac_{{}}{form}", directions))
+            if form == "_net" and rows:
+                rows[-1] = Strong(rows[-1])
+                rows.append(["  verdict", *(said_of(measured, f"dbac_{name}_net") for name in directions)])
+    for side, who in SIDES.items():
+        if any(f"omega_{side}_{name}" in estimates for name in directions):
+            rows += [RULE, _row(measured, f"omega, {who}", f"omega_{side}_{{}}", directions)]
+            rows += _parts(measured.facts, side, directions)
+    return Grid("DBAC [95% interval]", columns("", *(HEADS[name] for name in directions)), rows, meaning)
+
+
+def _row(measured: Measurement, label: str, pattern: str, directions: Sequence[str]) -> list[Cell]:
+    return [label, *(interval(measured.estimates.get(pattern.format(name)), 3) for name in directions)]
+
+
+def _parts(facts: Mapping[str, Any], side: str, directions: Sequence[str]) -> Iterator[list[Cell]]:
+    """What the omega of a side is made of."""
+    for label, (key, form) in PARTS.items():
+        values = [facts.get(f"{key}_{side}_{name}") for name in directions]
+        if values[0] is not None:
+            yield [label, *(NOTHING if value is None else _number(value, form) for value in values)]
+
+
+def score_table(measurements: Iterable[Measurement]) -> Grid:
     """A row for each score of each metric: its value with the interval, and the verdict where it has one."""
-    table = plain_table(
+    return Grid(
         "[95% interval]",
-        "",
-        "score",
-        "verdict",
-        meaning="Amplifies: the captioner makes its data's bias worse than one more person would. DBAC as published "
+        columns("", "score", "verdict"),
+        [row for measured in measurements for row in (RULE, *_scores(measured))],
+        "Amplifies: the captioner makes its data's bias worse than one more person would. DBAC as published "
         "and directional BA also move with how often captions name anything at all, matched DBAC with any word that "
         "goes with the attribute, so they get no verdict.",
     )
-    for measured in measurements:
-        table.add_section()
-        headed: set[str | None] = set()
-        for score in catalogue.scores_of(measured.metric):
-            if score.in_tables and score.key in measured.estimates:
-                below = score.row if score.direction in headed else None
-                headed.add(score.direction)
-                table.add_row(
-                    below or score.label,
-                    interval(measured.estimates[score.key], score.digits),
-                    said_of(measured, score.key) if score.judged else "",
-                    style="bold" if score.judged else None,
-                )
-    return table
+
+
+def _scores(measured: Measurement) -> Iterator[list[Cell]]:
+    headed: set[str | None] = set()
+    for score in catalogue.scores_of(measured.metric):
+        if score.in_tables and score.key in measured.estimates:
+            label = score.row if score.direction in headed else None
+            headed.add(score.direction)
+            yield _score(measured, score, label or score.label, said_of(measured, score.key))
+
+
+def _score(measured: Measurement, score: Score, label: str, said: str) -> list[Cell]:
+    """A score's row, in bold with its verdict if it is judged."""
+    number = interval(measured.estimates[score.key], score.digits)
+    return Strong([label, number, said]) if score.judged else [label, number, ""]
 
 
 def said_of(measured: Measurement, key: str) -> str:
@@ -168,186 +173,140 @@ def said_of(measured: Measurement, key: str) -> str:
     return f"{said} (sees {fixed(size, catalogue.SCORES[key].digits)})" if said == UNCLEAR and size else said
 
 
-def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     """The captioners' scores with their intervals and p-values; then every difference, likewise."""
     scores = [catalogue.SCORES[key] for key in comparison.scores]
-    table = plain_table(
-        "Scores [95% interval]",
-        "captioner",
-        "score",
-        "",
-        "p",
-        meaning="p: how often chance alone would bring a score this far from 0.",
-    )
+    rows: dict[str, list[list[Cell]]] = {name: [] for name in comparison.measurements}
     for name, measured in comparison.measurements.items():
-        table.add_section()
-        for number, score in enumerate(scores):
-            p = comparison.p_values[name].get(score.key)
-            table.add_row(
-                "" if number else name,
-                score.label,
-                interval(measured.estimates.get(score.key), score.digits),
-                NOTHING if p is None else p_text(p),
-            )
-    yield table
+        for score in scores:
+            p = p_text(comparison.p_values[name].get(score.key, math.nan))
+            rows[name].append([score.label, interval(measured.estimates.get(score.key), score.digits), p])
+    yield Grid(
+        "Scores [95% interval]",
+        columns("captioner", "score", "", "p"),
+        grouped(([name], of_captioner) for name, of_captioner in rows.items()),
+        "p: how often chance alone would bring a score this far from 0.",
+    )
     count = len(comparison.differences)
-    table = plain_table(
+    pairs = groupby(comparison.differences, lambda one: f"{one.first} - {one.second}")
+    yield Grid(
         "Differences [95% interval]",
-        "",
-        "score",
-        "difference",
-        "p",
-        "p, corrected",
-        meaning="The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
+        columns("", "score", "difference", "p", "p, corrected"),
+        grouped(([pair], map(_difference, differences)) for pair, differences in pairs),
+        "The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
         f"procedure for {'the one difference' if count == 1 else f'all {count:,} differences'}. In bold: below 0.05.",
     )
-    for pair, differences in groupby(comparison.differences, lambda one: f"{one.first} - {one.second}"):
-        table.add_section()
-        for number, one in enumerate(differences):
-            score = catalogue.SCORES[one.score]
-            table.add_row(
-                "" if number else pair,
-                score.label,
-                interval(one.estimate, score.digits),
-                p_text(one.p),
-                p_text(one.p_holm),
-                style="bold" if one.p_holm < 0.05 else None,
-            )
-    yield table
 
 
-def intersection_tables(found: Intersections) -> Iterator[Table]:
+def _difference(one: Difference) -> list[Cell]:
+    score = catalogue.SCORES[one.score]
+    kind = Strong if one.p_holm < 0.05 else list
+    return kind([score.label, interval(one.estimate, score.digits), p_text(one.p), p_text(one.p_holm)])
+
+
+def intersection_tables(found: Intersections) -> Iterator[Grid]:
     """How many images each intersection has; the crossing's result; its main scores beside each attribute's alone."""
-    table = plain_table("Images", *found.alone, "images", meaning="")
-    for labels, count in found.cells.items():
-        table.add_row(*labels, f"{count:,}")
-    yield table
+    images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in found.cells.items()]
+    yield Grid("Images", columns(*found.alone, "images"), images)
     yield measurement_table(found.crossed)
     metric = found.crossed.metric
-    table = plain_table(
+    counts = [len(set(labels)) for labels in zip(*found.cells, strict=True)] + [sum(map(bool, found.cells.values()))]
+    yield Grid(
         "Each attribute alone, and crossed [95% interval]",
-        *("attribute", "values", "score", "", "verdict"),
-        meaning="On the same images. Each attribute alone hides its own words, the crossing those of all."
+        columns("attribute", "values", "score", "", "verdict"),
+        grouped(
+            ([name, str(values)], _main_scores(measured))
+            for (name, measured), values in zip(found.measurements.items(), counts, strict=True)
+        ),
+        "On the same images. Each attribute alone hides its own words, the crossing those of all."
         + (" The more values, the lower is LIC of a side by chance; the difference is not." if metric == "lic" else ""),
     )
-    counts = [len(set(labels)) for labels in zip(*found.cells, strict=True)] + [sum(map(bool, found.cells.values()))]
-    for (name, measured), values in zip(found.measurements.items(), counts, strict=True):
-        table.add_section()
-        estimates, heading = measured.estimates, (name, str(values))
-        main = [key for key in catalogue.headlines(metric) if key in estimates] or catalogue.headlines_alone(metric)
-        shown = {f"{key}{side}" for key in main for side in ("", "_m", "_d")}.intersection(estimates)
-        for score in catalogue.scores_of(metric):
-            if score.key in shown:
-                table.add_row(
-                    *heading,
-                    score.label,
-                    interval(estimates[score.key], score.digits),
-                    verdict(measured.estimates, score.key) if score.judged else "",
-                    style="bold" if score.judged else None,
-                )
-                heading = "", ""
-    yield table
 
 
-def consistency_tables(study: Study) -> Iterator[Table]:
+def _main_scores(measured: Measurement) -> Iterator[list[Cell]]:
+    """The main scores, and those of each side that they compare."""
+    metric, estimates = measured.metric, measured.estimates
+    main = [key for key in catalogue.headlines(metric) if key in estimates] or catalogue.headlines_alone(metric)
+    keys = {f"{key}{side}" for key in main for side in ("", "_m", "_d")}.intersection(estimates)
+    for score in catalogue.scores_of(metric):
+        if score.key in keys:
+            yield _score(measured, score, score.label, verdict(estimates, score.key))
+
+
+def consistency_tables(study: Study) -> Iterator[Grid]:
     """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
     agreement = study.consistency()
-    for name, values in study.scores.items():
-        columns = (*study.encoders, "variation")
-        table = plain_table(catalogue.label(name), "captioner", *columns, meaning="(rank, 1: least bias)")
+    for key, values in study.scores.items():
         ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
-        digits = catalogue.SCORES[name].digits
-        for row, captioner in enumerate(study.captioners):
-            variation = agreement[name]["coefficient_of_variation"][captioner]
-            cells = (
-                NOTHING if math.isnan(value) else f"{fixed(value, digits)} ({rank})"
-                for value, rank in zip(values[row].tolist(), ranks[row].tolist(), strict=True)
-            )
-            table.add_row(captioner, *cells, NOTHING if math.isnan(variation) else f"{variation:.2f}")
-        yield table
+        digits, variations = catalogue.SCORES[key].digits, agreement[key]["coefficient_of_variation"]
+        rows: list[list[Cell]] = [
+            [
+                captioner,
+                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
+                _defined(variations[captioner], "{:.2f}"),
+            ]
+            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
+        ]
+        yield Grid(
+            catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
+        )
     yield _variation_table(study, agreement)
-    table = plain_table(
+    forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
+    yield Grid(
         "Do encoders agree?",
-        "score",
-        "coefficient of\nvariation",
-        "conflicts",
-        "correlation",
-        meaning="Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
+        columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
+        [
+            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
+            for key, found in agreement.items()
+        ],
+        "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
         "Conflicts: how often two encoders disagree on who amplifies. Correlation: Pearson's, of two encoders' scores.",
     )
-    for name, found in agreement.items():
-        table.add_row(
-            catalogue.label(name),
-            _defined(found["mean_coefficient_of_variation"], "{:.2f}"),
-            _defined(found["conflict_score"], "{:.0%}"),
-            _defined(found["ranking_consistency"], "{:.2f}"),
-        )
-    yield table
 
 
-def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -> Table:
+def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -> Grid:
     """The coefficient of variation of each captioner and score, and how much smaller than LIC's it is."""
-    beside = [name for name in agreement if name != "lic"] if "lic" in agreement else []
-    table = plain_table(
-        "Coefficient of variation over encoders (below: percent less than LIC's)"
-        if beside
-        else "Coefficient of variation",
-        "captioner",
-        *(catalogue.label(name).replace(", ", ",\n") for name in agreement),
-        meaning="",
-    )
-    rows = {
-        name: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
-        for name, found in agreement.items()
+    below = "lic" in agreement and len(agreement) > 1
+    variations = {
+        key: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
+        for key, found in agreement.items()
     }
-    for captioner in (*study.captioners, "mean"):
-        cells = []
-        for name, values in rows.items():
-            cells.append(_defined(values[captioner], "{:.2f}"))
-            if name in beside and (of_lic := rows["lic"][captioner]):
-                cells[-1] += f"\n{_defined(100 * (1 - values[captioner] / of_lic), '{:.0f}%')}"
-        table.add_row(captioner, *cells)
-    return table
+
+    def cell(key: str, captioner: str) -> str:
+        value = variations[key][captioner]
+        text = _defined(value, "{:.2f}")
+        if key != "lic" and below and (of_lic := variations["lic"][captioner]):
+            text += f"\n{_defined(100 * (1 - value / of_lic), '{:.0f}%')}"
+        return text
+
+    return Grid(
+        "Coefficient of variation" + " over encoders (below: percent less than LIC's)" * below,
+        columns("captioner", *(catalogue.label(key).replace(", ", ",\n") for key in agreement)),
+        [[captioner, *(cell(key, captioner) for key in agreement)] for captioner in (*study.captioners, "mean")],
+    )
 
 
 def _defined(value: float, form: str) -> str:
     return NOTHING if math.isnan(value) else form.format(value)
 
 
-def attribution_table(found: ImageAttributions, of: str = "") -> Table:
+def attribution_table(found: ImageAttributions, of: str = "") -> Grid:
     """What share of what speaks for the words is outside the person, by label; `of`: which images."""
-    gain = ["gain"] if found.method == "occlusion" else []
-    table = plain_table(
-        f"Attribution outside the person{f', {of}' if of else ''} [95% interval]",
-        *("", "share", "area", *gain, "words"),
-        meaning="Area: of the pictures, outside the person; what the share would be if every place counted alike."
-        + (
+    occluded = found.method == "occlusion"
+    meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
+    if occluded:
+        meaning += (
             " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
-            if gain
-            else ""
-        ),
-    )
-    for label, shares in [*found.by_label.items(), ("all", found.overall)]:
-        if label == "all":
-            table.add_section()
-        gained = [f"{shares.gain:.2f}"] if gain else []
-        table.add_row(label, percent(shares.share), f"{shares.area:.1%}", *gained, f"{shares.words:,}")
-    return table
-
-
-def plain_table(title: str, *columns: str, meaning: str) -> Table:
-    """A table that fits 80 columns where one with frames would fold its intervals; `meaning` is written below it."""
-    return Table(
-        *columns,
-        title=title,
-        title_justify="left",
-        caption=f"\n{meaning}" if meaning else None,
-        caption_justify="left",
-        caption_style="none",
-        box=box.SIMPLE,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
+        )
+    rows: list[list[Cell]] = [
+        [label, percent(part.share), f"{part.area:.1%}", *[f"{part.gain:.2f}"] * occluded, f"{part.words:,}"]
+        for label, part in (*found.by_label.items(), ("all", found.overall))
+    ]
+    return Grid(
+        f"Attribution outside the person{f', {of}' if of else ''} [95% interval]",
+        columns("", "share", "area", *["gain"] * occluded, "words"),
+        [*rows[:-1], RULE, rows[-1]],
+        meaning,
     )
 
 

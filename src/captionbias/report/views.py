@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from captionbias.analysis.intersections import CROSSING
 from captionbias.analysis.resampling import FORMS, pair_name
@@ -13,15 +13,13 @@ from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import SMALL_DBAC, detectable, verdict
-from captionbias.report.picture import main_scores
-from captionbias.statistics.samples import Estimate
+from captionbias.report.grid import Cell, Column, Grid, columns
+from captionbias.report.rows import headlines
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics import Measurement
     from captionbias.report.rows import Row
-
-Cell = str | float | int | None
 
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
@@ -30,41 +28,6 @@ QUALITY_NAMES = {
     "meteor_without_synonyms": "METEOR without synonyms",
     "cider": "CIDEr",
 }
-
-
-class Column(NamedTuple):
-    """`form`: how its numbers are written, as in `format(number, form)`; empty for text."""
-
-    name: str
-    form: str = ""
-
-
-class Grid(NamedTuple):
-    """A table of text and numbers; None where there is nothing. `meaning`: what its columns mean."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: list[list[Cell]]
-    meaning: str = ""
-
-    def texts(self) -> Iterator[list[str]]:
-        """The rows as text."""
-        for row in self.rows:
-            yield [shown(cell, column.form) for cell, column in zip(row, self.columns, strict=True)]
-
-
-def shown(cell: Cell, form: str) -> str:
-    """A cell as text.
-
-    >>> shown(0.123456, ".3f"), shown(None, ".3f"), shown(-0.00001, ".3f"), shown("nic", "")
-    ('0.123', '-', '0.000', 'nic')
-    """
-    if cell is None:
-        return "-"
-    if isinstance(cell, str):
-        return cell
-    text = format(cell, form)
-    return text[1:] if text.startswith("-") and not any(digit in text for digit in "123456789") else text
 
 
 def scores(audit: Audit, judged: bool = False) -> Grid:
@@ -83,8 +46,8 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
         judged_cells = [p, verdict(measured.estimates, score.key)] if score.judged else [None, None]
         rows.append([captioner, score.label, value, low, high, seen, *judged_cells])
-    numbers = _columns("value", "low", "high", "detectable", "p", form=".3f")
-    names = _columns("captioner", "score") + numbers + _columns("verdict")
+    numbers = columns("value", "low", "high", "detectable", "p", form=".3f")
+    names = columns("captioner", "score") + numbers + columns("verdict")
     return Grid("Scores", names, rows, _scores_meaning([score for _, score in found]))
 
 
@@ -135,8 +98,8 @@ def cells(audit: Audit) -> Grid:
     """How many images each intersection of crossed attributes has."""
     labels = list(Counter(audit.attribute_counts).elements())
     counts = count_cells(labels, len(audit.alone)) if audit.alone else {}
-    columns = (*_columns(*audit.alone), Column("images", ",d"))
-    return Grid("Images at each intersection", columns, [[*cell, count] for cell, count in counts.items()])
+    heads = (*columns(*audit.alone), Column("images", ",d"))
+    return Grid("Images at each intersection", heads, [[*cell, count] for cell, count in counts.items()])
 
 
 def alone(audit: Audit) -> Grid:
@@ -153,9 +116,7 @@ def alone(audit: Audit) -> Grid:
                         rows.append([captioner, catalogue.label(key), name, *measured.estimates[key][:3], said])
     return Grid(
         "Each attribute alone, and crossed",
-        _columns("captioner", "score", "attribute")
-        + _columns("value", "low", "high", form=".3f")
-        + _columns("verdict"),
+        columns("captioner", "score", "attribute") + columns("value", "low", "high", form=".3f") + columns("verdict"),
         rows,
         "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
         "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
@@ -170,10 +131,10 @@ def differences(audit: Audit) -> Grid:
         for one in comparison.differences:
             numbers = map(_number, (one.difference, one.ci_low, one.ci_high, one.p, one.p_holm))
             rows.append([one.first, one.second, catalogue.label(one.score), *numbers])
-    numbers_of = _columns("first less second", "low", "high", "p", "p, corrected", form=".3f")
+    numbers_of = columns("first less second", "low", "high", "p", "p, corrected", form=".3f")
     return Grid(
         "Differences",
-        _columns("first", "second", "score") + numbers_of,
+        columns("first", "second", "score") + numbers_of,
         rows,
         "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
         "metric, for the number of differences.",
@@ -183,7 +144,7 @@ def differences(audit: Audit) -> Grid:
 def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
     """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
     found = audit.details("dbac", captioner)["sources"].get(direction, [])
-    part = main_part(found)
+    part = main_part(*found)
     both = part.startswith("amplification")
     forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in found)}
     named = forms if both else {part: "omega"}
@@ -194,8 +155,8 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
         f"What {DIRECTIONS[direction]} is made of",
         (
             Column("pair"),
-            *_columns("captioner names it", "humans name it", form=".1%"),
-            *_columns(*of_parts, form="+.4f"),
+            *columns("captioner names it", "humans name it", form=".1%"),
+            *columns(*of_parts, form="+.4f"),
             Column("test captions, captioner", ",.1f"),
         ),
         [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
@@ -203,10 +164,11 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
     )
 
 
-def main_part(rows: Sequence[Mapping[str, Any]]) -> str:
+def main_part(*rows: Mapping[str, Any]) -> str:
     """The key of what rows of the sources contribute: to the net score, without controls to the matched one, or to the
     omega of one side."""
-    return next((key for key in (*FORMS, "omega_m", "omega_h") if any(key in row for row in rows)), "amplification")
+    keys = (*FORMS, "omega_m", "omega_h")
+    return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
 def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
@@ -235,9 +197,7 @@ def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
     shares = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
     return Grid(
         "Tasks that are named more for one value",
-        _columns("task", "goes with")
-        + _columns("named more", "low", "high", form="+.1f")
-        + _columns(*shares, form=".1f"),
+        columns("task", "goes with") + columns("named more", "low", "high", form="+.1f") + columns(*shares, form=".1f"),
         rows,
         "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
         "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
@@ -256,9 +216,9 @@ def sway_cells(audit: Audit, captioner: str) -> Grid:
     return Grid(
         "True value by what the tasks suggest",
         (
-            *_columns("images of", "tasks suggest"),
+            *columns("images of", "tasks suggest"),
             Column("images", ",.0f"),
-            *_columns(*(f"{kind}, {who}" for kind in kinds for who in (captioner, "people")), form=".1f"),
+            *columns(*(f"{kind}, {who}" for kind in kinds for who in (captioner, "people")), form=".1f"),
         ),
         rows,
         "Of 100 captions. None: no value is named, or several are.",
@@ -271,7 +231,7 @@ def sway_leans(audit: Audit, captioner: str) -> Grid:
     values = [key.removeprefix("lean_") for key in found[0] if key.startswith("lean_")] if found else []
     return Grid(
         "What goes with what",
-        _columns("task", "goes with") + _columns(*values, form="+.2f"),
+        columns("task", "goes with") + columns(*values, form="+.2f"),
         [[row["task"], row["goes_with"], *(row[f"lean_{value}"] for value in values)] for row in found],
         "How much larger the share of images with the value is where the task is shown than overall.",
     )
@@ -299,7 +259,7 @@ def quality(audit: Audit) -> Grid:
     names = [name for name in QUALITY_NAMES if any(name in found for found in audit.quality.values())]
     return Grid(
         "Caption quality",
-        (Column("captioner"), *_columns(*(QUALITY_NAMES[name] for name in names), form=".3f")),
+        (Column("captioner"), *columns(*(QUALITY_NAMES[name] for name in names), form=".3f")),
         [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
         "How close the captions are to human captions; the higher the better.",
     )
@@ -307,26 +267,15 @@ def quality(audit: Audit) -> Grid:
 
 def leaderboard(rows: Sequence[Row]) -> Grid:
     """The main scores of many captioners, a row for each, the most biased by the first score on top."""
-    found: dict[str, dict[str, Row]] = {}
+    by_captioner: dict[str, dict[str, float]] = {}
     for row in rows:
-        found.setdefault(row.captioner, {})[row.score] = row
-    shown_scores = [
-        score
-        for metric in sorted({row.metric for row in rows}, key=list(catalogue.METRICS).index)
-        for score in main_scores({row.score: Estimate(row.value) for row in rows if row.metric == metric})
-    ]
-    first = [score.key for score in shown_scores[:1]]
-    ranked = sorted(
-        found, key=lambda name: [-found[name][key].value for key in first if key in found[name]] or [math.inf]
-    )
-    cells: list[list[Cell]] = []
-    for captioner in ranked:
-        values = (found[captioner].get(score.key) for score in shown_scores)
-        cells.append([captioner, *(row and row.value for row in values)])
+        by_captioner.setdefault(row.captioner, {})[row.score] = row.value
+    main = headlines(rows)
+    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
     return Grid(
         "Main scores",
-        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in shown_scores)),
-        cells,
+        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
+        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
         "Click the head of a column to sort. Where intervals overlap, the order may be chance: captionbias compare "
         "tests differences on the same images.",
     )
@@ -356,7 +305,7 @@ def meteors(audit: Audit) -> Grid:
     name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
     return Grid(
         f"{name} of aligned captions",
-        (Column("captioner"), *_columns("contextual (DBAC)", "constant (LIC)", form=".4f")),
+        (Column("captioner"), *columns("contextual (DBAC)", "constant (LIC)", form=".4f")),
         [[captioner, found["contextual"], found["constant"]] for captioner, found in audit.alignments.items()],
         "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
         "the two differ by word forms alone.",
@@ -368,10 +317,10 @@ def leaks(audit: Audit) -> Grid:
     rows: list[list[Cell]] = [
         [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
     ]
-    shares = _columns("seen, captioner", "seen, human", form=".0%")
+    shares = columns("seen, captioner", "seen, human", form=".0%")
     return Grid(
         "Captions that were seen in training",
-        (*_columns("captioner", "score"), *shares, *_columns("value", "on unseen captions", form=".3f")),
+        (*columns("captioner", "score"), *shares, *columns("value", "on unseen captions", form=".3f")),
         rows,
         "Captioners repeat themselves: the share of test captions that are word for word in the training split of the "
         "attacker (of net, or of its blind control), and the score without them.",
@@ -413,7 +362,7 @@ def certainty(audit: Audit) -> Grid:
     return Grid(
         "How sure, and what would make it surer",
         (
-            *_columns("captioner", "score"),
+            *columns("captioner", "score"),
             Column("standard error, at least", ".4f"),
             Column("due to trials", ".0%"),
             Column("images for half the interval", ",d"),
@@ -423,10 +372,6 @@ def certainty(audit: Audit) -> Grid:
         "images. At least: the choice of training images is not counted. No number of images with one trial or no "
         "bootstrap, which do not show it, and where images alone cannot halve the interval.",
     )
-
-
-def _columns(*names: str, form: str = "") -> tuple[Column, ...]:
-    return tuple(Column(name, form) for name in names)
 
 
 def _number(value: float) -> float | None:

@@ -36,25 +36,28 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
     Example: captionbias anonymousbench --answers answers.csv --scores scores.csv
     """
     from captionbias.images.anonymousbench import anonymousbench as benchmark
-    from captionbias.report.terminal import plain_table
+    from captionbias.report.grid import Grid, columns
     from captionbias.report.wording import interval
     from captionbias.statistics.samples import Estimate
 
     found = benchmark(answers, scores, bootstrap=bootstrap, seed=seed)
-    table = plain_table(
+    people = Grid(
         "AnonymousBench",
-        *("captioner", "GT [95% interval]", *found.scores),
-        meaning="GT: the percentage of captions of which people say that they tell the gender, in images where nobody "
+        columns("captioner", "GT [95% interval]", *found.scores),
+        [
+            [name, interval(human, 1), *(f"{of_metric[name]:g}" for of_metric in found.scores.values())]
+            for name, human in found.human.items()
+        ],
+        "GT: the percentage of captions of which people say that they tell the gender, in images where nobody "
         "can see it; lower is better.",
     )
-    for name, human in found.human.items():
-        table.add_row(name, interval(human, 1), *(f"{of_metric[name]:g}" for of_metric in found.scores.values()))
-    console.print(table, markup=False)
+    console.print(people, markup=False)
     if found.correlations:
-        agreed = plain_table(
+        agreed = Grid(
             "Pearson correlation with GT [95% interval]",
-            *("metric", "over images and annotators", "over captioners"),
-            meaning="Over captioners the interval says what other captioners could give; it needs four.",
+            columns("metric", "over images and annotators", "over captioners"),
+            [],
+            "Over captioners the interval says what other captioners could give; it needs four.",
         )
         for metric, found_one in found.correlations.items():
             cells = [found_one.missing or "", ""]
@@ -63,7 +66,7 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
                     interval(Estimate(found_one.value, found_one.low, found_one.high), 2),
                     interval(Estimate(found_one.value, found_one.captioners_low, found_one.captioners_high), 2),
                 ]
-            agreed.add_row(metric, *cells)
+            agreed.rows.append([metric, *cells])
         console.print(agreed, markup=False)
     agreement = "" if found.agreement is None else f"; two of them agree on {found.agreement:.0%} of captions"
     alpha = "" if found.alpha is None else f" (Krippendorff's alpha {found.alpha:.2f})"
