@@ -22,7 +22,7 @@ MODULES = [
     "captionbias",
     "captionbias.synthetic",
     "captionbias.metrics",
-    "captionbias.cli",
+    "captionbias.cli.main",
     "captionbias.hub.commands.card",
     "scipy",
 ]

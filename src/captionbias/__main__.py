@@ -1,6 +1,6 @@
 """`python -m captionbias`, and so `accelerate launch -m captionbias`."""
 
-from captionbias.cli import run
+from captionbias.cli.main import run
 
 if __name__ == "__main__":
     run()

@@ -19,7 +19,7 @@ from captionbias.app.reproduce import command, python
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import open_table
 from captionbias.captions.tables import table_from_memory
-from captionbias.cli import app
+from captionbias.cli.main import app
 from captionbias.io.formats import json_text
 from captionbias.synthetic import plant
 

@@ -141,7 +141,7 @@ def test_a_folder_without_a_dataset_is_named(tmp_path, fault):
 ENDS_WITH_ITS_MEMORY = """
 import sys
 from pathlib import Path
-from captionbias.cli import app
+from captionbias.cli.main import app
 from typer.testing import CliRunner
 found = CliRunner().invoke(app, ["measure", "gender_error", "--predictions", sys.argv[1], "--bootstrap", "0"])
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

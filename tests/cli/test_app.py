@@ -6,7 +6,7 @@ import socket
 
 from typer.testing import CliRunner
 
-from captionbias.cli import app
+from captionbias.cli.main import app
 
 
 def test_a_port_that_is_taken_is_a_plain_error():

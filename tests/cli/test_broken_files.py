@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from captionbias.cli import app
+from captionbias.cli.main import app
 
 EXAMPLES = int(os.environ.get("CAPTIONBIAS_BROKEN_FILES", "300"))
 SUFFIXES = ("csv", "tsv", "json", "jsonl", "parquet")

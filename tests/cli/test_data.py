@@ -10,7 +10,7 @@ import pytest
 from click import unstyle
 from typer.testing import CliRunner
 
-from captionbias.cli import app
+from captionbias.cli.main import app
 from captionbias.datasets.build import dataset_names
 from tests.datasets.conftest import CARDS, artemis, coco, write
 

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from typer.testing import CliRunner
 
-from captionbias.cli import app
+from captionbias.cli.main import app
 from tests.cli.conftest import invoke, ran, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few

@@ -22,7 +22,7 @@ import pytest
 import typer
 
 from captionbias.attackers import placement
-from captionbias.cli import app
+from captionbias.cli.main import app
 from captionbias.synthetic import plant
 from tests.attackers.conftest import small_networks, tiny_bert  # noqa: F401
 from tests.cli.conftest import ran

@@ -85,7 +85,7 @@ def test_every_option_of_captioning_reaches_the_captions(tiny_chat_model, pictur
 
 SLOWLY = """
 import sys, time
-from captionbias.cli import run
+from captionbias.cli.main import run
 from captionbias.training import captioning
 
 plain = captioning.caption_images

@@ -1,0 +1,84 @@
+"""The command line. Metrics are imported when a command needs them, so that help is quick."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from captionbias._version import __version__
+from captionbias.cli import collect, compare, consistency, report, sensitivity, weights
+from captionbias.cli.cache import cache
+from captionbias.cli.demo import demo
+from captionbias.cli.measure import measure
+from captionbias.cli.options import command
+from captionbias.cli.terminal import console
+from captionbias.wings import entered
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
+)
+app.add_typer(measure, name="measure")
+command(app, "compare", compare.OPTIONS, compare.compare)
+command(app, "collect", collect.OPTIONS, collect.collect)
+command(app, "consistency", consistency.OPTIONS, consistency.consistency)
+command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
+command(app, "report", report.OPTIONS, report.report)
+command(app, "weights", weights.OPTIONS, weights.weights)
+app.command()(cache)
+app.command()(demo)
+for _add in entered("commands"):
+    _add(app)
+
+
+@app.callback(invoke_without_command=True)
+def main(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
+    """Measure whether an image captioner makes its data's bias worse."""
+    from captionbias.attackers.ranks import rank_and_size
+
+    console.quiet = rank_and_size()[0] > 0  # every process measures, one prints
+    if version:
+        console.print(f"captionbias {__version__}", highlight=False)
+        raise typer.Exit
+
+
+def run() -> None:
+    """The installed command: a standard output that cannot be written to is one line, too; SIGTERM ends it in order."""
+    _open_streams()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is unfinished is tidied away
+    try:
+        app(prog_name="captionbias")
+    except SystemExit:
+        _flush()
+        raise
+    except OSError as error:
+        _end(error)
+
+
+def _open_streams() -> None:
+    """Daemons close the standard streams, and the next file that is opened would take their place and be printed to."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _end(error)
+
+
+def _end(error: OSError) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try once more at its end
+    sys.stderr.write(f"error: standard output cannot be written to ({error.strerror})\n")
+    sys.exit(2)
