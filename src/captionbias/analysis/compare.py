@@ -5,19 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.catalogue import EXCESS
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, verdict
 from captionbias.progress import Watch
-from captionbias.statistics.samples import Estimate, Sample
+from captionbias.statistics.samples import Estimate, Extreme, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
+LEVEL = 0.05  # of false verdicts among those that are more or less
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,11 @@ class Comparison:
     scores: list[str]
     measurements: dict[str, Measurement]
     differences: list[Difference]
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str], str]:
+        """The verdict of each captioner and score that has one; see `corrected`."""
+        return corrected(self.measurements.items())
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
@@ -87,6 +96,10 @@ class Comparison:
             "scores": self.scores,
             "results": {name: measured.flat() for name, measured in self.measurements.items()},
             "p_values": self.p_values,
+            "verdicts": {
+                name: {key: word for (captioner, key), word in self.verdicts.items() if captioner == name}
+                for name in self.measurements
+            },
             "variance": {
                 captioner: {
                     score: asdict(parts)
@@ -100,6 +113,47 @@ class Comparison:
         }
 
 
+def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str, str], str]:
+    """The verdict of each captioner and judged score, corrected for their number: `more` and `less` that could be
+    expected among so many by chance become `cannot tell`.
+
+    Source: Benjamini and Hochberg 1995; at most 5% of the verdicts `more` and `less` are expected to be false.
+    """
+    from scipy.stats import false_discovery_control
+
+    words: dict[tuple[str, str], str] = {}
+    p_values: dict[tuple[str, str], float] = {}
+    for captioner, measured in measurements:
+        for score in catalogue.scores_of(measured.metric):
+            word = verdict(measured.estimates, score.key) if score.judged else NOTHING
+            if word != NOTHING:
+                words[captioner, score.key] = word
+                p_values[captioner, score.key] = _p_value(measured, score.key)
+    adjusted = false_discovery_control(list(p_values.values())) if p_values else []
+    return {
+        named: CANNOT_TELL if word in (MORE, LESS) and p >= LEVEL else word
+        for (named, word), p in zip(words.items(), adjusted, strict=True)
+    }
+
+
+def _p_value(measured: Measurement, key: str) -> float:
+    """Of the score being no further from 0 than by chance, on the side where it is: the largest of all that decide."""
+    estimates, score = measured.estimates, catalogue.SCORES[key]
+    sign = 1 if estimates[key].value > 0 else -1
+    shift = sign * noise(estimates, key)
+    return max(
+        p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
+        for name in score.deciding(sign)
+        for sample in _parts(measured.samples[name])
+        for value in [float(np.nanmean(sample.values))]
+    )
+
+
+def _parts(sample: Sample) -> tuple[Sample, ...]:
+    """What an extreme is the extreme of, as far as it has replicates."""
+    return tuple(one for one in sample.among if len(one.replicates)) if isinstance(sample, Extreme) else (sample,)
+
+
 def compare(
     captioners: Mapping[str, Any],
     references: Any = None,
@@ -110,6 +164,7 @@ def compare(
     scores: Sequence[str] | None = None,
     against: str | None = None,
     bootstrap: int | None = None,
+    margins: Mapping[str, float] | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
@@ -129,6 +184,7 @@ def compare(
         against: compare each captioner with this one only, in place of all pairs.
         bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None, see
             `replicates_for`.
+        margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
         watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
@@ -149,7 +205,7 @@ def compare(
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(
-        checked, metric, scores=scores, against=against, bootstrap=replicates, watch=watch, **options
+        checked, metric, scores=scores, against=against, margins=margins, bootstrap=replicates, watch=watch, **options
     )
 
 
@@ -172,6 +228,7 @@ def measure_together(
     *,
     scores: Sequence[str] | None = None,
     against: str | None = None,
+    margins: Mapping[str, float] | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
@@ -189,7 +246,8 @@ def measure_together(
         if watch:
             watch(name, number / len(names))
         try:
-            measurements[name] = find_metric(metric).measure(captioners[name], **options)
+            measured = find_metric(metric).measure(captioners[name], **options)
+            measurements[name] = measured.with_margins(margins or {})
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
         if not number:  # before the others are measured
@@ -263,7 +321,7 @@ def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[
 
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """None where the score is undefined in every trial of one of them."""
-    between = measured[first].samples[score] - measured[second].samples[score]
+    between = replace(measured[first].samples[score] - measured[second].samples[score], images=0)
     least, most = catalogue.bounds(score)
     estimate = between.estimate((least - most, most - least))
     if estimate is None:

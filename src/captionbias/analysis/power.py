@@ -12,7 +12,7 @@ from captionbias.captions import Captions, as_captions
 from captionbias.metrics import sway
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.person import captioner_and_person
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, verdict
+from captionbias.metrics.verdicts import LESS, MORE, verdict
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource
@@ -125,7 +125,7 @@ def power(
         for score in SCORES[bias]:
 
             def has_verdict(share: float) -> bool:
-                return verdict(measured(bias, share).estimates, score) in (AMPLIFIES, MITIGATES)  # noqa: B023
+                return verdict(measured(bias, share).estimates, score) in (MORE, LESS)  # noqa: B023
 
             place = bisect_left(shares, True, key=has_verdict)
             share = shares[place] if place < len(shares) else None

@@ -62,6 +62,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         "(amplifies), below 0 less (mitigates).",
         sense="amplification",
         judged=main,
+        noisy=main,
         headline=main,
         claim="image and caption together give {attribute} away" if main else "",
         task=key,

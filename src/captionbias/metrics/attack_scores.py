@@ -74,6 +74,12 @@ class AttackScores:
         ones = np.ones((self.counts.shape[1], 1))
         return {name: self.means(name, ones)[:, 0] for name in self.sums}
 
+    def of_columns(self, name: str) -> Floats:
+        """A score's mean over captions and trials in each column: shape `(columns,)`."""
+        with np.errstate(invalid="ignore"):
+            per_training = np.asarray(self.sums[name].sum(axis=1) / self.counts.sum(axis=1))
+        return np.asarray(per_training.reshape(-1, self.columns).mean(axis=0))
+
     def scored(self) -> Floats:
         """How many captions each trial was scored on, all columns together: shape `(trials,)`."""
         per_training = np.asarray(self.counts.sum(axis=1), np.float64)

@@ -13,9 +13,6 @@ SHARE, POSITIVE, NET = (0.0, 1.0), (0.0, INFINITY), (-2.0, 2.0)
 ANY, DOUBLE_PERCENT = (-INFINITY, INFINITY), (-200.0, 200.0)
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
-# What a person, or a faithful synthetic captioner, reads at most with a few thousand images: attackers trained on other
-# captions would differ by as much, which no interval knows of.
-SMALL_DBAC = 0.01
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
 SIDES = {"m": "captioner", "h": "human captions"}
 
@@ -36,7 +33,9 @@ class Score:
         judged: whether its interval gives a verdict; other amplifications also move with how often captions name
             anything at all.
         above, below: the scores that must all be above, or below, 0 for a verdict; itself when empty.
-        margin: nearer to 0 than that it says nothing.
+        confirmed_by: the scores that must have its sign for a verdict, where they are measured.
+        margin: nearer to 0 than that it is as good as 0, unless the result says otherwise; one of 100 when None.
+        noisy: whether the margin is what people themselves read by chance, so that a verdict must be beyond it.
         control: whether it needs the metric's `controls`.
         against_a_person: whether captions are also scored against one more person, see `person_scores`.
         headline: among the metric's main scores: compared, logged and plotted by default.
@@ -62,7 +61,9 @@ class Score:
     judged: bool = False
     above: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
-    margin: float = 0.0
+    confirmed_by: tuple[str, ...] = ()
+    margin: float | None = None
+    noisy: bool = False
     control: bool = False
     against_a_person: bool = False
     headline: bool = False
@@ -74,6 +75,20 @@ class Score:
     in_tables: bool = True
     on_cards: bool = True
     metric: str = ""
+
+    @property
+    def usual_margin(self) -> float:
+        """The margin, in units of the score.
+
+        >>> SCORES["sway_t_to_a"].usual_margin, SCORES["ba_mals_excess"].usual_margin
+        (1.0, 0.01)
+        """
+        one_of_100 = 1.0 if self.bounds[1] >= 100 else 0.01
+        return one_of_100 if self.margin is None else self.margin
+
+    def deciding(self, sign: int) -> tuple[str, ...]:
+        """The scores that must all be above 0 (1), or below it (-1), for a verdict."""
+        return (self.above if sign > 0 else self.below) or (self.key,)
 
 
 @dataclass(frozen=True)
@@ -179,14 +194,13 @@ def headlines_alone(metric: str) -> list[str]:
     return [score.key for score in scores_of(metric) if score.alone]
 
 
-def deciding_margin(key: str) -> float | None:
-    """The margin of a score whose interval decides a verdict, its own or another's; None if it decides none.
+def decides(key: str) -> bool:
+    """Whether a verdict hangs on the score's interval, its own or another's.
 
-    >>> deciding_margin("dbac_a_to_t_net"), deciding_margin("sway_a_to_t_low"), deciding_margin("lic_m")
-    (0.01, 0.0, None)
+    >>> decides("dbac_a_to_t_net"), decides("sway_a_to_t_low"), decides("lic_m")
+    (True, True, False)
     """
-    deciding = any(key in (score.key, *score.above, *score.below) for score in SCORES.values() if score.judged)
-    return SCORES[key].margin if deciding else None
+    return any(key in (score.key, *score.above, *score.below) for score in SCORES.values() if score.judged)
 
 
 def label(key: str) -> str:

@@ -15,7 +15,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, Words, as_captions
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
-from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, SMALL_DBAC, Score
+from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
@@ -104,11 +104,11 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
         "_net",
         "net",
         f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 "
-        "less (mitigates). Closer to 0 than 0.01 it says nothing.",
+        "less (mitigates).",
         NET,
         row=None,
         judged=True,
-        margin=SMALL_DBAC,
+        noisy=True,
         control=True,
         headline=True,
         claim=claim,

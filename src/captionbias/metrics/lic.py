@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from captionbias.metrics.protocol import (
 )
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
+from captionbias.statistics.intervals import rounded
 from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 from captionbias.wings import entered
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 NAMES = {"m": "model", "h": "human"}
+UNSEEN = "lic_unseen"
+LEAST_PEOPLE = 3  # for how much people differ
 
 
 LIC_2022: dict[str, Any] = {
@@ -72,10 +76,23 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         "(mitigates).",
         sense="amplification",
         judged=True,
+        noisy=True,
+        confirmed_by=(UNSEEN,) if main else (),
         headline=main,
         claim="the wording alone gives {attribute} away" if main else "",
         task=key,
     )
+    if main:
+        yield Score(
+            UNSEEN,
+            "LIC x 100, captions not seen in training",
+            1,
+            SIGNED_PERCENT,
+            "The same over test captions that are not, word for word, in the attacker's training split. Where it has "
+            "the other sign, LIC has no verdict.",
+            row="  captions not seen in training",
+            sense="amplification",
+        )
     for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
         yield Score(
             f"{key}_{suffix}",
@@ -247,7 +264,8 @@ def lic(
     kept = plan.first("m", keep_attackers)
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
-    scored = _scores(plan, answers, len(captions), unseen if unseen_only else None)
+    scored_unseen = _scores(plan, answers, len(captions), unseen)
+    scored = scored_unseen if unseen_only else _scores(plan, answers, len(captions), None)
 
     facts: dict[str, float] = {}
     for side, of_side in scored.items():
@@ -267,13 +285,13 @@ def lic(
             "alignment": report.as_dict() if report else None,
             "trials": {KEYS[side]: _trial_table(of_side, seed) for side, of_side in scored.items()},
             "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
-            "unseen": _unseen_means(_scores(plan, answers, len(captions), unseen), notes),
+            "unseen": _unseen_means(scored_unseen, notes),
         }
         if details
         else None
     )
     return Scores(
-        _samples(scored, settings["trials"], bootstrap, seed, captions.copies),
+        _samples(scored, scored_unseen, settings["trials"], bootstrap, seed, captions.copies),
         facts,
         dict(
             preset=preset,
@@ -293,6 +311,7 @@ def lic(
         notes,
         tables,
         Attacks({"lic": plan.keep(answers)}, attacker),
+        _margins(scored, notes),
     )
 
 
@@ -373,22 +392,49 @@ def _times_100(score: Quality) -> Quality:
 
 
 def _samples(
-    scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int, copies: Integers | None
+    scored: Mapping[str, AttackScores],
+    scored_unseen: Mapping[str, AttackScores],
+    trials: int,
+    replicates: int,
+    seed: int,
+    copies: Integers | None,
 ) -> dict[str, Sample]:
-    """Every score of each side, and M minus D where there are both."""
+    """Every score of each side, and M minus D where there are both, of LIC also over unseen captions."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        forms = [(f"{score}_", score, scored) for score in CAPTION_SCORES] + [(f"{UNSEEN}_", "lic", scored_unseen)]
         return {
-            f"{score}_{KEYS[side]}": of_side.means(score, multiplicity)
-            for score in CAPTION_SCORES
-            for side, of_side in scored.items()
+            f"{form}{KEYS[side]}": sides[side].means(score, multiplicity)
+            for form, score, sides in forms
+            for side in sides
         }
 
     images = next(iter(scored.values())).counts.shape[1]
     samples = bootstrap_samples(quantities, images, trials, replicates, seed, copies=copies)
+    unseen = [samples.pop(f"{UNSEEN}_{KEYS[side]}") for side in scored]
     if len(scored) == 1:
         return samples
-    return {score: samples[f"{score}_m"] - samples[f"{score}_d"] for score in CAPTION_SCORES} | samples
+    differences = {score: samples[f"{score}_m"] - samples[f"{score}_d"] for score in CAPTION_SCORES}
+    return differences | {UNSEEN: unseen[0] - unseen[1]} | samples
+
+
+def _margins(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
+    """How far from 0 one more person would read in 19 of 20 cases, by the spread of the columns of human captions; of
+    fewer than three columns unknown."""
+    from scipy.stats import t
+
+    if len(scored) < 2:
+        return {}
+    people = scored["h"].columns
+    if people < LEAST_PEOPLE:
+        note(
+            notes,
+            f"{people} human caption{'s' * (people > 1)} of each image: too few to measure how much people differ, so "
+            "verdicts take it as 1 of 100",
+        )
+        return {}
+    widths = t.ppf(0.975, people - 1) * math.sqrt(1 + 1 / people)
+    return {score: rounded(float(widths * scored["h"].of_columns(score).std(ddof=1))) for score in CAPTION_SCORES}
 
 
 def _trial_table(scored: AttackScores, seed: int) -> list[dict[str, float]]:

@@ -6,7 +6,7 @@ import functools
 import html
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 
@@ -38,6 +38,8 @@ class Measurement:
         details: nested tables, or None if they were not requested.
         artefacts: what the metric keeps for its views: the images behind each cell of `sway`, the `Attacks` of `lic`,
             `dbac` and `imagecaptioner2`.
+        margins: how near to 0 a score is as good as 0, by its key, where that was measured or chosen; else the
+            catalogue's.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
@@ -49,18 +51,44 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] | None = None
     artefacts: Any = None
+    margins: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable`."""
-        found = {}
+        """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable` and
+        `margin`."""
+        estimates = {}
         for key, sample in self.samples.items():
             estimate = sample.estimate(catalogue.bounds(key))
-            if estimate is not None:
-                margin = catalogue.deciding_margin(key)
-                seen = None if margin is None or estimate.detectable is None else max(margin, estimate.detectable)
-                found[key] = estimate._replace(detectable=seen)
-        return found
+            if estimate is None:
+                continue
+            score = catalogue.SCORES.get(key)
+            margin = self.margins.get(key, score.usual_margin) if score and score.judged else None
+            size = estimate.detectable if catalogue.decides(key) else None
+            if score and score.noisy and size and margin:
+                size += margin
+            estimates[key] = estimate._replace(detectable=size, margin=margin if estimate.low is not None else None)
+        return estimates
+
+    def with_margins(self, margins: Mapping[str, float]) -> Measurement:
+        """The same with other margins, by the keys of its scores, in their units; verdicts then go by these.
+
+        Raises:
+            ValueError: a score of the metric that has no verdict, or a margin that is not a number of 0 or more.
+
+        >>> from captionbias.metrics import sway
+        >>> from captionbias.synthetic import plant
+        >>> measured = sway.measure(**vars(plant(300))).with_margins({"sway_t_to_a": 2.0})
+        >>> measured.flat()["sway_t_to_a_margin"]
+        2.0
+        """
+        judged = [score.key for score in catalogue.scores_of(self.metric) if score.judged]
+        for key, margin in margins.items():
+            if key not in judged:
+                raise ValueError(f"margins names {key!r}, which has no verdict; choose from {', '.join(judged)}")
+            if not margin >= 0:
+                raise ValueError(f"margins: {key} must be 0 or more, not {margin!r}")
+        return replace(self, margins={**self.margins, **margins})
 
     def flat(self) -> Result:
         """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
@@ -141,6 +169,7 @@ class Scores:
     notes: list[str]
     details: dict[str, Any] | None = None
     artefacts: Any = None
+    margins: Mapping[str, float] = field(default_factory=dict)
 
 
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
@@ -171,6 +200,7 @@ class Metric(Generic[P]):
             found.notes,
             found.details if options.get("details") else None,
             found.artefacts,
+            found.margins,
         )
 
     def _checked(self, name: str, value: Any) -> Any:

@@ -1,48 +1,71 @@
-"""What a score with its interval says: the captioner amplifies, mitigates, or it is not clear."""
+"""What a score with its interval says of a captioner beside people, in four words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import SMALL_DBAC as SMALL_DBAC
 from captionbias.statistics.samples import Estimate
 
 NOTHING = "-"
-AMPLIFIES, MITIGATES, UNCLEAR = "amplifies", "mitigates", "unclear"
+MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
 
 
 def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
-    """On which side of 0 a score and its interval are, or those of all the scores that decide its verdict; nearer to 0
-    than its margin it is no evidence.
+    """One of the four words for a score; "-" without an interval, and for a score whose excess over a person was
+    measured, as the verdict is that one's.
 
-    None of a score whose excess over a person was measured: the verdict is that one's.
+    `like people`: the score, and all that decide its verdict, are within the margin with their whole intervals (a test
+    of equivalence: Schuirmann 1987). `more` and `less`: the intervals of all that decide are on one side of 0, and
+    beyond what people read by chance where the margin is that. Else `cannot tell`.
+
+    >>> verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
+    'more than people'
+    >>> verdict({"ba_mals": Estimate(0.0, -0.005, 0.005)}, "ba_mals")
+    'like people'
+    >>> verdict({"ba_mals": Estimate(0.01, -0.01, 0.03)}, "ba_mals")
+    'cannot tell'
     """
     estimate = estimates.get(key)
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return NOTHING
-    if catalogue.superseded(key, estimates):
+    if estimate is None or estimate.low is None or estimate.high is None or catalogue.superseded(key, estimates):
         return NOTHING
     score = catalogue.SCORES[key]
-    if abs(estimate.value) < score.margin:
-        return UNCLEAR
-    sides = ((AMPLIFIES, score.above, 1), (MITIGATES, score.below, -1))
-    for said, deciding, sign in sides:
-        found = [estimates.get(other) for other in deciding or (key,)]
-        if all(one is not None and _nearest(one, sign) > 0 for one in found):
-            return said
-    return UNCLEAR
+    deciding = [estimates[name] for name in {key, *score.above, *score.below} if name in estimates]
+    margin = margin_of(estimates, key)
+    if all(-margin <= low and high <= margin for low, high in map(_ends, deciding)):
+        return LIKE
+    for word, sign in ((MORE, 1), (LESS, -1)):
+        if all(
+            name in estimates and sign * _ends(estimates[name])[sign < 0] > noise(estimates, key)
+            for name in score.deciding(sign)
+        ) and all(sign * estimates[name].value > 0 for name in score.confirmed_by if name in estimates):
+            return word
+    return CANNOT_TELL
 
 
-def _nearest(estimate: Estimate, sign: int) -> float:
-    """How far on the positive (1) or negative (-1) side of 0 the nearest end of the interval is, or the value without
-    one."""
-    end = estimate.low if sign > 0 else estimate.high
-    return sign * (estimate.value if end is None else end)
+def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:
+    """How near to 0 a score is as good as 0: as measured or chosen, else the catalogue's."""
+    margin = estimates[key].margin
+    return catalogue.SCORES[key].usual_margin if margin is None else margin
+
+
+def noise(estimates: Mapping[str, Estimate], key: str) -> float:
+    """How far from 0 people's own captions read by chance that no interval knows of."""
+    return margin_of(estimates, key) if catalogue.SCORES[key].noisy else 0.0
+
+
+def a_little(estimates: Mapping[str, Estimate], key: str) -> bool:
+    """Whether a score, on one side of 0, may still be within the margin.
+
+    >>> a_little({"sway_t_to_a": Estimate(0.7, 0.2, 1.1)}, "sway_t_to_a")
+    True
+    """
+    low, high = _ends(estimates[key])
+    return min(abs(low), abs(high)) < margin_of(estimates, key)
 
 
 def detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
-    """How large the score would have to be for its verdict to be clear in four of five samples of this size.
+    """How large the score would have to be for its verdict to be more or less in four of five samples of this size.
 
     >>> detectable({"lic": Estimate(1.0, -0.5, 2.5, detectable=2.1)}, "lic")
     2.1
@@ -50,3 +73,9 @@ def detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
     score = catalogue.SCORES[key]
     sizes = [estimates[one].detectable for one in (key, *score.above, *score.below) if one in estimates]
     return max((size for size in sizes if size is not None), default=None)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    """The interval; without one the value, twice."""
+    low, high = estimate.low, estimate.high
+    return estimate.value if low is None else low, estimate.value if high is None else high

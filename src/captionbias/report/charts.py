@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
 from captionbias.report.picture import main_scores, span_of
 from captionbias.report.rows import headlines
 from captionbias.report.svg import (
@@ -46,7 +46,7 @@ ROW, STACKED_ROW, SMALL = 26.0, 42.0, 12.0
 BAR = 220.0
 SURE = 0.05  # of p-values after correction
 PUBLISHED = "as published"
-LESS, MORE = "◂ less than people", "more than people ▸"
+BELOW, ABOVE = "◂ less than people", "more than people ▸"
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")  # lines differ by more than their name
 
 
@@ -104,9 +104,9 @@ def differences_chart(audit: Audit, baseline: str) -> Chart:
             if one.score == score.key and baseline in (one.first, one.second):
                 other, sign = (one.first, 1) if one.second == baseline else (one.second, -1)
                 ends = (sign * end if end is not None else None for end in one.estimate[1:3][::sign])
-                said = UNCLEAR
+                said = CANNOT_TELL
                 if one.p_holm < SURE:
-                    said = AMPLIFIES if sign * one.difference > 0 else MITIGATES
+                    said = MORE if sign * one.difference > 0 else LESS
                 entries.append(Entry(other, Estimate(sign * one.difference, *ends), said))
         if entries:
             panels.append(
@@ -217,7 +217,7 @@ def pair_bar(row: Mapping[str, Any], reach: float) -> str:
 def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
     """A bar from 0 with its interval. `positive`: it has no other side."""
     place = scale(0.0 if positive else -reach, reach, 2, BAR - 2)
-    kind = "unclear" if positive else tone(AMPLIFIES if estimate.value > 0 else MITIGATES)
+    kind = "unclear" if positive else tone(MORE if estimate.value > 0 else LESS)
     start, end = sorted((place(0), place(estimate.value)))
     parts = [box(start, 5, end - start, 10, kind), line(place(0), 1, place(0), 19, "zero")]
     if estimate.low is not None and estimate.high is not None:
@@ -294,8 +294,8 @@ def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
         score.digits,
         note,
         score.bounds[0] < 0,
-        score.margin,
-        (LESS, MORE) if judged else ("", ""),
+        score.usual_margin if score.noisy else 0.0,
+        (BELOW, ABOVE) if judged else ("", ""),
     )
 
 
@@ -463,7 +463,7 @@ def _series(points: Sequence[tuple[float, Estimate]], up: Place, number: int, jo
     """A line with its bend, or numbered marks with their intervals."""
     if joined:
         yield _dashed(" ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in points), number)
-        yield from (mark(x, up(one.value), UNCLEAR, 5) for x, one in points if one.low is not None)
+        yield from (mark(x, up(one.value), CANNOT_TELL, 5) for x, one in points if one.low is not None)
         return
     for x, one in points:
         if one.low is not None and one.high is not None:

@@ -21,7 +21,7 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
+from captionbias.metrics.verdicts import LESS, MORE
 from captionbias.report import charts, sensitivity, views
 from captionbias.report.grid import cell_text
 from captionbias.report.picture import Picture, captioner_picture
@@ -115,7 +115,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for direction, sides in zip(DIRECTIONS, itertools.permutations((attribute, tasks)), strict=True)
         },
         tone=tone,
-        clear=(AMPLIFIES, MITIGATES),
+        clear=(MORE, LESS),
         pair_name=pair_name,
         pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
@@ -215,7 +215,7 @@ def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[s
 
     Of sway's questions alone if it was measured: what attackers read stands below.
     """
-    sides = {AMPLIFIES: "more than in people's captions", MITIGATES: "less than in people's captions"}
+    sides = {MORE: "more than in people's captions", LESS: "less than in people's captions"}
     scored = [one for one in statements if one.score]
     scored = [one for one in scored if one.score.startswith("sway")] or scored
     found: dict[str, dict[str, list[str]]] = {}

@@ -10,7 +10,7 @@ from captionbias.io.files import write_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Measurement, Result
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, verdict
 from captionbias.report.svg import (
     box,
     document,
@@ -135,7 +135,7 @@ def captioner_picture(
             if score.key in WAYS:
                 found = f"{found} of 100 captions" if score.sentence else f"{score.label}: {found}"
             of_score = labels[score.key], said[score.key], found, estimates[score.key]
-            parts += _gauge(top, *of_score, -reach, reach, score.margin, span_of(score, estimates))
+            parts += _gauge(top, *of_score, -reach, reach, noise(estimates, score.key), span_of(score, estimates))
             top += ROW + LINE
         top += 8
         parts.append(text(0, top + 4, "◂ less than people", "soft", size=12))
@@ -210,7 +210,7 @@ def _tasks(sway: Mapping[str, Any], top: float) -> tuple[list[str], float]:
     top += 32
     for row, estimate in zip(rows, found, strict=True):
         ends = estimate.low or 0.0, estimate.high or 0.0
-        said = AMPLIFIES if ends[0] > 0 else MITIGATES if ends[1] < 0 else UNCLEAR
+        said = MORE if ends[0] > 0 else LESS if ends[1] < 0 else CANNOT_TELL
         more = "+" * (estimate.value > 0) + interval(estimate, 1)
         parts += _gauge(
             top, f"{row['task']}, with {row['attribute']}: {more}", said, "", estimate, -reach, reach, shown=False

@@ -10,7 +10,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES
+from captionbias.metrics.verdicts import LESS, MORE
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
 COLOURS = {"amplifies": "#b34700", "mitigates": "#00639c", "unclear": "#656d76", "soft": "#656d76", "person": "#8b949e"}
@@ -23,7 +23,7 @@ STYLE = (
     ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
     ".captionbias .strong{font-weight:600}"
 )
-TONES = {AMPLIFIES: "amplifies", MITIGATES: "mitigates"}
+TONES = {MORE: "amplifies", LESS: "mitigates"}
 CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
@@ -89,7 +89,7 @@ def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
     """
     if verdict not in TONES:
         return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="unclear"/>'
-    up = -1 if verdict == AMPLIFIES else 1
+    up = -1 if verdict == MORE else 1
     corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
     return shape(corners, TONES[verdict])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES, Score
-from captionbias.metrics.verdicts import NOTHING, UNCLEAR, detectable, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING, detectable, verdict
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns, grouped
 from captionbias.report.wording import fixed, interval, p_text, percent
 from captionbias.statistics.samples import Estimate
@@ -170,7 +170,7 @@ def _score(measured: Measurement, score: Score, label: str, said: str) -> list[C
 def said_of(measured: Measurement, key: str) -> str:
     """A score's verdict; of an unclear one also what would have been seen."""
     said, size = verdict(measured.estimates, key), detectable(measured.estimates, key)
-    return f"{said} (sees {fixed(size, catalogue.SCORES[key].digits)})" if said == UNCLEAR and size else said
+    return f"{said} (sees {fixed(size, catalogue.SCORES[key].digits)})" if said == CANNOT_TELL and size else said
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:

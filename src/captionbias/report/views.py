@@ -12,7 +12,7 @@ from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.verdicts import SMALL_DBAC, detectable, verdict
+from captionbias.metrics.verdicts import detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
 from captionbias.report.rows import headlines
 
@@ -75,7 +75,7 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
     if any(key.endswith("_net") for key in keys):
         parts.append(
             "Blind: matched DBAC with the words for attribute and tasks both hidden; net: matched less blind, what "
-            f"these words add. Net DBAC nearer to 0 than {SMALL_DBAC:g} is unclear whatever its interval: a "
+            "these words add. Net DBAC within its margin says nothing: a "
             "person reads as much."
         )
     if any(key.endswith(catalogue.EXCESS) for key in keys):

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, SMALL_DBAC, UNCLEAR, detectable, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, detectable, margin_of, verdict
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics.measurement import Measurement
     from captionbias.statistics.samples import Estimate
 
-MORE = {AMPLIFIES: "more often", MITIGATES: "less often"}
+OFTEN = {MORE: "more often", LESS: "less often"}
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 SURE, FAIRLY_SURE = 0.01, 0.05
 ALONE = "no verdict, as there are no human captions to compare with."
@@ -120,23 +120,23 @@ def statement(
     of_data = score.against_a_person and not key.endswith(catalogue.EXCESS)
     there, other = ("the data", "data") if of_data else ("people's captions", "people")
     text = {
-        AMPLIFIES: f"{captioner} amplifies: {claim} more than in {there}",
-        MITIGATES: f"{captioner} mitigates: {claim} less than in {there}",
-        UNCLEAR: f"{captioner}: no clear sign that {claim}, compared with {other}",
+        MORE: f"{captioner} amplifies: {claim} more than in {there}",
+        LESS: f"{captioner} mitigates: {claim} less than in {there}",
+        CANNOT_TELL: f"{captioner}: no clear sign that {claim}, compared with {other}",
     }.get(said, f"{captioner}: no interval, so nobody can tell whether {claim}")
-    if score.sentence and said in MORE:
-        text = score.sentence.format(**words, more=MORE[said])
+    if score.sentence and said in OFTEN:
+        text = score.sentence.format(**words, more=OFTEN[said])
     low, high = (measured.estimates.get(f"{key}_{end}") for end in ("low", "high"))
-    if said == UNCLEAR and low and high and high.value > low.value:
+    if said == CANNOT_TELL and low and high and high.value > low.value:
         numbers = f"anything from {fixed(low.value, score.digits)} to {fixed(high.value, score.digits)} of 100 captions"
     why = {
-        AMPLIFIES: _sure(p),
-        MITIGATES: _sure(p),
-        UNCLEAR: f"One more person's captions can read as much as {SMALL_DBAC:g} by chance."
-        if score.margin and _excludes_zero(estimate)
+        MORE: _sure(p),
+        LESS: _sure(p),
+        CANNOT_TELL: f"People's own captions can read {margin_of(measured.estimates, key):.2g} by chance."
+        if score.noisy and _excludes_zero(estimate)
         else _open(measured.estimates, key),
     }.get(said, "Without an interval, chance cannot be excluded.")
-    if said == UNCLEAR:
+    if said == CANNOT_TELL:
         why += _seen(measured.estimates, key)
     more = f" {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else ""
     counted = f" {score.meaning}" if score.sentence else ""
@@ -160,7 +160,7 @@ def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str
     side = _side(matched)
     how = {1: "more than people's do", -1: "less than people's do", 0: "about as much as people's do"}[side]
     text = f"With the words for {hidden} hidden, its captions reveal {hidden} {how} (matched {interval(matched, 3)})."
-    if side and verdict(measured.estimates, key) == UNCLEAR:
+    if side and verdict(measured.estimates, key) == CANNOT_TELL:
         text += f" Hiding the words for {named} as well changes little: other words explain it (blind"
         text += f" {interval(blind, 3)})."
     else:
@@ -191,7 +191,7 @@ def _seen(estimates: Mapping[str, Estimate], key: str) -> str:
 
 def _side(estimate: Estimate) -> int:
     """On which side of 0 the interval is, 0 if it holds 0."""
-    if not _excludes_zero(estimate) or abs(estimate.value) < SMALL_DBAC:
+    if not _excludes_zero(estimate):
         return 0
     return 1 if estimate.value > 0 else -1
 

@@ -19,13 +19,14 @@ from captionbias.statistics.intervals import (
 )
 
 LEAST_IMAGES = 20  # for intervals
+RULE_OF_THREE = 3  # images that can all be otherwise with a chance of 5%
 POWERED = 2.8  # standard errors: power 80% at the level 5% (1.96 + 0.84)
 
 
 class Estimate(NamedTuple):
     """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
     its standard deviation and 95% interval over trials alone (two trials or more); how large a difference from 0 a
-    95% interval would tell from it in four of five samples (`detectable`)."""
+    95% interval would tell from it in four of five samples (`detectable`); how near to 0 is as good as 0 (`margin`)."""
 
     value: float
     low: float | None = None
@@ -34,6 +35,7 @@ class Estimate(NamedTuple):
     trial_low: float | None = None
     trial_high: float | None = None
     detectable: float | None = None
+    margin: float | None = None
 
     def flat(self, key: str) -> dict[str, float]:
         """The entries of a flat result: what is undefined is left out, never 0 and never nan.
@@ -46,7 +48,8 @@ class Estimate(NamedTuple):
 
 ARRAYS = ("values", "per_trial", "replicates")  # of a Sample
 UNBOUNDED = (-float("inf"), float("inf"))
-ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable")  # of an Estimate's keys
+# Of the keys of an Estimate's numbers in a flat result.
+ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,23 +58,30 @@ class Sample:
 
     `values`: in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials. `per_trial`: in each trial
     with the images of each bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's
-    trials, `(replicates,)`.
+    trials, `(replicates,)`. `images`: how many a replicate draws, 0 where that is not known.
     """
 
     values: Floats
     per_trial: Floats
     replicates: Floats
+    images: int = 0
 
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""
-        return Sample(self.values - other.values, self.per_trial - other.per_trial, self.replicates - other.replicates)
+        values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
+        return Sample(values, per_trial, replicates, min(self.images, other.images))
 
     def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
         """The mean over trials with its spread and its intervals, which end at the quantity's `bounds`; None where it
         is undefined in every trial.
 
-        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0)).estimate()
-        Estimate(value=1.0, low=None, high=None, std=None, trial_low=None, trial_high=None, detectable=None)
+        Where every replicate is alike, what is one image in so many has not been seen to be 0: the interval is then of
+        three images of all (Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?").
+
+        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0)).estimate()[:3]
+        (1.0, None, None)
+        >>> Sample(np.zeros(1), np.zeros((1, 40)), np.zeros(40), images=100).estimate((-100, 100))[:3]
+        (0.0, -3.0, 3.0)
         """
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
@@ -84,6 +94,9 @@ class Sample:
         if len(drawn) > 1:
             low, high = map(rounded, bootstrap_interval(value, drawn, bounds))
             detectable = POWERED * standard_deviation(drawn)
+            if self.images and rounded(float(np.ptp(drawn))) == 0:
+                detectable = RULE_OF_THREE * (100 if bounds[1] >= 100 else 1) / self.images
+                low, high = np.clip([value - detectable, value + detectable], *bounds).tolist()
         return Estimate(value, low, high, std, trial_low, trial_high, detectable)
 
 
@@ -98,8 +111,8 @@ class Extreme(Sample):
     1.0
     """
 
-    pick: Callable[[Iterable[float]], float]
-    among: tuple[Sample, ...]
+    pick: Callable[[Iterable[float]], float] = min
+    among: tuple[Sample, ...] = ()
 
     @classmethod
     def of(cls, pick: Callable[[Iterable[float]], float], samples: Iterable[Sample]) -> Extreme:
@@ -111,7 +124,7 @@ class Extreme(Sample):
             return np.asarray(best.reduce(list(arrays)))
 
         values, per_trial, replicates = (of_all(getattr(one, name) for one in among) for name in ARRAYS)
-        return cls(values, per_trial, replicates, pick, among)
+        return cls(values, per_trial, replicates, min((one.images for one in among), default=0), pick, among)
 
     def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
         known = [found for one in self.among if (found := one.estimate(bounds))]
@@ -164,7 +177,7 @@ def bootstrap_samples(
             done += multiplicity.shape[1]
             report(done, replicates)
     return {
-        key: Sample(values[:, 0], np.concatenate(per_trial[key], axis=1), np.concatenate(means[key]))
+        key: Sample(values[:, 0], np.concatenate(per_trial[key], axis=1), np.concatenate(means[key]), drawn)
         for key, values in estimate.items()
     }
 
