@@ -99,7 +99,7 @@ def test_every_specification_is_what_dbac_measures_with_these_choices(found, cap
 def test_the_planted_bias_has_its_verdict_and_only_judged_scores_have_one(found):
     assert found.scores == [f"dbac_{d}_{form}" for form in ("net", "matched") for d in ("a_to_t", "t_to_a")]
     base = found.specifications[0]
-    assert base.verdicts == {NET: "amplifies", "dbac_t_to_a_net": base.verdicts["dbac_t_to_a_net"]}
+    assert base.verdicts == {NET: "more than people", "dbac_t_to_a_net": base.verdicts["dbac_t_to_a_net"]}
     assert base.estimates[NET].low > 0
 
 
@@ -131,7 +131,7 @@ def test_a_grid_has_every_combination_once_and_constant_alignment_no_delta(capti
     assert {one.verdict_changes for one in found.moves} == {None}  # without intervals there are no verdicts
 
 
-def specified(value, verdict="amplifies", **choices):
+def specified(value, verdict="more than people", **choices):
     estimates = {} if value is None else {NET: Estimate(value, value - 0.01, value + 0.01)}
     return Specification("nic", choices, estimates, {NET: verdict} if estimates else {}, "")
 
@@ -145,7 +145,7 @@ def test_a_move_is_the_largest_difference_that_a_choice_makes_alone():
             specified(0.10, alignment="contextual", delta="0.4", seed="0"),
             specified(0.14, alignment="contextual", delta="0.3", seed="0"),
             specified(0.02, alignment="constant", delta=None, seed="0"),
-            specified(0.11, "unclear", alignment="contextual", delta="0.4", seed="5"),
+            specified(0.11, "cannot tell", alignment="contextual", delta="0.4", seed="5"),
             specified(None, alignment="contextual", delta="0.3", seed="5"),
         ],
     )

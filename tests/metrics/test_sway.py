@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 
 from captionbias.metrics import sway
 from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.verdicts import AMPLIFIES, UNCLEAR, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, LIKE, MORE, verdict
 from captionbias.statistics.intervals import multiplicities
 from captionbias.synthetic import plant
 
@@ -241,20 +241,20 @@ def swayed(women=0.0, men=0.0, images=1200):
     return planted
 
 
-@pytest.mark.parametrize(("women", "men", "said"), [(0.3, 0.2, AMPLIFIES), (0.5, 0, UNCLEAR), (0, 0, UNCLEAR)])
+@pytest.mark.parametrize(("women", "men", "said"), [(0.3, 0.2, MORE), (0.5, 0, CANNOT_TELL), (0, 0, LIKE)])
 def test_the_verdict_from_task_to_attribute_needs_every_value(women, men, said):
     """A captioner that takes women alone for men may just not see them; a person in its place is not swayed."""
     found = sway.measure(**swayed(women, men), bootstrap=200).estimates
     assert verdict(found, "sway_t_to_a") == said
     assert (found["sway_t_to_a"].low > 0) == (women > 0)
-    assert (found["sway_t_to_a_least"].low > 0) == (said == AMPLIFIES)
+    assert (found["sway_t_to_a_least"].low > 0) == (said == MORE)
 
 
 def test_the_verdict_from_attribute_to_task_needs_both_ends_and_every_task():
     """Objects that nobody else names are made up if tasks are given; from captions alone they may be there."""
     planted = vars(plant(1200, a_to_t=0.3))
     found = sway.measure(**planted, bootstrap=200).estimates
-    assert verdict(found, "sway_a_to_t") == AMPLIFIES
+    assert verdict(found, "sway_a_to_t") == MORE
     assert found["sway_a_to_t_low"] == found["sway_a_to_t_high"]
     one_task = [
         f"{said} and a handbag" if value == "female" else said.replace("tie", "thing")
@@ -262,7 +262,7 @@ def test_the_verdict_from_attribute_to_task_needs_both_ends_and_every_task():
     ]
     found = sway.measure(**planted | {"predictions": one_task}, bootstrap=200).estimates
     assert found["sway_a_to_t_low"].low > 0 > found["sway_a_to_t_least"].value
-    assert verdict(found, "sway_a_to_t") == UNCLEAR
+    assert verdict(found, "sway_a_to_t") == CANNOT_TELL
     named = {key: rows for key, rows in world(1200, captions=(3,)).items() if key != "tasks"}
     found = sway.measure(**named, bootstrap=200).estimates
     assert found["sway_a_to_t_low"].value < found["sway_a_to_t_high"].value
@@ -279,7 +279,7 @@ def test_a_value_of_which_nothing_is_known_leaves_no_verdict():
     found = sway.measure(**{key: [column[row] for row in rows] for key, column in planted.items()}, bootstrap=100)
     assert found.estimates["sway_t_to_a"].low > 0
     assert "sway_t_to_a_least" not in found.estimates
-    assert verdict(found.estimates, "sway_t_to_a") == UNCLEAR
+    assert verdict(found.estimates, "sway_t_to_a") == CANNOT_TELL
     assert any("0 tasks that go with another value: too few to tell how female is named" in one for one in found.notes)
 
 

@@ -94,4 +94,9 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
         tasks=of_kept(captions.tasks),
         image_ids=of_kept(captions.image_ids),
     )
-    return captioner, captioner.with_predictions([captions.references[row][drawn[row]] for row in kept])
+    person = captioner.with_predictions([captions.references[row][drawn[row]] for row in kept])
+    if captions.copies is not None:  # which the others alone may be too few to tell
+        copies = np.unique(captions.copies[kept], return_inverse=True)[1]
+        for side in (captioner, person):
+            vars(side)["copies"] = copies
+    return captioner, person
