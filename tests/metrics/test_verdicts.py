@@ -1,0 +1,92 @@
+"""Four words for a score with its interval, and what each of them needs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from captionbias.analysis.compare import corrected
+from captionbias.metrics import lic, sway
+from captionbias.metrics.measurement import Measurement
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, verdict
+from captionbias.statistics.samples import Estimate, Sample
+from captionbias.synthetic import plant
+
+FAST = {"preset": "fast", "trials": 3, "cache": False, "bootstrap": 200}
+
+
+@pytest.mark.parametrize(
+    ("interval", "word"),
+    [
+        ((2.0, 1.1, 2.9), MORE),
+        ((0.7, 0.2, 1.1), MORE),
+        ((-2.0, -2.9, -0.1), LESS),
+        ((0.2, -0.6, 1.0), LIKE),
+        ((0.2, -0.6, 1.1), CANNOT_TELL),
+        ((0.2, None, None), NOTHING),
+    ],
+)
+def test_a_score_without_noise_is_told_from_0_and_is_like_people_within_its_margin(interval, word):
+    assert verdict({"label_leakage": Estimate(*interval)}, "label_leakage") == word
+
+
+@pytest.mark.parametrize(("ends", "word"), [((1.1, 3), MORE), ((0.9, 3), CANNOT_TELL), ((-0.9, 1), LIKE)])
+def test_what_attackers_read_needs_to_be_beyond_what_people_read_by_chance(ends, word):
+    estimates = {"lic": Estimate(sum(ends) / 2, *ends, margin=1.0)}
+    assert verdict(estimates, "lic") == word
+    assert verdict({"lic": estimates["lic"]._replace(margin=4.0)}, "lic") == LIKE
+
+
+def test_lic_has_no_verdict_where_captions_not_seen_in_training_have_the_other_sign():
+    estimates = {"lic": Estimate(5.0, 4.0, 6.0, margin=1.0), "lic_unseen": Estimate(0.5, -3.0, 4.0)}
+    assert verdict(estimates, "lic") == MORE
+    assert verdict(estimates | {"lic_unseen": Estimate(-0.5, -4.0, 3.0)}, "lic") == CANNOT_TELL
+
+
+def test_more_than_people_is_a_little_while_the_interval_is_not_beyond_the_margin():
+    assert a_little({"sway_t_to_a": Estimate(1.2, 0.7, 1.7)}, "sway_t_to_a")
+    assert not a_little({"sway_t_to_a": Estimate(3.0, 2.2, 3.6)}, "sway_t_to_a")
+
+
+def test_few_images_without_any_error_are_not_like_people():
+    """None wrong of 60 images: three of 60 may be, so 5 of 100."""
+    for images, word in ((60, CANNOT_TELL), (1200, LIKE)):
+        estimates = sway.measure(**vars(plant(images)), bootstrap=40).estimates
+        assert estimates["sway_t_to_a"].value == 0
+        assert verdict(estimates, "sway_t_to_a") == word
+
+
+def test_the_margin_of_lic_is_how_far_people_differ_from_each_other():
+    planted = vars(plant(400, captions=4))
+    alike = planted | {"references": [texts[:1] * 4 for texts in planted["references"]]}
+    two = planted | {"references": [texts[:2] for texts in planted["references"]]}
+    margins = [lic.measure(**captions, **FAST).estimates["lic"].margin for captions in (planted, alike, two)]
+    assert margins[0] > 1
+    assert margins[1:] == [0.0, 1.0]
+    with pytest.warns(match="2 human captions of each image: too few to measure how much people differ"):
+        lic(**two, **FAST)
+
+
+def test_margins_can_be_chosen():
+    measured = sway.measure(**vars(plant(1200)), bootstrap=40)
+    assert verdict(measured.with_margins({"sway_t_to_a": 0.1}).estimates, "sway_t_to_a") == CANNOT_TELL
+    for margins, message in (({"lic": 1.0}, "names 'lic', which has no verdict"), ({"sway_t_to_a": -1}, "0 or more")):
+        with pytest.raises(ValueError, match=message):
+            measured.with_margins(margins)
+
+
+def drawn(value: float, spread: float) -> Measurement:
+    """A score with replicates of that spread."""
+    replicates = value + spread * np.linspace(-1, 1, 999)
+    return Measurement(
+        "label_leakage", {"label_leakage": Sample(np.array([value]), replicates[None], replicates)}, {}, ""
+    )
+
+
+def test_many_verdicts_are_corrected_for_their_number():
+    """One that is hardly clear survives alone and among clear ones, not among many that are not."""
+    hardly = ("hardly", drawn(2.0, 2.08))
+    for others, word in (([], MORE), ([drawn(2.0, 1.0)] * 5, MORE), ([drawn(0.1, 2.0)] * 5, CANNOT_TELL)):
+        words = corrected([hardly, *((str(number), one) for number, one in enumerate(others))])
+        assert words["hardly", "label_leakage"] == word
+        assert len(words) == 1 + len(others)
