@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from captionbias.alignment.align import DELTAS, align, elbow
-from captionbias.text import UNKNOWN, Tokens, tokenize
+from captionbias.text import UNKNOWN, Tokens, load_lexicon, named_by_words, tokenize
 
 NOTHING = frozenset()
 
@@ -154,3 +154,15 @@ def test_every_word_is_the_captioners_and_twice_is_once(captions, in_model, spec
     twice, second = align(aligned, flags(aligned, *in_model), specials, vectors, delta)
     np.testing.assert_array_equal(twice.ids, aligned.ids)
     assert second.pairs == ()
+
+
+def test_what_a_caption_names_is_not_replaced_by_what_names_something_else():
+    """ "lady" is closest to "man", but becomes "woman"; "girl" has no such word near and stays; "seat" may be "chair"."""
+    vectors = make(lady=[1, 0], man=[1, 0.05], woman=[1, 0.4], girl=[0, 1], seat=[1, 0.01], chair=[1, 0.3])
+    human = tokenize(["a lady a girl a seat", "a man a woman a chair"])
+    in_model = np.array([word in ("a", "man", "woman", "chair") for word in human.words])
+    names = named_by_words(human.words, load_lexicon("gender"))
+    aligned, report = align(human, in_model, frozenset(), vectors, 0.4, names)
+    assert aligned.texts()[0] == "a woman a girl a chair"
+    assert {(pair.word, pair.replacement) for pair in report.pairs} == {("lady", "woman"), ("seat", "chair")}
+    assert align(human, in_model, frozenset(), vectors, 0.4)[0].texts()[0] == "a man a <unk> a man"

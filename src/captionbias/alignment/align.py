@@ -90,6 +90,7 @@ def align(
     specials: frozenset[str],
     vectors: KeyedVectors | None,
     delta: float = 0.4,
+    names: Integers | None = None,
 ) -> tuple[Tokens, AlignmentReport]:
     """Masked human captions in which every word is one of the captioner's, a mask, or `<unk>`.
 
@@ -97,12 +98,17 @@ def align(
     With vectors, it becomes the closest of the captioner's words if their cosine distance is below `delta`, else
     `<unk>` (contextual substitution: DBAC, Eq. 9). Of equally close words the first in `tokens.words` is taken.
 
+    With `names`, a word that names something is only replaced by one that names the same, else kept, and one that names
+    nothing only by one that names nothing: what a caption names stays as it is.
+
     Args:
         tokens: masked human captions.
         model_words: which of `tokens.words` occur in the masked model captions, flags of shape `(len(tokens.words),)`.
         specials: mask tokens, which are never replaced and replace nothing.
         vectors: from `load_vectors`, or None.
         delta: above 0, at most 2; the paper has 0.4 for GloVe.
+        names: the number of what each of `tokens.words` names, `(len(tokens.words),)`, 0 for nothing; see
+            `captionbias.text.named_by_words`. The paper has none of this (None).
 
     Returns:
         Captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
@@ -129,9 +135,19 @@ def align(
     special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)
     counts = np.bincount(tokens.ids, minlength=len(tokens.words))
     foreign = np.flatnonzero((counts > 0) & ~model_words & ~special)
-    closest, distances = _closest(foreign, np.flatnonzero(model_words & ~special), words, vectors)
+    candidates = np.flatnonzero(model_words & ~special)
+    if names is None:
+        names = np.zeros(len(tokens.words), np.int64)
+    closest, distances = np.zeros(len(foreign), np.int64), np.full(len(foreign), math.nan)
+    for number in np.unique(names[foreign]):
+        alike = names[foreign] == number
+        closest[alike], distances[alike] = _closest(
+            foreign[alike], candidates[names[candidates] == number], words, vectors
+        )
     # Comparison with NaN, the distance where there is no vector, is false.
-    chosen = np.where(distances < delta, closest, unknown)
+    chosen = np.where(distances < delta, closest, np.where(names[foreign] > 0, foreign, unknown))
+    changed = chosen != foreign
+    foreign, chosen, distances = foreign[changed], chosen[changed], distances[changed]
     table = np.arange(len(words), dtype=np.int32)
     table[foreign] = chosen
     weights, contextual = counts[foreign], chosen != unknown

@@ -49,6 +49,19 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
     return _without_overlaps(Mentions(starts[found], best_length[found], best_label[found]))
 
 
+def named_by_words(words: Sequence[str], *lexicons: Lexicon) -> Integers:
+    """The number of what each word alone names, by any of the lexicons, from 1; 0 for nothing: shape `(words,)`.
+
+    >>> from captionbias.text import load_lexicon
+    >>> named_by_words(["a", "woman", "lady", "man"], load_lexicon("gender")).tolist()
+    [0, 1, 1, 2]
+    """
+    parts = (part for lexicon in lexicons for part in lexicon.parts or (lexicon,))
+    groups = (group for part in parts for group in (*part.groups.values(), part.masked_only))
+    numbers = {word: number for number, group in enumerate(groups, start=1) for word in group}
+    return np.fromiter((numbers.get(word, 0) for word in words), np.int64, len(words))
+
+
 class _Trie:
     """The lexicon as a tree over word numbers, walked for all positions of all captions at once. Node 0 is nowhere."""
 
