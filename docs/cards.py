@@ -1,4 +1,5 @@
-"""The tables of the metric cards: `python docs/cards.py` writes them from the docstrings and the catalogue."""
+"""What the folders of metrics have from the code: `python docs/cards.py` writes the tables of their cards, their modules
+and their Spaces."""
 
 from __future__ import annotations
 
@@ -58,6 +59,34 @@ def filled(metric: str) -> str:
     return MADE.sub(lambda _: next(made), (FOLDER / metric / "README.md").read_text(encoding="utf-8"))
 
 
+MODULE = '''"""{title} as an `evaluate` module."""
+
+from captionbias import metrics
+from captionbias.hub import modules
+
+
+class Module(modules.CaptionMetric):
+    metric = metrics.{name}
+'''
+SPACE = '''"""The Space of {title}."""
+
+from captionbias.app.space import serve_space
+
+if __name__ == "__main__":
+    serve_space("{name}")
+'''
+REQUIREMENTS = "captionbias[app,evaluate]>=0.1\n"
+
+
+def files(metric: str) -> dict[str, str]:
+    """Every file of a metric's folder that is made, by its name; a metric of images has a Space of its own."""
+    entry = METRICS[metric]
+    made = {"README.md": filled(metric), f"{metric}.py": MODULE.format(name=metric, title=entry.title)}
+    space = {"app.py": SPACE.format(name=metric, title=entry.title), "requirements.txt": REQUIREMENTS}
+    return made if entry.of_images else made | space
+
+
 if __name__ == "__main__":
     for name in METRICS:
-        (FOLDER / name / "README.md").write_text(filled(name), encoding="utf-8")
+        for file, text in files(name).items():
+            (FOLDER / name / file).write_text(text, encoding="utf-8")

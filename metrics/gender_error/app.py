@@ -1,4 +1,4 @@
-"""The Space of Gender error."""
+"""The Space of Gender ratio and error."""
 
 from captionbias.app.space import serve_space
 

@@ -1,8 +1,8 @@
-"""Gender error as an `evaluate` module."""
+"""Gender ratio and error as an `evaluate` module."""
 
 from captionbias import metrics
 from captionbias.hub import modules
 
 
-class GenderError(modules.CaptionMetric):
+class Module(modules.CaptionMetric):
     metric = metrics.gender_error

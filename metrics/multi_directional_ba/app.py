@@ -1,4 +1,4 @@
-"""The Space of Multi-directional BA."""
+"""The Space of Multi-attribute BA."""
 
 from captionbias.app.space import serve_space
 

@@ -1,8 +1,8 @@
-"""Multi-directional BA as an `evaluate` module."""
+"""Multi-attribute BA as an `evaluate` module."""
 
 from captionbias import metrics
 from captionbias.hub import modules
 
 
-class MultiDirectionalBA(modules.CaptionMetric):
+class Module(modules.CaptionMetric):
     metric = metrics.multi_directional_ba

@@ -4,5 +4,5 @@ from captionbias import metrics
 from captionbias.hub import modules
 
 
-class Sway(modules.CaptionMetric):
+class Module(modules.CaptionMetric):
     metric = metrics.sway
