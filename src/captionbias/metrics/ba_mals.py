@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,27 +24,25 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-def _entries() -> Iterable[Score]:
-    yield Score(
-        "ba_mals",
-        "BA (MALS)",
-        4,
-        SIGNED,
-        "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they weaken "
-        "it (mitigates).",
-        sense="amplification",
-        judged=True,
-        headline=True,
-        against_a_person=True,
-        claim="{tasks} lean to their likelier {value}",
-        task="ba_mals",
-    )
-
-
 @metric(
     "BA (MALS)",
     "do captions strengthen each task's lean to its likelier attribute value?",
-    [*_entries()],
+    [
+        Score(
+            "ba_mals",
+            "BA (MALS)",
+            4,
+            SIGNED,
+            "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they "
+            "weaken it (mitigates).",
+            sense="amplification",
+            judged=True,
+            headline=True,
+            against_a_person=True,
+            claim="{tasks} lean to their likelier {value}",
+            task="ba_mals",
+        ),
+    ],
 )
 @against_a_person
 @takes(PairInputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,8 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
-from captionbias.metrics.catalogue import PERCENT, SIGNED_PERCENT, Score
+from captionbias.metrics.attack_scores import with_sides
+from captionbias.metrics.catalogue import SIGNED_PERCENT, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
 from captionbias.metrics.label_inputs import TaskInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
@@ -25,37 +25,28 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-def _entries() -> Iterable[Score]:
-    yield Score(
-        "label_leakage",
-        "leakage of task labels x 100",
-        1,
-        SIGNED_PERCENT,
-        "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 less "
-        "(mitigates).",
-        sense="amplification",
-        judged=True,
-        headline=True,
-        against_a_person=True,
-        claim="the {tasks} named give {attribute} away",
-        task="label_leakage",
-    )
-    for suffix, who in (("m", "captioner"), ("d", "images")):
-        yield Score(
-            f"label_leakage_{suffix}",
-            f"leakage of task labels x 100, {who}",
-            1,
-            PERCENT,
-            "Percent of test images whose attribute is guessed right from their tasks.",
-            row=f"  {who}",
-            on_cards=False,
-        )
-
-
 @metric(
     "Label leakage",
     "is the attribute guessed better from the tasks that captions name?",
-    [*_entries()],
+    with_sides(
+        Score(
+            "label_leakage",
+            "leakage of task labels x 100",
+            1,
+            SIGNED_PERCENT,
+            "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 "
+            "less (mitigates).",
+            sense="amplification",
+            judged=True,
+            headline=True,
+            against_a_person=True,
+            claim="the {tasks} named give {attribute} away",
+            task="label_leakage",
+        ),
+        "images",
+        "Percent of test images whose attribute is guessed right from their tasks.",
+        on_cards=False,
+    ),
     trained=True,
 )
 @against_a_person
