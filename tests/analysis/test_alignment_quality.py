@@ -45,15 +45,6 @@ def test_near_words_are_replaced_and_far_ones_are_not():
     assert {pair.word: pair.replacement for pair in found["near"].report.pairs} == {"seat": "chair", "hound": "dog"}
 
 
-def test_the_curve_is_the_share_at_each_delta():
-    found = study().vectors["near"]
-    for delta, share in zip(found.deltas, found.shares, strict=True):
-        alone = study(vectors={"near": NEAR}, delta=float(delta)).vectors["near"]
-        assert share == alone.share_contextual
-    assert (np.diff(found.shares) >= 0).all()
-    assert found.elbow == pytest.approx(0.1)  # seat at 1 - cos(10), hound at 1 - cos(20): all within 0.1
-
-
 def test_as_many_captions_as_wanted_are_drawn_and_the_signature_says_so():
     result = study(captions=2, seed=3)
     assert result.captions == 2

@@ -10,6 +10,7 @@ from captionbias.metrics import dbac
 from captionbias.metrics.dbac import plan_dbac
 from captionbias.metrics.inputs import number_classes
 from captionbias.metrics.protocol import preset_settings
+from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
@@ -47,10 +48,10 @@ def number_trained(captions, **options):
 def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
     captions, (_, chosen) = check_captions(**planted), preset_settings("dbac", "fast", trials=2, pairing=pairing)
     values, classes = number_classes(captions, [])
-    _, plans, controls, _ = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
+    planned = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
     for name, hidden, left in (("a_to_t", PEOPLE, THINGS), ("t_to_a", THINGS, PEOPLE)):
         for side in ("m", "h"):
-            (trials,), (blind,) = plans[name].trials[side], controls[name].trials[side]
+            (trials,), (blind,) = (planned[name].plans[by].trials[side] for by in ("", BLIND))
             for trial, control in zip(trials, blind, strict=True):
                 seen = trial.examples.tokens
                 assert not words_of(seen) & hidden
@@ -78,12 +79,12 @@ def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attacke
     _, chosen = preset_settings("dbac", "fast", trials=1, **lexicons)
     captions = check_captions(**given)
     values, classes = number_classes(captions, [])
-    _, plans, controls, _ = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
+    planned = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
     for name in DIRECTIONS:
-        seen = words_of(controls[name].trials["m"][0][0].examples.tokens)
+        seen = words_of(planned[name].plans[BLIND].trials["m"][0][0].examples.tokens)
         assert not seen & {"baby", "doll", "snow", "man"}
         assert {"near", "with"} < seen
-    assert {"doll", "snow"} < words_of(plans["a_to_t"].trials["m"][0][0].examples.tokens)
+    assert {"doll", "snow"} < words_of(planned["a_to_t"].plans[""].trials["m"][0][0].examples.tokens)
 
 
 @pytest.mark.parametrize("quality", ["confidence", "inverse_cross_entropy"])

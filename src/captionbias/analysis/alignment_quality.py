@@ -1,4 +1,4 @@
-"""How well alignment preserves human captions: constant beside contextual, over word vectors and over delta."""
+"""How well alignment preserves human captions: constant beside contextual, over word vectors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.alignment.align import DELTAS, AlignmentReport, align, elbow
+from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
-from captionbias.arrays import Floats
 from captionbias.captions import check_sides
 from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import Tokens, tokenize
@@ -26,16 +25,11 @@ class AlignmentQuality:
     Attributes:
         meteor: METEOR between human captions before and after contextual substitution, mean over captions.
         share_contextual: of the tokens that were replaced, the share that became a word and not `<unk>`.
-        deltas, shares: thresholds, ascending, and `share_contextual` at each of them, shape `(n,)`.
-        elbow: the threshold after which more of it gains less; None if the curve has none.
-        report: what was replaced.
+        report: what was replaced, and what other thresholds than `delta` would do.
     """
 
     meteor: float
     share_contextual: float | None
-    deltas: Floats
-    shares: Floats
-    elbow: float | None
     report: AlignmentReport
 
 
@@ -116,9 +110,6 @@ def alignment_quality(
     found = {}
     for key, source in vectors.items():
         aligned, report = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
-        shares = report.shares(DELTAS)
-        found[key] = AlignmentQuality(
-            kept(aligned), report.share_contextual, DELTAS, shares, elbow(DELTAS, shares), report
-        )
+        found[key] = AlignmentQuality(kept(aligned), report.share_contextual, report)
     parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
     return AlignmentStudy(kept(constant), name, len(drawn), found, signature(**parts, seed=seed))

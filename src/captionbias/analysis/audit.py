@@ -203,9 +203,10 @@ def audit(
     compared = partial(_compared, steps, measured, image_options)
     comparisons = _comparisons(checked, chosen, steps, compared)
     alone = _alone(checked, chosen, parts, steps, compared)
-    words = _words(checked, comparisons.get("lic"), steps, attribute_lexicon, preset=preset, seed=seed, cache=cache)
-    alignments = _alignments(judged, steps, aligning, seed)
-    quality = _qualities(checked if scored else {}, steps, quality_images, seed)
+    explaining = {"preset": preset, "seed": seed, "cache": cache}
+    words = steps.of_each(checked, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
+    alignments = steps.of_each(judged, "alignment", partial(_alignment, aligning, seed))
+    quality = steps.of_each(checked if scored else {}, "quality", partial(_quality, quality_images, seed))
     choices = _choices(checked, steps, options) if sensitivity else None
     evidence = captions_behind(
         checked,
@@ -264,6 +265,17 @@ class _Steps:
     def part(self, what: str, done: float) -> None:
         """A part of the step begins or goes on."""
         self.watch(f"{self.title}: {what}", (self.start + self.cost * 0.9 * done) / self.total)
+
+    def of_each(
+        self, captioners: Mapping[str, Captions], kind: str, measure: Callable[[str, Captions], dict[str, Any]]
+    ) -> dict[str, dict[str, Any]]:
+        """What is measured of each captioner, a step each."""
+        results = {}
+        for name, captions in captioners.items():
+            self.begin(kind, name)
+            with self.tolerated(f"{kind} of {name}"):
+                results[name] = measure(name, captions)
+        return results
 
     @contextmanager
     def tolerated(self, what: str) -> Iterator[None]:
@@ -347,47 +359,32 @@ def _alone(
 
 
 def _words(
-    captioners: Mapping[str, Captions], lic: Comparison | None, steps: _Steps, lexicon: LexiconSource, **options: Any
-) -> dict[str, dict[str, Any]]:
-    words = {}
-    for name, captions in captioners.items():
-        steps.begin("words", name)
-        with steps.tolerated(f"words of {name}"):
-            if lic:
-                attributions = explain(lic.measurements[name])
-            else:
-                sides = captions.predictions, captions.attributes
-                attributions = attribute_captions(*sides, attribute_lexicon=lexicon, **options)
-            words[name] = _explained(attributions, load_lexicon(lexicon).mask)
-    return words
+    lic: Comparison | None, lexicon: LexiconSource, options: Mapping[str, Any], name: str, captions: Captions
+) -> dict[str, Any]:
+    """What gives the attribute away to an attacker of a captioner's captions: of `lic`, if it was measured."""
+    if lic:
+        attributions = explain(lic.measurements[name])
+    else:
+        attributions = attribute_captions(
+            captions.predictions, captions.attributes, attribute_lexicon=lexicon, **options
+        )
+    return _explained(attributions, load_lexicon(lexicon).mask)
 
 
-def _alignments(
-    captioners: Mapping[str, Captions], steps: _Steps, vectors: Any, seed: int
-) -> dict[str, dict[str, Any]]:
-    alignments = {}
-    for name, captions in captioners.items():
-        steps.begin("alignment", name)
-        with steps.tolerated(f"alignment of {name}"):
-            sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
-            study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
-            alignments[name] = {
-                "contextual": study.vectors[""].meteor,
-                "constant": study.meteor_constant,
-                "score": study.meteor_name,
-                "captions": study.captions,
-                "signature": study.signature,
-            }
-    return alignments
+def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
+    sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
+    study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
+    return {
+        "contextual": study.vectors[""].meteor,
+        "constant": study.meteor_constant,
+        "score": study.meteor_name,
+        "captions": study.captions,
+        "signature": study.signature,
+    }
 
 
-def _qualities(captioners: Mapping[str, Captions], steps: _Steps, images: int, seed: int) -> dict[str, dict[str, Any]]:
-    qualities = {}
-    for name, captions in captioners.items():
-        steps.begin("quality", name)
-        sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
-        qualities[name] = caption_quality(**sides, images=images, seed=seed)
-    return qualities
+def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
+    return caption_quality(predictions=captions.predictions, references=captions.references, images=images, seed=seed)
 
 
 def _choices(captioners: Mapping[str, Captions], steps: _Steps, options: Mapping[str, Any]) -> Sensitivity | None:

@@ -36,13 +36,12 @@ class Direction:
 class Pairs:
     """Pairs of a value and a task in each direction that has predictions.
 
-    `images`: with each value. `training`: the pairs that say what goes together, if not those of the data. `kept`: the
+    `training`: the pairs that say what goes together, if not those of the data. `kept`: the
     rows and columns of values and tasks that count.
     """
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
-    images: Integers
     directions: dict[str, Direction]
     training: Floats | None
     kept: tuple[Integers, Integers]
@@ -88,7 +87,6 @@ class Pairs:
         return cls(
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
-            images[values_kept],
             directions,
             _count_training(labels.training, expand) if labels.training else None,
             (values_kept, tasks_kept),
@@ -144,10 +142,6 @@ class Pairs:
         for name, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
             if name in self.directions and not self.directions[name].predicted.of()[:-1, :-1].any():
                 note(notes, f"predictions: no {what} is predicted for any image, so every pair reads as lost")
-
-    def attribute_counts(self) -> dict[str, int]:
-        """Images with each attribute value."""
-        return dict(zip(self.attributes, self.images.tolist(), strict=True))
 
     def _kept(self, table: Floats) -> Floats:
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])

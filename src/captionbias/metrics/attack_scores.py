@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,27 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Trial, TrialScores
+from captionbias.metrics.catalogue import PERCENT, SIDES, Score
 from captionbias.metrics.notes import note
 
 Quality = Callable[[Floats, Flags], Floats]
+
+
+def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **also: Any) -> Iterator[Score]:
+    """The difference of two percentages, and each: the captioner's, `m`, and that of the `data`, `d`."""
+    yield score
+    for side, who in (("m", SIDES["m"]), ("d", data)):
+        yield Score(
+            f"{score.key}_{side}",
+            f"{score.label}, {who}",
+            score.digits,
+            PERCENT,
+            meaning,
+            row=f"  {who}",
+            alone=alone and side == "m",
+            human=who == SIDES["h"],
+            **also,
+        )
 
 
 @dataclass(frozen=True, eq=False)

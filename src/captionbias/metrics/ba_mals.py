@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,61 +11,53 @@ from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Expand, plain_number
 from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.frequent_words import frequent_words
-from captionbias.metrics.label_inputs import ImageLabels, Named, read_labels
+from captionbias.metrics.label_inputs import ImageLabels, Named, PairInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import PairCounts, in_parts, random_groups
+from captionbias.metrics.pair_counts import PairCounts, in_parts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
-from captionbias.text import LexiconSource, load_lexicon
+from captionbias.text import load_lexicon
 
-
-def _entries() -> Iterable[Score]:
-    yield Score(
-        "ba_mals",
-        "BA (MALS)",
-        4,
-        SIGNED,
-        "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they weaken "
-        "it (mitigates).",
-        sense="amplification",
-        judged=True,
-        headline=True,
-        against_a_person=True,
-        claim="{tasks} lean to their likelier {value}",
-        task="ba_mals",
-    )
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @metric(
     "BA (MALS)",
     "do captions strengthen each task's lean to its likelier attribute value?",
-    [*_entries()],
+    [
+        Score(
+            "ba_mals",
+            "BA (MALS)",
+            4,
+            SIGNED,
+            "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they "
+            "weaken it (mitigates).",
+            sense="amplification",
+            judged=True,
+            headline=True,
+            against_a_person=True,
+            claim="{tasks} lean to their likelier {value}",
+            task="ba_mals",
+        ),
+    ],
 )
 @against_a_person
+@takes(PairInputs)
 def ba_mals(
     captions: Captions | None = None,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    predicted_attributes: Any = None,
-    predicted_tasks: Any = None,
-    training_attributes: Any = None,
-    training_tasks: Any = None,
-    attribute_lexicon: LexiconSource = "gender",
-    task_lexicon: LexiconSource = "coco_objects",
     words: bool = False,
     most_frequent: int = 1000,
     at_least: int = 100,
-    tokenizer: str = "words",
     controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
+    **inputs: Unpack[PairInputs],
 ) -> Scores:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
@@ -85,10 +76,11 @@ def ba_mals(
         predicted_tasks: without captions, the predicted tasks; `tasks` when None.
         training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
             of these images when None.
+        **inputs: words, as `read_labels` takes them.
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
         at_least: with `words`, in how many human captions a word occurs with each attribute value.
-        attribute_lexicon, task_lexicon, tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
+        controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
@@ -109,35 +101,23 @@ def ba_mals(
     >>> result["ba_mals"]
     0.25
     """
-    from_labels = captions is None and predictions is None and references is None
-    if not from_labels:
-        captions = as_captions(captions, predictions, references, attributes, None)
+    if captions is not None or inputs["predictions"] is not None or inputs["references"] is not None:
+        predictions, references = inputs.pop("predictions"), inputs.pop("references")
+        captions = as_captions(captions, predictions, references, inputs.pop("attributes"), None).without_tasks()
+        inputs["tasks"] = None
         if captions.references is None:
             raise ValueError("references is missing: BA compares what model captions name with what people's name")
-        predictions = references = attributes = tasks = None
-        captions = captions.without_tasks()
-    if words and captions is None:
-        raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
-    lexicon: LexiconSource = task_lexicon
-    if words and captions is not None:
+    if words:
+        if captions is None:
+            raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
         most_frequent = whole_number("most_frequent", most_frequent, least=1)
         at_least = whole_number("at_least", at_least, least=0)
-        lexicon = frequent_words(captions, load_lexicon(attribute_lexicon), tokenizer, most_frequent, at_least)
-    labels = read_labels(
-        captions,
-        predictions=predictions,
-        references=references,
-        attributes=attributes,
-        tasks=tasks,
-        predicted_attributes=predicted_attributes,
-        predicted_tasks=predicted_tasks,
-        training_attributes=training_attributes,
-        training_tasks=training_tasks,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=lexicon,
-        tokenizer=tokenizer,
-    )
-    groups = random_groups(len(labels), seed, copies=labels.copies)
+        attribute_lexicon = load_lexicon(inputs["attribute_lexicon"])
+        inputs["task_lexicon"] = frequent_words(
+            captions, attribute_lexicon, inputs["tokenizer"], most_frequent, at_least
+        )
+    labels = read_labels(captions, **inputs)
+    groups = labels.groups(seed)
     data, predicted = count_pairs(labels, groups, len(labels.tasks))
 
     def known(multiplicity: Floats | None = None) -> Floats:
@@ -163,8 +143,7 @@ def ba_mals(
         ),
         labels.notes,
         {
-            "images": len(labels),
-            "attribute_counts": labels.attribute_counts(),
+            **labels.image_counts(),
             "pairs": _table(labels, known(), predicted.of(), parts / counted),
         }
         if details

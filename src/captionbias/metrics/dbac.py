@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,8 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, Words, as_captions
-from captionbias.metrics.attack_plan import AttackPlan, Attacks
-from captionbias.metrics.attack_scores import note_without_unseen, seen_in_training
+from captionbias.metrics.attack_plan import Attacks
+from captionbias.metrics.attack_scores import note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
@@ -37,6 +38,7 @@ from captionbias.metrics.inputs import (
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
+from captionbias.metrics.person import spread_of_people
 from captionbias.metrics.protocol import (
     alignment_name,
     lexicon_name,
@@ -44,13 +46,13 @@ from captionbias.metrics.protocol import (
 )
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
+from captionbias.scores.omega import BLIND
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
-from captionbias.text import LexiconSource, Mentions, Tokens, find_mentions, load_lexicon, mask_both, named_values
+from captionbias.text import LexiconSource, Mentions, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
     from torch import nn
 
-BLIND = "blind"
 MASKED = {"a_to_t": ("attribute",), "t_to_a": ("task",), BLIND: ("attribute", "task")}
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
@@ -69,6 +71,7 @@ DBAC_2026: dict[str, Any] = {
     "task_lexicon": "coco_objects",
     "pairing": "held-out",
     "controls": True,
+    "names_kept": True,
 }
 PRESETS = {
     "dbac-2026": DBAC_2026,
@@ -79,6 +82,7 @@ PRESETS = {
         "vectors": "glove-wiki-gigaword-50",
         "pairing": "every-caption",
         "controls": False,
+        "names_kept": False,
     },
     "fast": DBAC_2026 | {"encoder": "bow"},
 }
@@ -332,11 +336,10 @@ def dbac(
     values, classes = number_classes(captions, notes)
 
     settings["vocabulary"] = read_vocabulary(vocabulary)
-    questions, plans, controls_of, reports = plan_dbac(
-        captions, settings, directions, values, classes, seed, notes, left_over(people, **joined) if joined else ()
-    )
-    queue = [trial for plan in (*plans.values(), *controls_of.values()) for trial in plan]
-    kept = [trial for plan in plans.values() for trial in plan.first("m", keep_attackers)]
+    others = left_over(people, **joined) if joined else ()
+    questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
+    queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
+    kept = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
     trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
@@ -346,21 +349,20 @@ def dbac(
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
     rows: dict[str, Any] = {}
-    for name, direction in questions.items():
-        answered = direction.answered(plans[name], controls_of.get(name), answers, settings["quality"], bayes)
-        sources = direction_sources(answered, notes) if details else None
-        compared = sources.quantities if sources else lambda drawn, _, answered=answered: answered.quantities(drawn)
+    for name, question in questions.items():
+        direction = question.answered(answers, settings["quality"], bayes)
+        sources = direction_sources(direction, notes) if details else None
+        compared = sources.quantities if sources else lambda drawn, _, direction=direction: direction.quantities(drawn)
         samples |= bootstrap_samples(
             compared, len(captions), settings["trials"], bootstrap, seed, overlap, captions.copies
         )
-        of_direction = answered.facts()
-        _note_weak_samples(name, of_direction, notes)
-        facts |= of_direction
+        facts |= direction.facts()
+        _note_weak_samples(name, facts, notes)
         if details:
             tables[name] = {
-                "trials": trial_rows(range(seed, seed + settings["trials"]), answered.estimates()),
-                "alignment": reports[name],
-                **_seen(answered, plans[name], controls_of.get(name), notes),
+                "trials": trial_rows(range(seed, seed + settings["trials"]), direction.estimates()),
+                "alignment": direction.report,
+                **_seen(direction, notes),
             }
             rows[name] = sources.rows() if sources else []
     return Scores(
@@ -395,8 +397,51 @@ def dbac(
         }
         if details
         else None,
-        Attacks({name: plan.keep(answers) for name, plan in plans.items()}, attacker, questions),
+        Attacks(
+            {name: one.plans[""].keep(answers) for name, one in questions.items()},
+            attacker,
+            {name: replace(one, plans={}) for name, one in questions.items()},
+        ),
+        _margins(captions, settings, directions, seed, overlap, cache, distributed, notes) if bootstrap else {},
     )
+
+
+def _margins(
+    captions: Captions,
+    settings: Mapping[str, Any],
+    directions: Sequence[str],
+    seed: int,
+    overlap: float,
+    cache: bool | str | Path,
+    distributed: bool,
+    notes: list[str],
+) -> dict[str, float]:
+    """How far from 0 one more person would read net in 19 of 20 cases: by people drawn from the references in the
+    captioner's place, with one trial of the convex attacker each."""
+    if captions.predictions is None or captions.references is None or not settings["controls"]:
+        return {}
+    options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
+    keys = [f"dbac_{direction}_net" for direction in directions]
+    try:
+        spread = spread_of_people(
+            dbac,
+            captions,
+            keys,
+            seed,
+            **options,
+            directions=tuple(directions),
+            preset="fast",
+            alignment="constant",
+            trials=1,
+            bootstrap=0,
+            cache=cache,
+            distributed=distributed,
+            progress=False,
+        )
+    except ValueError as error:
+        note(notes, f"how much people differ could not be measured, so verdicts take it as 0.01: {error}")
+        return {}
+    return {key: value * math.sqrt(1 / settings["trials"] + overlap) for key, value in spread.items()}
 
 
 def plan_dbac(
@@ -407,12 +452,11 @@ def plan_dbac(
     classes: Integers,
     seed: int,
     notes: list[str],
-    also: Sequence[Sequence[str]] = (),
-) -> tuple[dict[str, Direction], dict[str, AttackPlan], dict[str, AttackPlan], dict[str, Any]]:
-    """Mask, align, pair, split: of each direction its question, what attackers are trained on, what the blind ones are
-    (without controls none), and alignment's report.
+    others: Sequence[Sequence[str]] = (),
+) -> dict[str, Direction]:
+    """Pair, mask, align, split: each direction with what its attackers are trained on.
 
-    `also`: of each image human captions that are not scored and only say what it shows.
+    `others`: of each image human captions that are not scored and only say what it shows.
     """
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     note_other_labels(captions, lexicons["attribute"], notes)
@@ -435,7 +479,7 @@ def plan_dbac(
     if "t_to_a" in directions:
         check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"])
         check_crossing_named(named["attribute"], lexicons["attribute"], notes)
-        said, tasks = with_others(words, named["task"], also, lexicons["task"], settings["tokenizer"])
+        said, tasks = with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
         shown, names = shown_tasks(captions, said, tasks, lexicons["task"], notes)
         by_pairing = shown_by_pairing(captions, said, tasks, shown, paired, notes)
         questions["t_to_a"] = t_to_a(
@@ -446,13 +490,23 @@ def plan_dbac(
     attacked = [*questions, BLIND] if controlled else [*questions]
     masks = {name: tuple(lexicons[kind].mask for kind in MASKED[name]) for name in attacked}
     masked = {name: _masked(words, [(mentions[kind], lexicons[kind].mask) for kind in MASKED[name]]) for name in masks}
-    texts, reports = _aligned(words, masked, masks, settings)
+    vocabulary = settings.get("vocabulary")
+    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
+    kept = tuple(lexicons.values()) if settings["names_kept"] else ()
+    texts, reports = {}, {}
+    for name, hidden in masked.items():
+        human, report = align_human(hidden, masks[name], vectors, settings["delta"], vocabulary, kept)
+        texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
-    def plan(name: str, hidden: str) -> AttackPlan:
-        return plan_direction(questions[name], texts[hidden], masks[hidden], classes, settings["test_share"], copies)
+    def planned(question: Direction) -> Direction:
+        by = {"": question.name} | ({BLIND: BLIND} if controlled else {})
+        plans = {
+            attacker: plan_direction(question, texts[name], masks[name], classes, settings["test_share"], copies)
+            for attacker, name in by.items()
+        }
+        return replace(question, plans=plans, report=reports[question.name])
 
-    controls = {name: plan(name, BLIND) for name in questions if controlled}
-    return questions, {name: plan(name, name) for name in questions}, controls, reports
+    return {name: planned(question) for name, question in questions.items()}
 
 
 def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
@@ -460,20 +514,6 @@ def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
     if len(hidden) == 1:
         return words.mask(*hidden[0])
     return replace(words, tokens=mask_both(words.tokens, *hidden[0], *hidden[1]))
-
-
-def _aligned(
-    words: Words, masked: Mapping[str, Words], masks: Mapping[str, tuple[str, ...]], settings: Mapping[str, Any]
-) -> tuple[dict[str, dict[str, Tokens]], dict[str, Any]]:
-    """Each side's captions, masked in each of these ways, the human ones in the captioner's words; and the reports."""
-    vocabulary = settings.get("vocabulary")
-    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
-    texts, reports = {}, {}
-    for name, captions in masked.items():
-        human, report = align_human(captions, masks[name], vectors, settings["delta"], vocabulary)
-        texts[name] = {"m": captions.model, "h": human}
-        reports[name] = report.as_dict() if report else None
-    return texts, reports
 
 
 def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
@@ -485,35 +525,23 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _seen(answered: Direction, plan: AttackPlan, control: AttackPlan | None, notes: list[str]) -> dict[str, Any]:
-    """What percent of each side's test captions are also in the training split, and the scores of the others.
-
-    With a control also what percent its attacker or the blind one has seen.
-    """
-
-    def seen_by(attackers: AttackPlan) -> dict[str, list[Flags]]:
-        flags = seen_in_training(list(attackers))
-        return {side: [flags[trial] for trial in trials] for side, (trials,) in attackers.trials.items()}
-
-    seen = {"": seen_by(plan)}
-    if control:
-        by_blind = seen_by(control)
-        seen["_net"] = {side: list(map(np.logical_or, of, by_blind[side])) for side, of in seen[""].items()}
-    without = {
-        (side, form): np.array([flags.all() for flags in of_side])
-        for form, of in seen.items()
-        for side, of_side in of.items()
-    }
-    for (side, form), lacking in without.items():
-        if not form or (lacking & ~without[side, ""]).any():
-            note_without_unseen(f"{plan.name} {NAMES[side]}", lacking, notes, net=bool(form))
+def _seen(direction: Direction, notes: list[str]) -> dict[str, Any]:
+    """What percent of each side's test captions are also in the training split, and the scores of the others."""
+    seen = direction.seen()
+    without: dict[str, Flags] = {}
+    for form, of_sides in seen.items():
+        for side, trials in of_sides.items():
+            lacking = np.array([flags.all() for flags in trials])
+            if (lacking & ~without.setdefault(side, np.zeros_like(lacking))).any():
+                note_without_unseen(f"{direction.name} {NAMES[side]}", lacking, notes, net=bool(form))
+            without[side] = lacking
     return {
         "seen": {
-            f"{side}{form}": 100 * float(np.concatenate(of_side).mean())
-            for form, of in seen.items()
-            for side, of_side in of.items()
+            f"{side}{form}": 100 * float(np.concatenate(trials).mean())
+            for form, of_sides in seen.items()
+            for side, trials in of_sides.items()
         },
-        "unseen": answered.unseen(*seen.values()),
+        "unseen": direction.unseen(seen),
     }
 
 

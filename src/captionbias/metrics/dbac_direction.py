@@ -15,6 +15,7 @@ from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Words
 from captionbias.metrics.attack_plan import AttackPlan
+from captionbias.metrics.attack_scores import seen_in_training
 from captionbias.metrics.inputs import task_counts
 from captionbias.metrics.pairing import Pairing
 from captionbias.scores import (
@@ -101,8 +102,9 @@ class Direction:
 
     `name`: `a_to_t` or `t_to_a`. `classes`: what the attacker's outputs are called. `named_sets`: which of the
     `named_labels` the numbers of what is named stand for, `(numbers, labels)`. `designs`: of all trials, in order.
-    `task_counts`: from T to A, how many images show each task, the most frequent first. `quality`: of the answers.
-    `bayes`: whether published omegas are weighted.
+    `task_counts`: from T to A, how many images show each task, the most frequent first. `plans`: what attackers are
+    trained on, `""`, and with controls what the blind ones are, `BLIND`. `report`: of their alignment. `quality`: of
+    the answers. `bayes`: whether published omegas are weighted.
     """
 
     name: str
@@ -112,22 +114,16 @@ class Direction:
     named_labels: tuple[str, ...]
     designs: list[Design]
     task_counts: dict[str, int] | None = None
+    plans: dict[str, AttackPlan] = field(default_factory=dict)
+    report: dict[str, Any] | None = None
     quality: str = "confidence"
     bayes: bool = True
 
-    def answered(
-        self,
-        plan: AttackPlan,
-        control: AttackPlan | None,
-        answers: Mapping[Trial, TrialScores],
-        quality: str,
-        bayes: bool,
-    ) -> Direction:
-        """With the answers to the trials of a plan, and to those of its blind control."""
-        plans = {"": plan} | ({BLIND: control} if control else {})
+    def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool) -> Direction:
+        """With the answers to the trials of its plans."""
 
         def tested(side: str, number: int) -> Tested:
-            trials = {attacker: of.trials[side][0][number] for attacker, of in plans.items()}
+            trials = {attacker: of.trials[side][0][number] for attacker, of in self.plans.items()}
             scores = {
                 attacker: QUALITIES[quality](answers[trial].log_probability, answers[trial].correct)
                 for attacker, trial in trials.items()
@@ -137,7 +133,7 @@ class Direction:
         designs, start = [], 0
         for design in self.designs:
             numbers = range(start, start := start + design.trials)
-            of_sides = {side: [tested(side, number) for number in numbers] for side in plan.trials}
+            of_sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
             designs.append(replace(design, tested=of_sides))
         return replace(self, designs=designs, quality=quality, bayes=bayes)
 
@@ -205,23 +201,34 @@ class Direction:
             if "prior" not in key
         }
 
-    def unseen(
-        self, seen: Mapping[str, Sequence[Flags]], seen_by_either: Mapping[str, Sequence[Flags]] | None = None
-    ) -> dict[str, float]:
+    def seen(self) -> dict[str, dict[str, list[Flags]]]:
+        """Which test captions of each side and trial its attacker has seen in training, flags `(test captions,)`; with
+        controls, as `_net`, which it or the blind one has."""
+        by: dict[str, dict[str, list[Flags]]] = {}
+        for attacker, plan in self.plans.items():
+            flags = seen_in_training(list(plan))
+            by[attacker] = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
+        seen = {"": by[""]}
+        if BLIND in by:
+            seen["_net"] = {side: list(map(np.logical_or, of, by[BLIND][side])) for side, of in by[""].items()}
+        return seen
+
+    def unseen(self, seen: Mapping[str, Mapping[str, Sequence[Flags]]]) -> dict[str, float]:
         """The scores and both sides' omegas over test captions that are not `seen`, and how many those are.
 
-        Net, and blind with it, are over those that the blind attacker has not seen either (`seen_by_either` are the
-        others), counted by `test_captions_s_net`: captions that differ in masked words alone are one to it, so it has
-        seen more, and net compares two attackers that have both to generalise, on the same captions. So net is not the
-        difference of this matched and this blind score.
+        Net, and blind with it, are over those that the blind attacker has not seen either: captions that differ in
+        masked words alone are one to it, so it has seen more, and net compares two attackers that have both to
+        generalise, on the same captions. So net is not the difference of this matched and this blind score.
 
         A trial in which a quantity is undefined does not count; what is undefined in all is left out.
         """
-        scores = {key: of for key, of in self._without(seen).items() if key not in BLIND_SCORES}
-        counts = _left(seen, "")
-        if seen_by_either:
-            scores |= {key: of for key, of in self._without(seen_by_either).items() if key in BLIND_SCORES}
-            counts |= _left(seen_by_either, "_net")
+        scores: dict[str, Floats] = {}
+        counts = {}
+        for form, of_sides in seen.items():
+            estimates = self._without(of_sides)
+            scores |= {key: of for key, of in estimates.items() if (key in BLIND_SCORES) == bool(form)}
+            for side, trials in of_sides.items():
+                counts[f"test_captions_{side}{form}"] = float(np.mean([(~flags).sum() for flags in trials]))
         return known_means(scores) | counts
 
     @cached_property
@@ -336,11 +343,3 @@ def plan_direction(
                 )
                 trials.append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
     return AttackPlan(direction.name, direction.classes, plan)
-
-
-def _left(seen: Mapping[str, Sequence[Flags]], form: str) -> dict[str, float]:
-    """How many test captions are not `seen`, means over trials, by side."""
-    return {
-        f"test_captions_{side}{form}": float(np.mean([(~flags).sum() for flags in of_side]))
-        for side, of_side in seen.items()
-    }

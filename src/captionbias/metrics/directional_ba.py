@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from captionbias.arrays import Floats
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
 from captionbias.metrics.catalogue import DIRECTIONS, SIGNED, Score
-from captionbias.metrics.label_inputs import labels_of_captions, read_labels, values_of_lexicon
+from captionbias.metrics.label_inputs import PairInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.statistics.samples import bootstrap_samples
-from captionbias.text import LexiconSource, load_lexicon
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
@@ -57,25 +58,16 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
     ],
 )
 @against_a_person
+@takes(PairInputs)
 def directional_ba(
     captions: Captions | None = None,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    predicted_attributes: Any = None,
-    predicted_tasks: Any = None,
-    training_attributes: Any = None,
-    training_tasks: Any = None,
-    attribute_lexicon: LexiconSource = "gender",
-    task_lexicon: LexiconSource = "coco_objects",
-    tokenizer: str = "words",
     controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
+    **inputs: Unpack[PairInputs],
 ) -> Scores:
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
@@ -91,19 +83,7 @@ def directional_ba(
         references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
             that any of an image's names are those that it shows, unless `tasks` gives them. Without references the
             labels of the images are what is compared with.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        training_attributes: the labels of other images, that say which value and task go together; those of these
-            images when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
-            values to words, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
-            likewise.
-        tokenizer: `words` or `whitespace`.
+        **inputs: labels in place of captions, and words, as `read_labels` takes them.
         controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
             image.
         seed: seed of the bootstrap.
@@ -129,28 +109,8 @@ def directional_ba(
     >>> result["directional_ba_a_to_t"]
     0.25
     """
-    people_alone = predictions is None and references is not None
-    if people_alone or (captions is not None and captions.predictions is None):
-        captions = as_captions(captions, None, references, attributes, tasks)
-        labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
-        image = captions.words(tokenizer).human_image
-        groups, side = random_groups(len(captions), seed, copies=labels.copies)[image], "h_"
-    else:
-        labels = read_labels(
-            captions,
-            predictions=predictions,
-            references=references,
-            attributes=attributes,
-            tasks=tasks,
-            predicted_attributes=predicted_attributes,
-            predicted_tasks=predicted_tasks,
-            training_attributes=training_attributes,
-            training_tasks=training_tasks,
-            attribute_lexicon=attribute_lexicon,
-            task_lexicon=task_lexicon,
-            tokenizer=tokenizer,
-        )
-        groups, side = random_groups(len(labels), seed, copies=labels.copies), ""
+    labels = read_labels(captions, people_alone=True, **inputs)
+    groups, side = labels.groups(seed), "" if labels.image is None else "h_"
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
 
@@ -160,14 +120,6 @@ def directional_ba(
             for name, values in pairs.amplification(multiplicity).items()
         }
 
-    tables: dict[str, Any] | None = None
-    if details:
-        tables = {
-            "images": len(labels),
-            "attribute_counts": pairs.attribute_counts(),
-            **(_image_counts(captions, attribute_lexicon, pairs.attributes) if captions is not None and side else {}),
-            "pairs": pairs.table(pairs.amplification()),
-        }
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {
@@ -182,12 +134,5 @@ def directional_ba(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        tables,
+        {**labels.image_counts(pairs.attributes), "pairs": pairs.table(pairs.amplification())} if details else None,
     )
-
-
-def _image_counts(captions: Captions, lexicon: LexiconSource, values: tuple[str, ...]) -> dict[str, Any]:
-    """How many images there are, and with each value; rows are of captions."""
-    found = load_lexicon(lexicon)
-    counts = dict(zip(found.labels, values_of_lexicon(captions.attributes, found).sum(axis=0).tolist(), strict=True))
-    return {"images": len(captions), "attribute_counts": {value: counts[value] for value in values}}

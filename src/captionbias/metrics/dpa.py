@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,17 +15,16 @@ from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
 from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
-from captionbias.metrics.label_inputs import read_labels
+from captionbias.metrics.label_inputs import LabelInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES, normalized_difference
 from captionbias.statistics.samples import bootstrap_samples
-from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:
     from torch import nn
+    from typing_extensions import Unpack
 
 
 def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
@@ -75,24 +74,16 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
     trained=True,
 )
 @against_a_person
+@takes(LabelInputs)
 def dpa(
     captions: Captions | None = None,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    predicted_attributes: Any = None,
-    predicted_tasks: Any = None,
-    attribute_lexicon: LexiconSource = "gender",
-    task_lexicon: LexiconSource = "coco_objects",
     encoder: str | type[nn.Module] = "linear",
     precision: str | None = None,
     quality: str = "inverse_cross_entropy",
     equalize: bool = True,
     trials: int = 10,
-    tokenizer: str = "words",
     controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
@@ -100,6 +91,7 @@ def dpa(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = None,
+    **inputs: Unpack[LabelInputs],
 ) -> Scores:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
@@ -109,14 +101,12 @@ def dpa(
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; their attribute words and task words are the predicted labels.
-        references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
+        **inputs: captions or labels, as `read_labels` takes them.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
         equalize: False compares with the true labels as they are.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
-        attribute_lexicon, task_lexicon, tokenizer, controls: as `directional_ba` takes them.
+        controls: as `directional_ba` takes it.
         details: add the nested entry `details`.
         precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
@@ -142,18 +132,7 @@ def dpa(
     if quality not in QUALITIES:
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
     attacker = find_attacker(encoder, precision, cache=cache)
-    labels = read_labels(
-        captions,
-        predictions=predictions,
-        references=references,
-        attributes=attributes,
-        tasks=tasks,
-        predicted_attributes=predicted_attributes,
-        predicted_tasks=predicted_tasks,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        tokenizer=tokenizer,
-    ).occurring()
+    labels = read_labels(captions, **inputs).occurring()
     seeds = range(seed, seed + trials)
     classes = labels.classes()
     splits = {number: stratified_split(classes, TEST_SHARE, number, labels.copies) for number in seeds}
@@ -163,7 +142,7 @@ def dpa(
         plans |= _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
     if labels.predicted_attributes is not None:
         plans |= _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
-    groups = random_groups(len(labels), seed, copies=labels.copies)
+    groups = labels.groups(seed)
     scored = attack_labels(
         plans, attacker, QUALITIES[quality], groups, cache=cache, distributed=distributed, progress=progress
     )
@@ -194,7 +173,7 @@ def dpa(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        {"images": len(labels), "attribute_counts": labels.attribute_counts()} if details else None,
+        labels.image_counts() if details else None,
     )
 
 

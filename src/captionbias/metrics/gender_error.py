@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,46 +20,44 @@ from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
 
-def _entries() -> Iterable[Score]:
-    yield Score(
-        "ratio",
-        "captions: second label to first",
-        2,
-        POSITIVE,
-        "Captions that name the second label for each that names the first; the signature says which they are. At 1 "
-        "they are as many.",
-        headline=True,
-        task="gender_ratio",
-    )
-    yield Score(
-        "error",
-        "wrong label, %",
-        1,
-        PERCENT,
-        "0 is best: captions of all that name the other label than the image has. It has no sign.",
-        row="  with the wrong label, %",
-        sense="size",
-        headline=True,
-        against_a_person=True,
-        claim="the wrong {value} is named",
-        task="gender_error",
-    )
-    yield Score(
-        "unnamed",
-        "no label or both, %",
-        1,
-        PERCENT,
-        "Captions that name neither label, or both: they can be neither right nor wrong.",
-        row="  with neither or both, %",
-        against_a_person=True,
-        task="gender_unnamed",
-    )
-
-
 @metric(
     "Gender ratio and error",
     "how often do captions name either gender, and the wrong one?",
-    [*_entries()],
+    [
+        Score(
+            "ratio",
+            "captions: second label to first",
+            2,
+            POSITIVE,
+            "Captions that name the second label for each that names the first; the signature says which they are. At "
+            "1 they are as many.",
+            headline=True,
+            task="gender_ratio",
+        ),
+        Score(
+            "error",
+            "wrong label, %",
+            1,
+            PERCENT,
+            "0 is best: captions of all that name the other label than the image has. It has no sign.",
+            row="  with the wrong label, %",
+            sense="size",
+            headline=True,
+            against_a_person=True,
+            claim="the wrong {value} is named",
+            task="gender_error",
+        ),
+        Score(
+            "unnamed",
+            "no label or both, %",
+            1,
+            PERCENT,
+            "Captions that name neither label, or both: they can be neither right nor wrong.",
+            row="  with neither or both, %",
+            against_a_person=True,
+            task="gender_unnamed",
+        ),
+    ],
 )
 @against_a_person
 def gender_error(

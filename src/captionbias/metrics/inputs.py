@@ -18,7 +18,7 @@ from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import Pairing, named_by_any, named_by_others
-from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, named_values, tokenize
+from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR
 
 FEW_IMAGES = 100
@@ -377,10 +377,19 @@ def alignment_vectors(
 
 
 def align_human(
-    masked: Words, masks: Sequence[str], vectors: Any, delta: float, vocabulary: frozenset[str] | None = None
+    masked: Words,
+    masks: Sequence[str],
+    vectors: Any,
+    delta: float,
+    vocabulary: frozenset[str] | None = None,
+    lexicons: Sequence[Lexicon] = (),
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words; as they are when a side is absent and no vocabulary known."""
+    """The masked human captions in the captioner's words; as they are when a side is absent and no vocabulary known.
+
+    What the words of the lexicons name stays as it is.
+    """
     if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
     known, flags = words_of_captioner(masked, vocabulary)
-    return align(known.human, flags, frozenset(masks), vectors, delta)
+    names = named_by_words(known.tokens.words, *lexicons) if lexicons else None
+    return align(known.human, flags, frozenset(masks), vectors, delta, names)

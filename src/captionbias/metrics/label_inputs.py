@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypedDict, cast
 
 import numpy as np
 
@@ -14,10 +17,67 @@ from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
 from captionbias.metrics.inputs import NO_TASKS, copies_of, given_tasks, named_in, note_labels_from_captions
+from captionbias.metrics.measurement import Scores
+from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.pairing import named_by_any
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
+
+P = ParamSpec("P")
+ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): .*\n(?:     .*\n)*", re.MULTILINE)
+
+
+class TaskInputs(TypedDict, total=False):
+    """What `read_labels` reads for metrics that ask for predicted tasks."""
+
+    predictions: Any
+    references: Any
+    attributes: Any
+    tasks: Any
+    predicted_tasks: Any
+    attribute_lexicon: LexiconSource
+    task_lexicon: LexiconSource
+    tokenizer: str
+
+
+class LabelInputs(TaskInputs, total=False):
+    """For metrics that ask for predicted attribute values as well."""
+
+    predicted_attributes: Any
+
+
+class PairInputs(LabelInputs, total=False):
+    """For metrics that count which of them go together, perhaps in other images."""
+
+    training_attributes: Any
+    training_tasks: Any
+
+
+def takes(inputs: type) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
+    """Make the `**inputs` of a metric, which are one of the above, arguments like its others.
+
+    Their defaults are those of `read_labels`, and so is their description where the metric has none of its own.
+    """
+    arguments = inspect.signature(read_labels).parameters
+    parameters = [arguments[name] for name in arguments if name in inputs.__annotations__]
+    described = {entry[1]: entry[0] for entry in ARGUMENT.finditer(inspect.getdoc(read_labels) or "")}
+    defaults = {one.name: one.default for one in parameters}
+
+    def with_inputs(measure: Callable[P, Scores]) -> Callable[P, Scores]:
+        @functools.wraps(measure)
+        def measured(*captions: Any, **options: Any) -> Scores:
+            return cast("Callable[..., Scores]", measure)(*captions, **defaults | options)
+
+        captions, *own, _ = inspect.signature(measure).parameters.values()
+        measured.__signature__ = inspect.Signature([captions, *parameters, *own])  # type: ignore[attr-defined]
+        text = inspect.getdoc(measure) or ""
+        alone = {name for entry in ARGUMENT.finditer(text) for name in entry[1].split(", ")}
+        missing = "".join(described[one.name] for one in parameters if one.name not in alone)
+        measured.__doc__ = re.sub(r"^    \*\*inputs: .*\n", lambda _: missing, text, flags=re.MULTILINE)
+        return measured
+
+    return with_inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +97,7 @@ class ImageLabels:
     of the same shapes, None where there is no prediction. `human`: what human captions name, a row each. `training`:
     rows that tell which pairs belong together, if not the images themselves. `from_captions`: the labels are a
     lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature. `copies`: see
-    `Captions.copies`.
+    `Captions.copies`. `image`: of human captions alone, each a row of its own, the image of each row.
     """
 
     attributes: tuple[str, ...]
@@ -51,9 +111,16 @@ class ImageLabels:
     sources: dict[str, str]
     notes: list[str] = field(default_factory=list)
     copies: Integers | None = None
+    image: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.shown.image)
+
+    def groups(self, seed: int) -> Integers:
+        """The group of each row, `(rows,)`, see `random_groups`."""
+        if self.image is None:
+            return random_groups(len(self), seed, copies=self.copies)
+        return random_groups(int(self.image.max()) + 1, seed, copies=self.copies)[self.image]
 
     def occurring(self) -> ImageLabels:
         """Without the labels of a lexicon that no image shows.
@@ -92,27 +159,54 @@ class ImageLabels:
             )
         return numbers
 
-    def attribute_counts(self) -> dict[str, int]:
-        """Images with each attribute value."""
-        return dict(zip(self.attributes, map(int, self.shown.attributes.sum(axis=0)), strict=True))
+    def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
+        """How many images there are, and with each attribute value, or each of these `values`: for details."""
+        flags = self.shown.attributes
+        if self.image is not None:
+            flags = flags[np.unique(self.image, return_index=True)[1]]
+        counts = zip(self.attributes, flags.sum(axis=0).tolist(), strict=True)
+        return {
+            "images": len(flags),
+            "attribute_counts": {value: count for value, count in counts if values is None or value in values},
+        }
 
 
 def read_labels(
     captions: Captions | None,
     *,
-    predictions: Any,
-    references: Any,
-    attributes: Any,
-    tasks: Any,
+    predictions: Any = None,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
     predicted_attributes: Any = None,
     predicted_tasks: Any = None,
-    attribute_lexicon: LexiconSource,
-    task_lexicon: LexiconSource,
-    tokenizer: str,
     training_attributes: Any = None,
     training_tasks: Any = None,
+    attribute_lexicon: LexiconSource = "gender",
+    task_lexicon: LexiconSource = "coco_objects",
+    tokenizer: str = "words",
+    people_alone: bool = False,
 ) -> ImageLabels:
     """The labels of captions if there are any, else those given.
+
+    Args:
+        captions: from `check_captions` or `read_captions`; or the next four arguments.
+        predictions: `n` model captions; their attribute words and task words are the predicted labels.
+        references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
+        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
+            each a label of `attribute_lexicon`.
+        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
+        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
+        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
+        training_attributes: the labels of other images, that say which value and task go together; those of these
+            images when None.
+        training_tasks: the tasks of those images.
+        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
+            values to words, see `captionbias.text.load_lexicon`.
+        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
+            likewise.
+        tokenizer: `words` or `whitespace`.
+        people_alone: take human captions for the predicted ones where there are no others.
 
     Raises:
         ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or
@@ -122,11 +216,12 @@ def read_labels(
     training = {"training_attributes": training_attributes, "training_tasks": training_tasks}
     if captions is None and predictions is None and references is None:
         return _from_labels(attributes, tasks, **predicted, **training)
+    alone = people_alone and (predictions if captions is None else captions.predictions) is None
     for name, value in (predicted | training).items():
-        if value is not None:
+        if value is not None and not alone:
             raise ValueError(f"{name}: labels are found in captions; give captions or predicted labels, not both")
     captions = as_captions(captions, predictions, references, attributes, tasks)
-    if captions.predictions is None:
+    if captions.predictions is None and not alone:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
     return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
 
@@ -228,9 +323,10 @@ def labels_of_captions(
         shown_tasks = named_by_any(words.human_image, len(captions), tasks[people])
     human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
     shown = Named(np.arange(len(captions)), shown_values, shown_tasks)
+    image = None
     if captions.predictions is None:
-        rows = np.arange(len(words.human_image))
-        shown = Named(rows, shown_values[words.human_image], shown_tasks[words.human_image])
+        image = words.human_image
+        shown = Named(np.arange(len(image)), shown_values[image], shown_tasks[image])
         model, human = people, None
     return ImageLabels(
         lexicons["attribute"].labels,
@@ -247,6 +343,7 @@ def labels_of_captions(
         | captions.rows(),
         notes,
         copies_of(captions, notes),
+        image,
     )
 
 

@@ -2,80 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
-from captionbias.metrics.catalogue import PERCENT, SIGNED_PERCENT, Score
+from captionbias.metrics.attack_scores import with_sides
+from captionbias.metrics.catalogue import SIGNED_PERCENT, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
-from captionbias.metrics.label_inputs import read_labels
+from captionbias.metrics.label_inputs import TaskInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
 from captionbias.scores import leakage
 from captionbias.statistics.samples import bootstrap_samples
-from captionbias.text import LexiconSource
 
 if TYPE_CHECKING:
     from torch import nn
-
-
-def _entries() -> Iterable[Score]:
-    yield Score(
-        "label_leakage",
-        "leakage of task labels x 100",
-        1,
-        SIGNED_PERCENT,
-        "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 less "
-        "(mitigates).",
-        sense="amplification",
-        judged=True,
-        headline=True,
-        against_a_person=True,
-        claim="the {tasks} named give {attribute} away",
-        task="label_leakage",
-    )
-    for suffix, who in (("m", "captioner"), ("d", "images")):
-        yield Score(
-            f"label_leakage_{suffix}",
-            f"leakage of task labels x 100, {who}",
-            1,
-            PERCENT,
-            "Percent of test images whose attribute is guessed right from their tasks.",
-            row=f"  {who}",
-            on_cards=False,
-        )
+    from typing_extensions import Unpack
 
 
 @metric(
     "Label leakage",
     "is the attribute guessed better from the tasks that captions name?",
-    [*_entries()],
+    with_sides(
+        Score(
+            "label_leakage",
+            "leakage of task labels x 100",
+            1,
+            SIGNED_PERCENT,
+            "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 "
+            "less (mitigates).",
+            sense="amplification",
+            judged=True,
+            headline=True,
+            against_a_person=True,
+            claim="the {tasks} named give {attribute} away",
+            task="label_leakage",
+        ),
+        "images",
+        "Percent of test images whose attribute is guessed right from their tasks.",
+        on_cards=False,
+    ),
     trained=True,
 )
 @against_a_person
+@takes(TaskInputs)
 def label_leakage(
     captions: Captions | None = None,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    predicted_tasks: Any = None,
-    attribute_lexicon: LexiconSource = "gender",
-    task_lexicon: LexiconSource = "coco_objects",
     encoder: str | type[nn.Module] = "linear",
     precision: str | None = None,
     equalize: bool = True,
     trials: int = 10,
-    tokenizer: str = "words",
     controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
@@ -83,22 +66,22 @@ def label_leakage(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = None,
+    **inputs: Unpack[TaskInputs],
 ) -> Scores:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
     An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
-    made wrong as often as the predictions are, at random, so that it is bias that is compared and not accuracy. It
-    tells no directions.
+    made wrong as often as the predictions are, at random, so that it is bias that is compared and not accuracy. Each
+    set of attribute values is a class. It tells no directions.
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; the tasks that they name are the predicted ones.
-        references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes, tasks, predicted_tasks: as `directional_ba` takes them; each set of attribute values is a class.
+        **inputs: captions or labels, as `read_labels` takes them.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         equalize: False compares with the true tasks as they are.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
-        attribute_lexicon, task_lexicon, tokenizer, controls: as `directional_ba` takes them.
+        controls: as `directional_ba` takes it.
         details: add the nested entry `details`.
         precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
@@ -122,17 +105,7 @@ def label_leakage(
     True
     """
     attacker = find_attacker(encoder, precision, cache=cache)
-    labels = read_labels(
-        captions,
-        predictions=predictions,
-        references=references,
-        attributes=attributes,
-        tasks=tasks,
-        predicted_tasks=predicted_tasks,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        tokenizer=tokenizer,
-    ).occurring()
+    labels = read_labels(captions, **inputs).occurring()
     classes = labels.classes()
     outputs = int(classes.max()) + 1
     if outputs == 1:
@@ -153,7 +126,7 @@ def label_leakage(
             data = Examples(as_tokens(as_wrong_as(shown, predicted, number)), classes, outputs)
         plan["m"].append(Trial(f"m seed {number}", model, train, test, number))
         plan["d"].append(Trial(f"d seed {number}", data, train, test, number))
-    groups = random_groups(len(labels), seed, copies=labels.copies)
+    groups = labels.groups(seed)
     scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
@@ -173,5 +146,5 @@ def label_leakage(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        {"images": len(labels), "attribute_counts": labels.attribute_counts()} if details else None,
+        labels.image_counts() if details else None,
     )

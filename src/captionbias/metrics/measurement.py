@@ -205,7 +205,9 @@ class Metric(Generic[P]):
 
     def _checked(self, name: str, value: Any) -> Any:
         """What every metric asks of an argument: yes or no, a whole number, replicates."""
-        usual = self._parameters[name].default if name in self._parameters else None
+        if name not in self.options():
+            raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
+        usual = self._parameters[name].default
         if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{name} must be True or False, not {value!r}")
         if name in LEAST and not (value is None and usual is None):

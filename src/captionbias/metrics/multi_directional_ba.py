@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +15,16 @@ from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
 from captionbias.metrics.ba_mals import count_pairs
 from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.inputs import NO_TASKS
-from captionbias.metrics.label_inputs import ImageLabels, read_labels
+from captionbias.metrics.label_inputs import ImageLabels, PairInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import in_parts, random_groups
+from captionbias.metrics.pair_counts import in_parts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.statistics.samples import bootstrap_samples
-from captionbias.text import LexiconSource
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 MOST_COMBINATIONS = 5000
 EXCHANGES = 40
@@ -67,26 +69,17 @@ def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float
     ],
 )
 @against_a_person
+@takes(PairInputs)
 def multi_directional_ba(
     captions: Captions | None = None,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    predicted_attributes: Any = None,
-    predicted_tasks: Any = None,
-    training_attributes: Any = None,
-    training_tasks: Any = None,
-    attribute_lexicon: LexiconSource = "gender",
-    task_lexicon: LexiconSource = "coco_objects",
     at_least: int = 1,
-    tokenizer: str = "words",
     controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
+    **inputs: Unpack[PairInputs],
 ) -> Scores:
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
@@ -97,16 +90,15 @@ def multi_directional_ba(
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
         training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
             those count that some of these images has, and which value is a combination's likelier one; those of these
             images when None.
+        **inputs: other captions or labels, and words, as `read_labels` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
-        attributes, tasks, predicted_attributes, predicted_tasks: as `directional_ba` takes them.
-        attribute_lexicon, task_lexicon, tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
+        controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`, with each pair's counts, probabilities and share.
 
     Returns:
@@ -132,23 +124,10 @@ def multi_directional_ba(
     (2, 0.125)
     """
     at_least = whole_number("at_least", at_least, least=1)
-    labels = read_labels(
-        captions,
-        predictions=predictions,
-        references=references,
-        attributes=attributes,
-        tasks=tasks,
-        predicted_attributes=predicted_attributes,
-        predicted_tasks=predicted_tasks,
-        training_attributes=training_attributes,
-        training_tasks=training_tasks,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        tokenizer=tokenizer,
-    )
+    labels = read_labels(captions, **inputs)
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
-    groups = random_groups(len(labels), seed, copies=labels.copies)
+    groups = labels.groups(seed)
     expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
@@ -181,9 +160,7 @@ def multi_directional_ba(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        {"images": len(labels), "attribute_counts": pairs.attribute_counts(), "pairs": pairs.table(changes)}
-        if details
-        else None,
+        {**labels.image_counts(pairs.attributes), "pairs": pairs.table(changes)} if details else None,
     )
 
 

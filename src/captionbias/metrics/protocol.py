@@ -108,7 +108,8 @@ def alignment_name(settings: Mapping[str, Any]) -> str:
     To a captioner's own vocabulary also a digest of its words.
     """
     alignment, vectors, vocabulary = settings["alignment"], settings["vectors"], settings.get("vocabulary")
+    alignment += ",names-kept" if settings.get("names_kept") else ""
     to = f",to-{hashlib.sha256(repr(sorted(vocabulary)).encode()).hexdigest()[:8]}" if vocabulary else ""
-    if alignment == "constant":
+    if settings["alignment"] == "constant":
         return f"{alignment}{to}"
     return f"{alignment},{vectors_name(vectors)},{settings['delta']:g}{to}"
