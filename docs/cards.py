@@ -1,5 +1,4 @@
-"""What the folders of metrics have from the code: `python docs/cards.py` writes the tables of their cards, their modules
-and their Spaces."""
+"""What metrics' folders have from the code: `python docs/cards.py` writes the tables of cards, modules and Spaces."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_every_word_is_the_captioners_and_twice_is_once(captions, in_model, spec
 
 
 def test_what_a_caption_names_is_not_replaced_by_what_names_something_else():
-    """ "lady" is closest to "man", but becomes "woman"; "girl" has no such word near and stays; "seat" may be "chair"."""
+    """A lady is closest to a man, but becomes a woman; a girl has nobody like her and stays; a seat is a chair."""
     vectors = make(lady=[1, 0], man=[1, 0.05], woman=[1, 0.4], girl=[0, 1], seat=[1, 0.01], chair=[1, 0.3])
     human = tokenize(["a lady a girl a seat", "a man a woman a chair"])
     in_model = np.array([word in ("a", "man", "woman", "chair") for word in human.words])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from captionbias.analysis.compare import corrected
-from captionbias.metrics import lic, sway
+from captionbias.metrics import dbac, lic, sway
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, verdict
 from captionbias.statistics.samples import Estimate, Sample
@@ -65,6 +65,22 @@ def test_the_margin_of_lic_is_how_far_people_differ_from_each_other():
     assert margins[1:] == [0.0, 1.0]
     with pytest.warns(match="2 human captions of each image: too few to measure how much people differ"):
         lic(**two, **FAST)
+
+
+def test_the_margin_of_dbac_is_what_people_drawn_from_the_references_read():
+    planted = vars(plant(400, captions=4))
+    measured = dbac.measure(**planted, **FAST)
+    again = dbac.measure(**planted | {"predictions": planted["predictions"][::-1]}, **FAST | {"trials": 12})
+    margins, surer = (
+        [one.estimates[f"dbac_{direction}_net"].margin for direction in ("a_to_t", "t_to_a")]
+        for one in (measured, again)
+    )
+    assert all(0 < margin < 0.5 for margin in margins)
+    assert [b / a for a, b in zip(margins, surer, strict=True)] == pytest.approx(
+        [((1 / 12 + 1 / 4) / (1 / 3 + 1 / 4)) ** 0.5] * 2
+    )
+    one = dbac.measure(**planted | {"references": [texts[:1] for texts in planted["references"]]}, **FAST)
+    assert one.estimates["dbac_a_to_t_net"].margin == 0.01
 
 
 def test_margins_can_be_chosen():

@@ -66,9 +66,8 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
 def spread_of_people(
     metric: Metric[Any], captions: Captions, keys: Sequence[str], seed: int, **options: Any
 ) -> dict[str, float]:
-    """How far from 0 a score of one more person is in 19 of 20 cases, by `PEOPLE` drawn one after the other; empty where
-    no image has two human captions. The same images and options are measured once a process.
-    """
+    """How far from 0 a score of one more person is in 19 of 20 cases, by five who are drawn one after the other; empty
+    where no image has two human captions. The same images and options are measured once a process."""
     from scipy.stats import t
 
     known = metric.name, captions.image_set, repr(captions.tasks), seed, repr(sorted(options.items()))
