@@ -8,11 +8,7 @@ from typing import Any
 
 
 def entered(group: str) -> Iterator[Any]:
-    """What wings have entered under `captionbias.<group>`; nothing of a wing whose folder is gone.
-
-    >>> [module.__name__ for module in entered("metrics")]
-    ['captionbias.images.imagecaptioner2']
-    """
+    """What wings have entered under `captionbias.<group>`; nothing of a wing whose folder is gone."""
     for point in entry_points(group=f"captionbias.{group}"):
         try:
             yield point.load()

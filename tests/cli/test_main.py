@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias import __version__
+from captionbias.cli.options import as_options
 from captionbias.metrics import catalogue, dbac, find_metric, lic
 from captionbias.synthetic import plant
 from tests.cli.conftest import invoke, of_ids, ran, refused
@@ -381,6 +382,20 @@ def test_what_daemons_close_ends_nothing(sides, tmp_path):
 )
 def test_the_option_that_is_wrong_is_named(arguments, message):
     assert message in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("bootstrap=10 is too few; leave out unseen_only=True", "--bootstrap 10 is too few; leave out --unseen-only"),
+        ("bootstrap must be more than 'unseen_only'", "--bootstrap must be more than 'unseen_only'"),
+        ("vectors: there is no file a.txt", "--vectors: there is no file a.txt"),
+        ("give tasks, or directions=['a_to_t']", "give tasks, or --direction a_to_t"),
+    ],
+)
+def test_messages_of_the_library_name_options_in_place_of_arguments(text, written):
+    flags = {name: (f"--{name.replace('_', '-')}", "") for name in ("unseen_only", "bootstrap", "vectors", "tasks")}
+    assert as_options(text, {**flags, "directions": ("--direction", "")}) == written
 
 
 def test_attributes_in_place_of_attribute(sides):

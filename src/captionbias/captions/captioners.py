@@ -109,13 +109,7 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
 
 
 def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:
-    """The table and the column of each captioner, called after its table, its column if there are several, or both.
-
-    >>> captioner_columns(["nic", "sat"], ["caption"])
-    {'nic': ('nic', 'caption'), 'sat': ('sat', 'caption')}
-    >>> list(captioner_columns(["all"], ["nic", "sat"])), list(captioner_columns(["a", "b"], ["nic", "sat"]))
-    (['nic', 'sat'], ['a nic', 'a sat', 'b nic', 'b sat'])
-    """
+    """The table and the column of each captioner, called after its table, its column if there are several, or both."""
     found: dict[str, tuple[str, Any]] = {}
     for table in tables:
         for column in columns:

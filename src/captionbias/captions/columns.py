@@ -96,8 +96,7 @@ def choose_columns(
 ) -> tuple[dict[str, Column], str | None, list[str]]:
     """The column of each argument, the name of the image ids in the first table, and which of them are guesses.
 
-    `read_captions` has the rules. `attribute` is the usual name of the attribute's column; of the `optional` columns
-    one is enough although the others have a table too. ValueError: a column that is named or needed does not exist.
+    Of the `optional` columns one is enough although the others have a table too.
     """
     predictions, references, tasks = tables["predictions"], tables["references"], tables["tasks"]
     pools = _pools(**tables)
@@ -149,9 +148,8 @@ def match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Tabl
 
 
 def _with_ids(table: Table, known: set[str], id_column: str) -> str:
-    """The column with most of the known ids; of equals, the one of the same name, then the one most surely named.
-
-    Columns that are named as ids come first: the numbers of human captions, say, can be numbers of images by chance.
+    """The column with most of the known ids; of equals, the one of the same name. Columns that are named as ids come
+    first: the numbers of human captions, say, can be numbers of images by chance.
     """
 
     def shared(column: str) -> int:

@@ -89,11 +89,7 @@ class Crossed(NamedTuple):
 
 
 def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None]]:
-    """Each attribute's usual name and the name of its column, from what `read_captions` was given: one or several.
-
-    >>> attribute_columns(["gender", "race"], ["sex", None]), attribute_columns("attribute", ["sex", "skin"])
-    ([('gender', 'sex'), ('race', None)], [('attribute', 'sex'), ('attribute', 'skin')])
-    """
+    """Each attribute's usual name and the name of its column, from what `read_captions` was given: one or several."""
     several = isinstance(column, (list, tuple))
     if isinstance(attribute, str):
         return [(attribute, name) for name in column] if several and column else [(attribute, column)]
@@ -109,11 +105,7 @@ def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None
 
 
 def one_column(columns: Sequence[Column]) -> Column | Crossed:
-    """The column of labels, or the crossing of several.
-
-    Raises:
-        ValueError: two attributes have the same column, or their columns are not in one table.
-    """
+    """The column of labels, or the crossing of several, which must be different columns of one table."""
     if len(columns) == 1:
         return columns[0]
     for number, column in enumerate(columns):
@@ -142,14 +134,7 @@ def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) 
 def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:
     """Those of the labels that `keep` names, and what it names in vain.
 
-    A crossing of `crossed` attributes (1 without one) may be named as a whole or by an attribute's label. Of each
-    attribute, and of the crossing, those named are kept; all where none is named.
-
-    >>> labels = {"female, dark", "female, light", "female, unsure", "male, light"}
-    >>> sorted(kept_labels(labels, ["dark", "light"], 2)[0])
-    ['female, dark', 'female, light', 'male, light']
-    >>> kept_labels(labels, ["female", "dark", "drak"], 2)
-    ({'female, dark'}, ['drak'])
+    Of each of the `crossed` attributes, and of the crossing, the labels named are kept; all where none is named.
     """
     forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
     named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]

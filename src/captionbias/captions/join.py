@@ -22,8 +22,7 @@ Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
     """What a column holds of each image: a caption, a label, or a list of captions or tasks.
 
-    Without `id_column` each row is an image. Several columns of labels are crossed. ValueError: an image has two
-    predictions or labels, or a row has no id.
+    Without `id_column` each row is an image. ValueError: an image has two predictions or labels, or a row has no id.
     """
     if isinstance(column, Crossed):
         return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
@@ -52,8 +51,7 @@ def joined(
 ) -> dict[str, Any]:
     """The columns' values for the images that all of them have, as `check_captions` takes them.
 
-    `read` is `by_image`, which may remember what it read; `notes` takes what is left out and why, a line for each
-    cause. ValueError: tables have no image in common, or an image has no label.
+    `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:

@@ -16,11 +16,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
 
 
 def is_url(source: object) -> bool:
-    """Whether this is a path of a file system that fsspec knows.
-
-    >>> is_url("s3://bucket/nic.parquet"), is_url("nic.parquet")
-    (True, False)
-    """
+    """Whether this is a path of a file system that fsspec knows."""
     return isinstance(source, str) and bool(_URL.match(source))
 
 
@@ -66,11 +62,7 @@ class Remote:
 
 
 def names_dataset(source: str | Path) -> bool:
-    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here.
-
-    >>> names_dataset("someone/captions:gender:test"), names_dataset("captions/nic.parquet"), names_dataset("s3://a/b")
-    (True, False, False)
-    """
+    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here."""
     whole, _, _ = str(source).partition(":")
     path, named = (os.path.expanduser(text) for text in (str(source), whole))
     if os.path.lexists(path) or is_url(source):
@@ -81,12 +73,7 @@ def names_dataset(source: str | Path) -> bool:
 
 
 def load_rows(source: str | Path) -> Any:
-    """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split.
-
-    Raises:
-        ValueError: there is no such dataset, or it has several splits and none is named.
-        ModuleNotFoundError: datasets is missing.
-    """
+    """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split."""
     from datasets import Dataset, load_dataset, load_from_disk
 
     name, _, rest = (str(source), "", "") if Path(source).expanduser().is_dir() else str(source).partition(":")

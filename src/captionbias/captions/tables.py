@@ -67,10 +67,7 @@ def no_column(
 
 
 def as_table(data: Any, name: str) -> Table:
-    """The table of a path, a URL or a dataset's name, of data in memory, or a Table as it is.
-
-    `name` is what messages call data in memory.
-    """
+    """The table of a path, a URL, a dataset's name, or data in memory, which messages call `name`."""
     if isinstance(data, Table):
         return data
     if not isinstance(data, (str, Path)):
@@ -84,11 +81,7 @@ def as_table(data: Any, name: str) -> Table:
 
 
 def table_from_memory(table: Any, name: str = "table") -> Table:
-    """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table.
-
-    >>> table_from_memory({"caption": ("a dog", "a cat")}).column("caption")
-    ['a dog', 'a cat']
-    """
+    """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table."""
     # A Dataset may be set to hide columns or to give tensors.
     plain = table.with_format(None) if hasattr(table, "with_format") else table
     columns = table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", None))
@@ -108,12 +101,7 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
 def table_from_file(path: File) -> Table:
     """Open a .csv, .tsv, .json, .jsonl or .parquet file.
 
-    JSON is an array of records, COCO captions, `{"annotations": [records]}`, or COCO instances, as `objects_of_images`
-    has them. In CSV and TSV an empty cell is missing; NA, null and None are words like any other. As Excel writes them,
-    a .csv file may have semicolons or tabs instead of commas, and both may be UTF-16 with a byte order mark.
-
-    Raises:
-        ValueError: the file cannot be read; the message names it and the way out.
+    In CSV and TSV an empty cell is missing; NA, null and None are words like any other.
     """
     openers = dict(zip(TABLES, (_csv, _csv, _json, _jsonl, _parquet), strict=True))
     with _explained(path):

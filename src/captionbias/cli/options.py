@@ -278,10 +278,8 @@ def metric_options(*names: str, **defaults: Any) -> Options:
 
 
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
-    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line.
-
-    Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read. Messages
-    of the library name options in place of arguments.
+    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line, with
+    options in place of arguments. Files of the panel `Result` are refused before the work if they cannot be written.
     """
     written = [name for name, (annotation, _) in options.items() if _is_written(annotation)]
 
@@ -315,18 +313,7 @@ def flags_of(context: typer.Context) -> dict[str, tuple[str, str]]:
 
 
 def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
-    """A message of the library, with options where it names arguments.
-
-    >>> flags = {"unseen_only": ("--unseen-only", ""), "bootstrap": ("--bootstrap", "")}
-    >>> as_options("bootstrap=10 is too few; leave out unseen_only=True", flags)
-    '--bootstrap 10 is too few; leave out --unseen-only'
-    >>> as_options("bootstrap must be 0 or more: a bootstrap of 'unseen_only'", flags)
-    "--bootstrap must be 0 or more: a bootstrap of 'unseen_only'"
-    >>> as_options("vectors: there is no file a.txt", {"vectors": ("--vectors", "")})
-    '--vectors: there is no file a.txt'
-    >>> as_options("give tasks, or directions=['a_to_t']", {"directions": ("--direction", "")})
-    'give tasks, or --direction a_to_t'
-    """
+    """A message of the library, with options where it names arguments."""
     for name, (on, off) in flags.items():
         alone = rf"(?<![\w'\"/.=-]){name}"
         for value, written in (("True", on), ("False", off or on)):

@@ -22,9 +22,7 @@ _COLUMNS = ("art_style", "painting", "emotion", "utterance")
 class ArtemisEmotions(OriginalFiles):
     """Reads every CSV file of the folder, with the columns `art_style`, `painting`, `emotion` and `utterance`.
 
-    `paintings`: a row for each painting, its emotion the one that most people felt, as ImageCaptioner2 votes (section
-    5.1); paintings without a most frequent one are left out. `utterances`: a row for each utterance. Both are sorted by
-    art style and painting, utterances of one painting in the order of the files.
+    `paintings` have the emotion that most people felt, as ImageCaptioner2 votes (section 5.1); `utterances` are rows.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("paintings", "utterances")

@@ -34,13 +34,7 @@ BLOCK = 4096  # rows in memory
 
 @dataclass(frozen=True)
 class Built:
-    """A dataset that was written.
-
-    Attributes:
-        folder: where it is; `load_dataset(folder)` reads it.
-        rows: how many rows each configuration has.
-        left_out: for each configuration why rows of the original files were left out, and how many.
-    """
+    """A dataset that was written: how many rows each configuration has, and why others were left out."""
 
     folder: Path
     rows: Mapping[str, int]
@@ -48,42 +42,19 @@ class Built:
 
 
 def dataset_names() -> list[str]:
-    """Names of the datasets that `build_dataset` builds.
-
-    >>> dataset_names()
-    ['artemis_emotions', 'coco_caption_bias', 'controlled_verbs', 'lic_captions']
-    """
+    """Names of the datasets that `build_dataset` builds."""
     return list(DATASETS)
 
 
 def original_card(name: str) -> str:
-    """The card of the dataset `name` before it is built: its original files, where they come from, fields and terms.
-
-    >>> original_card("controlled_verbs").splitlines()[0]
-    '# Captions whose only bias is in their verbs'
-
-    Raises:
-        ValueError: an unknown name.
-    """
+    """The card of the dataset `name` before it is built: its original files, where they come from, fields and terms."""
     return _template(name).partition("\n---\n")[2].replace(f"## Contents\n\n{CONTENTS}\n\n", "").strip()
 
 
 def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
-    """Write the dataset `name` from its original files in the folder `source` to the folder `to`.
+    """Write the dataset `name` from its original files in the folder `source` to the new or empty folder `to`.
 
-    The folder appears whole or not at all: Parquet files, a folder for each configuration; README.md, the dataset card;
-    and eval.yaml, if captioners are measured on the dataset. The same files give the same bytes.
-
-    Args:
-        name: one of `dataset_names()`; its card says which files it needs and where they come from.
-        source: the folder with the original files.
-        to: the folder to write, new or empty.
-        configurations: those to write, the first the default; all by default.
-
-    Raises:
-        ValueError: an unknown name; a file that is missing, cut off or malformed, with its first bad row; a
-            configuration without rows; a folder that is not empty.
-        OSError: a file that cannot be read, a folder that cannot be written.
+    The folder appears whole or not at all; the same files give the same bytes. The first configuration is the default.
     """
     template = _template(name)
     chosen = list(dict.fromkeys(configurations or DATASETS[name].CONFIGURATIONS))

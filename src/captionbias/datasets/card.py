@@ -16,10 +16,7 @@ CONTENTS = "<!-- contents -->"
 
 
 def dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles) -> str:
-    """The card's text: front matter with configurations and sizes, and a table of what was kept and left out.
-
-    `template` is the card before, with a line `CONTENTS`.
-    """
+    """The card's text: front matter with configurations and sizes, and a table of what was kept and left out."""
     from datasets.info import DatasetInfosDict
     from datasets.utils.metadata import MetadataConfigs
     from huggingface_hub import DatasetCard
@@ -40,18 +37,9 @@ def dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origin
 
 
 def benchmark(template: str) -> str:
-    r"""The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
+    """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
 
     The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
-
-    >>> print(benchmark("---\npretty_name: Captions of people\n---\n# Captions\n\nBias amplification."))
-    name: Captions of people
-    description: Bias amplification.
-    evaluation_framework: captionbias
-    tasks:
-    - id: sway_t_to_a
-    - id: sway_t_to_a_lost
-    ...
     """
     import yaml
     from huggingface_hub import DatasetCard
@@ -70,10 +58,6 @@ def benchmark(template: str) -> str:
 
 
 def reasons(left_out: Mapping[str, int]) -> str:
-    """Why rows were left out, the most frequent reason first.
-
-    >>> reasons({"labelled unsure": 3410, "empty human captions": 0, "labelled both": 813})
-    '3,410 labelled unsure, 813 labelled both'
-    """
+    """Why rows were left out, the most frequent reason first."""
     counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
     return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"

@@ -47,10 +47,8 @@ _COLUMNS = {
 
 
 class CocoCaptionBias(OriginalFiles):
-    """Reads `captions_val2014.json`, `instances_val2014.json` and `images_val2014.csv`; where they are there, also the
-    labels of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
-
-    A configuration has the images with one of its two labels and a human caption, by ascending image id.
+    """Reads COCO's captions and instances and the labels of images; where they are there, also those of people,
+    `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")

@@ -36,10 +36,9 @@ Cell: TypeAlias = tuple[str, str, str]  # task, gender, verb
 
 
 class ControlledVerbs(OriginalFiles):
-    """Reads COCO's captions of train2014, val2014 or both.
+    """Reads COCO's captions of train2014, val2014 or both, that name one gender, a subset's task, and one of its verbs.
 
-    A caption qualifies for a subset if it names one gender (lexicon `gender`), the subset's task, and just one of its
-    verbs. Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
+    Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
@@ -79,10 +78,7 @@ class ControlledVerbs(OriginalFiles):
 
     @cached_property
     def _candidates(self) -> tuple[Mapping[Cell, Sequence[Caption]], int]:
-        """The captions that qualify, by cell, in the order in which they are drawn; and how many captions there are.
-
-        Of each image only the first may be drawn.
-        """
+        """The captions that qualify, by cell, in the order in which they are drawn; and how many captions there are."""
         captions = [caption for path in self._files for caption in read_captions(path, read_images(path))]
         found: dict[Cell, list[Caption]] = defaultdict(list)
         images = set()

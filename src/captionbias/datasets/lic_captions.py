@@ -43,8 +43,7 @@ _COLUMNS = {
 class LicCaptions(OriginalFiles):
     """Reads the pickled entries of people, and those of each captioner, wherever in the folder they are.
 
-    They hold plain data; a pickle that names anything else is refused. A configuration has the images with one of its
-    two labels and a human caption, by ascending image id.
+    A configuration has the images with one of its two labels and a human caption, by ascending image id.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(_HUMAN)

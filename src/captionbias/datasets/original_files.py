@@ -13,12 +13,7 @@ import pyarrow as pa
 class OriginalFiles:
     """The original files of one dataset. A subclass finds them in a folder and reads their rows.
 
-    Attributes:
-        CONFIGURATIONS: their names.
-        SPLIT: the name of the one split.
-        BENCHMARK: whether captioners are measured on it, so that their results on the Hub may name it.
-        folder: where the files are.
-        left_out: for each configuration that was read, why rows were left out, and how many for each reason.
+    `BENCHMARK`: captioners are measured on it, so their results on the Hub may name it. `left_out`: rows, by reason.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]]

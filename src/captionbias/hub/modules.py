@@ -199,21 +199,7 @@ def _rows(argument: str, column: Any) -> list[Any]:
 def install_metrics(names: Sequence[str] | None = None, cache: Path | None = None) -> list[Path]:
     """Put metric modules where `evaluate` looks them up, so that `evaluate.load("lic")` works anywhere, also offline.
 
-    Returns the installed files, one a metric. A version installed before is replaced. Several processes may call this
-    at once.
-
-    Args:
-        names: the metrics; all of this package's when None.
-        cache: the modules cache; evaluate's own (`HF_MODULES_CACHE`) when None.
-
-    Raises:
-        ValueError: for a name that this package does not have, or a cache that cannot be written.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as cache:
-        ...     [file.name for file in install_metrics(["lic"], cache=Path(cache))]
-        ['lic.py']
+    A version installed before is replaced. Several processes may call this at once.
     """
     folders = metric_folders(names)
     root = Path(evaluate.config.HF_MODULES_CACHE if cache is None else cache)
@@ -227,11 +213,7 @@ def install_metrics(names: Sequence[str] | None = None, cache: Path | None = Non
 
 
 def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
-    """The folders of these metrics, each ready to be a Space: of all of this package's when None.
-
-    >>> [folder.name for folder in metric_folders(["lic"])]
-    ['lic']
-    """
+    """The folders of these metrics, each ready to be a Space: of all of this package's when None."""
     source = _metrics()
     available = sorted(folder.name for folder in source.iterdir() if (folder / f"{folder.name}.py").is_file())
     wanted = available if names is None else names

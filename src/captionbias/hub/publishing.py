@@ -46,27 +46,9 @@ def publish(
 ) -> Published:
     """Send a folder, without its hidden files, to a repository on the Hub, which is made if there is none.
 
-    Of a dataset the same commit deletes what the card's `data_files` would read beside the folder's own files: rows of
-    an earlier build. All else that only the Hub has stays. A card with `extra_gated_prompt` says that the rows may not
-    be redistributed: they go to a private repository only, behind a gate.
-
-    Args:
-        folder: a Gradio app with its card, or Parquet files with theirs.
-        repo: OWNER/NAME.
-        kind: `space` or `dataset`.
-        private: of a new repository; its owner's usual choice when None.
-        create_pr: open a pull request instead of committing to main.
-        message: of the commit; the version of this package when None.
-        dry_run: only check, without a request.
-
-    Raises:
-        ValueError: a file that is a link, or that holds or is named like a secret; Parquet files and `data_files` that
-            do not match; a repository that must be private and is not; what the Hub refuses. Nothing is then sent.
-
-    Example:
-        >>> from captionbias.hub.modules import metric_folders
-        >>> publish(*metric_folders(["lic"]), "someone/lic", "space", dry_run=True).files
-        ('README.md', 'app.py', 'lic.py', 'requirements.txt')
+    Of a dataset the same commit deletes what the card's `data_files` would read of an earlier build. A card with
+    `extra_gated_prompt` says that the rows may not be redistributed: they go to a private repository only, behind a
+    gate. ValueError, and nothing is sent: a file that is a link or a secret, or what the Hub refuses.
     """
     check_repo("repo", repo)
     files = _files(Path(folder))

@@ -33,16 +33,7 @@ SCORES = sorted(
 
 
 def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
-    """The results in files that `captionbias measure ... --output` wrote.
-
-    Returns:
-        By the name of its metric each flat result, with its signature and `details`, as the metric returned it.
-
-    Raises:
-        ValueError: a file holds no results, a metric is in two files, or an entry is missing or not a finite number;
-            the message names the file and the entry.
-        OSError: a file cannot be read.
-    """
+    """The results in files that `captionbias measure ... --output` wrote, by the name of their metric."""
     results: dict[str, dict[str, Any]] = {}
     for file in map(Path, files):
         try:
@@ -83,11 +74,7 @@ def _check(name: str, result: Mapping[str, Any], where: str) -> None:
 
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
-    """What a flat result's score says, as everywhere else; "-" if it has no verdict.
-
-    >>> verdict_in({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 1.9}, catalogue.SCORES["lic"])
-    'amplifies'
-    """
+    """What a flat result's score says, as everywhere else; "-" if it has no verdict."""
     return verdict(Result(result).estimates, score.key) if score.judged else NOTHING
 
 
@@ -100,9 +87,6 @@ def scores_in(results: Results, *, human: bool = False) -> list[Score]:
     """The scores that results hold, in the order of a card; with `human` only those of human captions alone.
 
     A published DBAC without a matched one still has the matched one's row before it, as undefined.
-
-    >>> [score.key for score in scores_in({"lic": {"lic": 1.2, "lic_m": 47.2, "lic_d": 46.0}})]
-    ['lic', 'lic_m', 'lic_d']
     """
     return [
         score
@@ -113,11 +97,7 @@ def scores_in(results: Results, *, human: bool = False) -> list[Score]:
 
 
 def tasks_in(results: Results) -> dict[str, Score]:
-    """The scores of a captioner that results hold, by their task on the Hub.
-
-    >>> list(tasks_in({"lic": {"lic": 1.2, "lic_m": 47.2}}))
-    ['lic']
-    """
+    """The scores of a captioner that results hold, by their task on the Hub."""
     return {task: score for task, score in TASKS.items() if score.key in results.get(score.metric, {})}
 
 
@@ -178,11 +158,7 @@ def check_date(date: str | None) -> None:
 
 
 def checked_source(url: str | None, name: str | None, user: str | None) -> dict[str, str]:
-    """Where results were measured, if a link says so.
-
-    >>> checked_source("https://example.org/run", None, None)
-    {'source_url': 'https://example.org/run', 'source_name': 'captionbias'}
-    """
+    """Where results were measured, if a link says so."""
     if url is None and (name or user):
         raise ValueError("source_url is missing: the Hub shows a source's name and user with a link only")
     if url is not None and not url.startswith(("https://", "http://")):

@@ -15,9 +15,8 @@ NEW = 60  # seconds in which a folder has no lock yet
 
 
 def own_folder(prefix: str) -> tuple[Path, Any]:
-    """A new temporary folder of this process, whose name begins with the prefix and its number.
+    """A new temporary folder of this process, which only its user can open, and the lock that keeps it: hold on to it.
 
-    Only its user can open it. Its lock is held as long as the process lives or the lock is released: hold on to it.
     What dead processes left in folders of this prefix is removed.
     """
     from filelock import FileLock
