@@ -11,7 +11,7 @@ from click import unstyle
 from typer.testing import CliRunner
 
 from captionbias.cli.main import app
-from captionbias.datasets.build import dataset_names
+from captionbias.datasets.build import DATASETS
 from tests.datasets.conftest import CARDS, artemis, coco, write
 
 
@@ -29,7 +29,7 @@ def invoke(*arguments: Any, status: int = 0) -> tuple[str, str]:
     return unstyle(result.stdout), unstyle(result.stderr)
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", DATASETS)
 def test_the_card_of_a_dataset_is_shown(name: str) -> None:
     result = CliRunner().invoke(app, ["data", "show", name], env={"COLUMNS": "80"})
     assert result.exit_code == 0, result.output

@@ -17,7 +17,7 @@ import pytest
 
 from captionbias import metrics
 from captionbias.datasets import build
-from captionbias.datasets.build import build_dataset, dataset_names
+from captionbias.datasets.build import DATASETS, build_dataset
 from captionbias.synthetic import plant
 from tests.datasets.conftest import ALL, CARDS, artemis, coco, state, verbs, write
 
@@ -58,7 +58,7 @@ def beside(folder):
 @pytest.mark.parametrize("name", ALL)
 def test_load_dataset_reads_every_configuration_as_the_card_says(name, built):
     folder, split = built[name], SPLITS.get(name, "validation")
-    assert dataset_names() == sorted(ALL)
+    assert list(DATASETS) == sorted(ALL)
     assert sorted(datasets.get_dataset_config_names(str(folder))) == sorted(ROWS[name])
     for configuration, rows in list(ROWS[name].items())[:2]:
         table = datasets.load_dataset(str(folder), configuration, split=split)

@@ -19,6 +19,7 @@ from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from captionbias.datasets.controlled_verbs import ControlledVerbs
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
+from captionbias.wings import shipped
 
 if TYPE_CHECKING:
     from datasets import DatasetInfo
@@ -39,11 +40,6 @@ class Built:
     folder: Path
     rows: Mapping[str, int]
     left_out: Mapping[str, Mapping[str, int]]
-
-
-def dataset_names() -> list[str]:
-    """Names of the datasets that `build_dataset` builds."""
-    return list(DATASETS)
 
 
 def original_card(name: str) -> str:
@@ -88,13 +84,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
 def _template(name: str) -> str:
     if name not in DATASETS:
         raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(DATASETS)}")
-    package = Path(__file__).parents[1]
-    cards = (
-        package / "_datasets_scripts"
-        if (package / "_datasets_scripts").is_dir()
-        else package.parents[1] / "datasets_scripts"
-    )
-    return (cards / name / "README.md").read_text(encoding="utf-8")
+    return (shipped("datasets_scripts") / name / "README.md").read_text(encoding="utf-8")
 
 
 def _write(source: OriginalFiles, configuration: str, folder: Path) -> DatasetInfo:

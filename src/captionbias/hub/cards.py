@@ -10,12 +10,9 @@ from typing import Any
 
 from captionbias.hub.results import (
     Results,
-    check_date,
-    check_repo,
     check_results,
-    check_revision,
-    checked_source,
     entries_of,
+    entry_fields,
     is_fast,
     read_results,
     scores_in,
@@ -68,10 +65,7 @@ def update_model_card(
     As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME. The Hub takes the commit's time for no `date`.
     """
     check_results(results)
-    check_repo("dataset", dataset)
-    check_revision(dataset_revision)
-    check_date(date)
-    source = checked_source(source_url, source_name, source_user)
+    fields = entry_fields(dataset, dataset_revision, date, source_url, source_name, source_user)
     if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
@@ -84,7 +78,7 @@ def update_model_card(
         {
             card: changed,
             drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
-            entries: (_read(entries), entries_of(results, dataset, dataset_revision, date, source)),
+            entries: (_read(entries), entries_of(results, fields)),
         }
     )
 
