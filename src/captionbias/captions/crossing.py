@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from captionbias.captions.check import as_lists, check_strings
 from captionbias.captions.tables import Column, Table
-from captionbias.captions.values import as_list
 from captionbias.text.lexicon import SEPARATOR
 
 
@@ -30,18 +30,12 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     """
     if len(attributes) < 2:
         raise ValueError(f"attributes has {len(attributes)} attributes: a crossing needs two or more")
-    columns = {name: as_list(f"attributes[{name!r}]", labels) for name, labels in attributes.items()}
-    first, images = next((name, len(labels)) for name, labels in columns.items())
+    columns = as_lists({f"attributes[{name!r}]": labels for name, labels in attributes.items()})
     for name, labels in columns.items():
-        if len(labels) != images:
-            raise ValueError(
-                f"attributes[{first!r}] has length {images:,} and attributes[{name!r}] has length {len(labels):,}: "
-                "entry i of each belongs to image i, so give as many of one as of the other"
-            )
-        for row, label in enumerate(labels):
-            if not isinstance(label, str) or not label.strip():
-                raise ValueError(f"attributes[{name!r}][{row}] is {label!r}: drop the image or add a label")
-            _check_label(label, f"attributes[{name!r}][{row}]")
+        places = [f"{name}[{row}]" for row in range(len(labels))]
+        check_strings(labels, places, "label", "drop the image or add a label")
+        for label, place in zip(labels, places, strict=True):
+            _check_label(label, place)
     return [SEPARATOR.join(map(str.strip, of_image)) for of_image in zip(*columns.values(), strict=True)]
 
 
@@ -121,14 +115,14 @@ def one_column(columns: Sequence[Column]) -> Column | Crossed:
 
 def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
     """The crossed label of each image, None where one of its labels is missing."""
-    found: dict[str, Any] = {}
+    crossings: dict[str, Any] = {}
     for image in of_columns[0]:
         labels = [of_column[image] for of_column in of_columns]
         for label, column in zip(labels, crossed.columns, strict=True):
             if isinstance(label, str):
                 _check_label(label, f"attributes: image {image} in {column}")
-        found[image] = None if None in labels else SEPARATOR.join(map(str, labels))
-    return found
+        crossings[image] = None if None in labels else SEPARATOR.join(map(str, labels))
+    return crossings
 
 
 def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:

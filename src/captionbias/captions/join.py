@@ -56,28 +56,28 @@ def joined(
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
         raise ValueError(f"predictions and references are both {predictions}: name two columns or give two files")
-    found = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
+    values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
     base = predictions or references or attributes
-    every_image = next(found[argument] for argument in ("predictions", "references", "attributes") if argument in found)
+    every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
     if references:
-        human = {image: texts for image, texts in found["references"].items() if texts.count(None) < len(texts)}
+        human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
         if not human:
             raise ValueError(f"references: {references} has no caption in any row; fill it in or name another column")
-        found["references"] = human
+        values["references"] = human
 
     images = list(every_image)
     for argument, lack in (("references", "have no human captions"), ("attributes", ""), ("tasks", "")):
         if column := columns.get(argument):
             lack = lack or f"have no entry in {column.table.name}"
-            images = _in_both(images, base, found[argument], column, lack, notes)
+            images = _in_both(images, base, values[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
-        _in_both(found["references"], references, found["predictions"], predictions, lack, notes)
+        _in_both(values["references"], references, values["predictions"], predictions, lack, notes)
     if attributes.table not in {column.table for column in (predictions, references) if column}:
-        _in_both(found["attributes"], attributes, every_image, base, "with a label have no caption", notes)
+        _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
-    images = sorted(_labelled(images, found["attributes"], attributes, keep, notes), key=image_order)
-    return {**{name: [values[image] for image in images] for name, values in found.items()}, "image_ids": images}
+    images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
+    return {**{name: [of_images[image] for image in images] for name, of_images in values.items()}, "image_ids": images}
 
 
 def _in_both(
@@ -113,10 +113,10 @@ def _labelled(
         return images
     if isinstance(keep, str) or not keep:
         raise ValueError(f"keep is {keep!r}: give a list of labels, such as ['female', 'male']")
-    found = {labels[image] for image in images} - {None}
-    kept, unknown = kept_labels(found, keep, len(column.columns) if isinstance(column, Crossed) else 1)
+    known = {labels[image] for image in images} - {None}
+    kept, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
-        exist = ", ".join(sorted(map(repr, found))[:MAX_LISTED]) or "no labels"
+        exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
         raise ValueError(f"keep names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
     if not kept:
         raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from captionbias.captions.coco_objects import objects_of_images, without_outline
-from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset, needs_datasets
+from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, is_column
 from captionbias.io.formats import json_object
 
@@ -59,11 +59,11 @@ def no_column(
     column: str, tables: Iterable[Table], purpose: str = "", way_out: str = "name one of these"
 ) -> ValueError:
     """The error that none of the tables has the column."""
-    found = (
+    tables_there = (
         f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
         for table in tables
     )
-    return ValueError("; ".join([*found, way_out]))
+    return ValueError("; ".join([*tables_there, way_out]))
 
 
 def as_table(data: Any, name: str) -> Table:
@@ -75,8 +75,7 @@ def as_table(data: Any, name: str) -> Table:
     if is_url(data):
         return table_from_file(Remote(str(data)))
     if names_dataset(data):
-        with needs_datasets():
-            return table_from_memory(load_rows(data), str(data))
+        return table_from_memory(load_rows(data), str(data))
     return table_from_file(Path(data).expanduser())
 
 
