@@ -165,7 +165,13 @@ class Captions:
         )
 
     def columns(self, rows: Iterable[int]) -> dict[str, Any]:
-        """The columns of the images in these rows, as `check_captions` takes them."""
+        """The columns of the images in these rows, as `check_captions` takes them.
+
+        Example:
+            >>> captions = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
+            >>> captions.columns([1])["predictions"]
+            ['a girl']
+        """
         columns = {name: getattr(self, name) for name in COLUMNS}
         return {name: column and [column[row] for row in rows] for name, column in columns.items()}
 

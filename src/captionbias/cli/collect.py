@@ -44,13 +44,11 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     Example: captionbias collect results/nic.json results/sat.json --output table.parquet --plot leaderboard.html
     """
     from captionbias.report.charts import leaderboard_chart
-    from captionbias.report.html import check_chart, write_chart
+    from captionbias.report.html import write_chart
     from captionbias.report.rows import check_table, mixtures, read_rows, write_table
     from captionbias.report.views import leaderboard
 
     check_table(output)
-    if plot:
-        check_chart(plot)
     rows = read_rows(results)
     mixed = mixtures(rows)
     if plot and mixed:

@@ -44,11 +44,9 @@ def consistency(
     """
     from captionbias.analysis.consistency import consistency as study_of
     from captionbias.report.charts import consistency_chart
-    from captionbias.report.html import check_chart, write_chart
+    from captionbias.report.html import write_chart
     from captionbias.report.terminal import consistency_tables
 
-    if plot:
-        check_chart(plot)
     files, chosen = split_options(values)
     study = study_of(
         read_captioners(**files),

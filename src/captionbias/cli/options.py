@@ -281,7 +281,8 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     """Add a command that calls `run` with the options by their names; errors of the input are printed in one line, with
     options in place of arguments. Files of the panel `Result` are refused before the work if they cannot be written.
     """
-    written = [name for name, (annotation, _) in options.items() if _is_written(annotation)]
+    displayed = {name: annotation.__metadata__[0] for name, (annotation, _) in options.items()}
+    written = [name for name, shown in displayed.items() if shown.rich_help_panel == RESULT and shown.file_okay]
 
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
@@ -291,6 +292,10 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
                 {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
                 {name: value for name, value in values.items() if name not in outputs},
             )
+            if values.get("plot"):
+                from captionbias.report.html import check_chart
+
+                check_chart(values["plot"])
             run(**values)
 
     called.__doc__ = about or run.__doc__
@@ -332,11 +337,6 @@ def _repeated(flag: str, values: re.Match[str]) -> str:
     return " ".join(f"{flag} {value}" for value in re.findall("'([^']*)'", values[1]))
 
 
-def _is_written(annotation: Any) -> bool:
-    (about,) = annotation.__metadata__
-    return bool(about.rich_help_panel == RESULT and about.file_okay)
-
-
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that name files and columns, and those of metrics that have a value.
 
@@ -354,15 +354,15 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
     lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
-    if "answers" in chosen:
-        chosen["answers"] = dict(_named(answer) for answer in chosen["answers"])
     if "directions" in chosen:
         chosen["directions"] = [direction.value for direction in chosen["directions"]]
+    if "answers" in chosen:
+        chosen["answers"] = dict(map(_label_and_answer, chosen["answers"]))
     return files, chosen
 
 
-def _named(answer: str) -> tuple[str, str]:
-    label, given, word = answer.partition("=")
-    if not given:
+def _label_and_answer(answer: str) -> tuple[str, str]:
+    label, equals, word = answer.partition("=")
+    if not equals:
         raise ValueError(f"--answer {answer}: give a label and its answer, as in female=woman")
     return label, word
