@@ -25,7 +25,6 @@ from tests.patience import PATIENCE
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 
 SCRIPT = Path(sys.executable).with_name("captionbias")
-MODULES = Path(__file__).parents[2] / "metrics"
 METRICS = {"lic": lic, "dbac": dbac}
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20"]
 CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 20}
@@ -237,13 +236,6 @@ def test_what_cannot_be_measured_is_one_line_and_leaves_an_earlier_file(
     assert (tmp_path / "result.json").read_text() == "earlier"
 
 
-def test_an_output_that_cannot_be_written_is_refused_before_any_work(tmp_path):
-    place = tmp_path / "missing" / "result.json"
-    error = refused("measure", "dbac", "--predictions", "gone.csv", *QUICK, "--output", place)
-    assert error.startswith(f"{place} cannot be written (")
-    assert list(tmp_path.iterdir()) == []
-
-
 # The metrics on labels
 
 
@@ -306,13 +298,9 @@ def test_all_that_allows_nothing_is_one_error(tmp_path):
 
 def test_install_metrics_puts_all_where_evaluate_looks(tmp_path, monkeypatch):
     monkeypatch.setattr("evaluate.config.HF_MODULES_CACHE", tmp_path)
-    shown, complaint = ran("install-metrics")
-    assert complaint == ""
-    loads = dict(re.findall(r"evaluate\.load\('(\w+)'\) loads (.+)", shown))
+    loads = dict(re.findall(r"evaluate\.load\('(\w+)'\) loads (.+)", invoke("install-metrics")))
     assert set(loads) == set(catalogue.METRICS)
-    for name, path in loads.items():
-        assert Path(path).is_relative_to(tmp_path)
-        assert Path(path).read_bytes() == (MODULES / name / f"{name}.py").read_bytes()
+    assert all(Path(path).is_relative_to(tmp_path) for path in loads.values())
 
 
 def test_install_metrics_without_evaluate_says_what_to_install(monkeypatch):
@@ -340,11 +328,8 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
 # What is refused with a word of help
 
 
-def test_names_of_metrics_may_have_hyphens(sides):
+def test_names_of_metrics_may_have_hyphens_and_h_is_help(sides):
     assert invoke("measure", "gender-error", *sides) == invoke("measure", "gender_error", *sides)
-
-
-def test_h_is_help():
     assert invoke("measure", "lic", "-h") == invoke("measure", "lic", "--help")
 
 
