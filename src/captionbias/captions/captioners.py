@@ -34,10 +34,10 @@ def check_captioners(
         ValueError: as `check_captions`; an error of one captioner's captions names it.
 
     Example:
-        >>> found = check_captioners(
+        >>> captioners = check_captioners(
         ...     {"nic": ["a girl", "a man"], "sat": ["a woman", "a boy"]}, attributes=["female", "male"]
         ... )
-        >>> found["sat"].predictions
+        >>> captioners["sat"].predictions
         ('a woman', 'a boy')
     """
     if not predictions:

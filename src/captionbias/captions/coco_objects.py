@@ -27,17 +27,17 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
     objects = {key: category for key, category in categories.items() if category != PERSON}
     if not objects:
         raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
-    shown: dict[Any, set[Any]] = {image: set() for image, _ in _pairs(content, name, "images", "id", "id")}
+    keys_of_image: dict[Any, set[Any]] = {image: set() for image, _ in _pairs(content, name, "images", "id", "id")}
     for row, (image, key) in enumerate(_pairs(content, name, "annotations", "image_id", "category_id")):
-        if image not in shown or key not in categories:
+        if image not in keys_of_image or key not in categories:
             raise ValueError(
                 f"{name}: annotations[{row}] is of image {image} and category {key}, and one of them is not listed: "
                 "correct it, or fetch the file again"
             )
-        shown[image].add(key)
+        keys_of_image[image].add(key)
     return {
-        "image_id": list(shown),
-        "objects": [[objects[key] for key in objects if key in keys] for keys in shown.values()],
+        "image_id": list(keys_of_image),
+        "objects": [[objects[key] for key in objects if key in keys] for keys in keys_of_image.values()],
     }
 
 

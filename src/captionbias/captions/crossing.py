@@ -132,12 +132,12 @@ def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[se
     """
     forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
     named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]
-    kept = {
+    chosen = {
         label
         for label, of_label in forms.items()
         if any(named) and all(not of_form or form in of_form for form, of_form in zip(of_label, named, strict=True))
     }
-    return kept, [label for label in keep if not any(label in of_form for of_form in named)]
+    return chosen, [label for label in keep if not any(label in of_form for of_form in named)]
 
 
 def _check_label(label: str, place: str) -> None:

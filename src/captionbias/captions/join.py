@@ -114,16 +114,16 @@ def _labelled(
     if isinstance(keep, str) or not keep:
         raise ValueError(f"keep is {keep!r}: give a list of labels, such as ['female', 'male']")
     known = {labels[image] for image in images} - {None}
-    kept, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
+    chosen, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
         exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
         raise ValueError(f"keep names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
-    if not kept:
+    if not chosen:
         raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
-    others = [image for image in images if labels[image] not in {None, *kept}]
+    others = [image for image in images if labels[image] not in {None, *chosen}]
     _note_left_out(others, len(images), "have another label than those to keep", notes)
-    return [image for image in images if labels[image] in kept]
+    return [image for image in images if labels[image] in chosen]
 
 
 def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str]) -> None:

@@ -17,7 +17,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import console, named, read_captioners, say, told, write_result
+from captionbias.cli.terminal import console, named, read_captioners, say, step_lines, write_result
 
 SCRATCH = [name for name in RECIPES if name not in ("dense", "lstm-lic")]  # those of the DBAC paper
 ENCODERS: Options = {
@@ -52,7 +52,7 @@ def consistency(
         read_captioners(**files),
         named(encoder or SCRATCH, "encoder"),
         metrics=metrics or ["lic", "dbac"],
-        watch=told(),
+        watch=step_lines(),
         **chosen,
     )
     for table in consistency_tables(study):

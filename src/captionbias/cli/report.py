@@ -70,7 +70,7 @@ def report(
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:
-        found = audit(
+        audited = audit(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
             sensitivity=sensitivity,
@@ -80,11 +80,11 @@ def report(
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
-    write_report(found, output, title=title, command=command)
+    write_report(audited, output, title=title, command=command)
     say(f"the report is in {output}")
     if markdown:
-        write_text(markdown_report(found, command=command), markdown)
+        write_text(markdown_report(audited, command=command), markdown)
         say(f"as Markdown it is in {markdown}")
     if json:
-        write_json(found.as_dict(), json)
+        write_json(audited.as_dict(), json)
         say(f"its data are in {json}")

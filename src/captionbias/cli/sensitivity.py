@@ -16,7 +16,7 @@ from captionbias.cli.options import (
     option,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, read_captioners, say, told, write_result
+from captionbias.cli.terminal import complaints, console, read_captioners, say, step_lines, write_result
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -76,7 +76,7 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     files, chosen = split_options(values)
     chosen |= {name: values[name] for name in CHOICES if values[name] is not None}
     captioners = read_captioners(**files)
-    study = sensitivity_of(captioners, grid=grid, watch=told(), progress=complaints.is_terminal or None, **chosen)
+    study = sensitivity_of(captioners, grid=grid, watch=step_lines(), progress=complaints.is_terminal or None, **chosen)
     for table in sensitivity_tables(study):
         console.print(table, markup=False)
     images = len(next(iter(captioners.values())))
@@ -103,7 +103,7 @@ def _inject(output: Path | None, **values: Any) -> None:
             if more:
                 raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
     captions = next(iter(read_captioners(**files).values()))
-    curves = power(captions, watch=told(), **sway.accepted(chosen))
+    curves = power(captions, watch=step_lines(), **sway.accepted(chosen))
     console.print(power_table(curves), markup=False)
     say(f"\n{curves.images:,} images")
     say(f"signature {curves.signature}")

@@ -128,7 +128,7 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> Non
                 raise ValueError(f"--{option} would overwrite {file}, which is an input; name another file")
 
 
-def told() -> Watch | None:
+def step_lines() -> Watch | None:
     """What to call with each step and the share done: a line on standard error, with how long the rest will take."""
     began = time.monotonic()
 

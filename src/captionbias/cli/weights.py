@@ -71,17 +71,16 @@ def weights(
 
     taken = _taken(_read_rows(results, captioner, direction), top, unclear, results)
     images = read_labels(attributes, tasks, attribute="gender", **columns)
-    shown = [list(of_image) for of_image in images.tasks or ()]
-    found = resampling_weights(images.attributes, shown, taken, top=len(taken), unclear=True)
-    effect = predicted_effect(images.attributes, shown, found)
-    write_weights(output, images.image_ids, found)
+    image_weights = resampling_weights(images.attributes, images.tasks, taken, top=len(taken), unclear=True)
+    effect = predicted_effect(images.attributes, images.tasks, image_weights)
+    write_weights(output, images.image_ids, image_weights)
 
     say(f"Pairs that add most to the score ({_forms(taken)}):")
     for row in taken:
         say(in_words(row))
     console.print()
     console.print(_effect_table(effect, taken), markup=False)
-    span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
+    span = f"weights from {image_weights.min():.2f} to {image_weights.max():.2f}, 1 on average"
     say(f"\n{len(images):,} images, {span}, are in {output}")
     for line in _uses(output):
         say(line)
@@ -95,7 +94,7 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
             results = content["comparisons"]["dbac"]["results"]
         elif "results" in content:
             results = {
-                name: found.get("metrics", {"dbac": found})["dbac"] for name, found in content["results"].items()
+                name: result.get("metrics", {"dbac": result})["dbac"] for name, result in content["results"].items()
             }
         else:
             results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
@@ -149,13 +148,13 @@ def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Grid:
     from captionbias.report.grid import Column, Grid, columns
 
     tasks = dict.fromkeys(row["task"] for row in taken)
-    found = [[row for row in effect if row["task"] == task] for task in tasks]
+    rows_of_tasks = [[row for row in effect if row["task"] == task] for task in tasks]
     return Grid(
         "Predicted effect on the training images",
         (*columns("task", "attribute"), Column("images", ",d"), *columns("before", "after", form=".2f")),
         [
             ["" if number else row["task"], *(row[key] for key in ("attribute", "images", "before", "after"))]
-            for rows in found
+            for rows in rows_of_tasks
             for number, row in enumerate(rows)
         ],
         "Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "

@@ -60,12 +60,12 @@ class ArtemisEmotions(OriginalFiles):
     @cached_property
     def _paintings(self) -> dict[tuple[str, str], list[tuple[str, str | None]]]:
         """Emotion and utterance of each row, by art style and painting."""
-        found = defaultdict(list)
+        paintings = defaultdict(list)
         for path in self._files:
             table = table_from_file(path)
             for row, (style, painting, emotion, utterance) in enumerate(zip(*map(table.column, _COLUMNS), strict=True)):
                 if emotion not in EMOTIONS:
                     allowed = ", ".join(EMOTIONS)
                     raise ValueError(f"{path.name}: emotion[{row}] must be one of {allowed}, not {short(emotion)}")
-                found[style, painting].append((emotion, utterance))
-        return dict(sorted(found.items()))
+                paintings[style, painting].append((emotion, utterance))
+        return dict(sorted(paintings.items()))

@@ -63,15 +63,15 @@ class ControlledVerbs(OriginalFiles):
             for gender in GENDERS:
                 counts = COUNTS[configuration] if gender == "male" else COUNTS[configuration][::-1]
                 for verb, count in zip(verbs, counts, strict=True):
-                    found = candidates[task, gender, verb]
-                    if len(found) < count:
+                    qualified = candidates[task, gender, verb]
+                    if len(qualified) < count:
                         files = " and ".join(path.name for path in self._files)
                         raise ValueError(
-                            f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a "
+                            f"{files}: {len(qualified)} captions name {task}, one of {', '.join(FORMS[verb])} and a "
                             f"{gender} person, and {count} are needed: use both {' and '.join(_FILES)}"
                         )
                     left_out["not drawn"] -= count
-                    for caption in found[:count]:
+                    for caption in qualified[:count]:
                         ids = {"caption_id": caption.id, "image_id": caption.image}
                         labels = {"attribute": gender, "tasks": [task], "verb": verb}
                         yield {**ids, "references": [caption.text], **labels}
@@ -80,14 +80,14 @@ class ControlledVerbs(OriginalFiles):
     def _candidates(self) -> tuple[Mapping[Cell, Sequence[Caption]], int]:
         """The captions that qualify, by cell, in the order in which they are drawn; and how many captions there are."""
         captions = [caption for path in self._files for caption in read_captions(path, read_images(path))]
-        found: dict[Cell, list[Caption]] = defaultdict(list)
+        candidates: dict[Cell, list[Caption]] = defaultdict(list)
         images = set()
         by_order = sorted(_qualified(captions), key=lambda row: hashlib.sha256(str(row[1].id).encode()).digest())
         for cell, caption in by_order:
             if caption.image not in images:
                 images.add(caption.image)
-                found[cell].append(caption)
-        return found, len(captions)
+                candidates[cell].append(caption)
+        return candidates, len(captions)
 
 
 def _qualified(captions: Sequence[Caption]) -> Iterator[tuple[Cell, Caption]]:

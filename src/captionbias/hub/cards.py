@@ -100,7 +100,7 @@ def model_section(results: Results, dataset: str, revision: str | None) -> str:
 
 
 def _picture(results: Results, name: str) -> Picture:
-    estimates = {key: found for result in results.values() for key, found in Result(result).estimates.items()}
+    estimates = {key: estimate for result in results.values() for key, estimate in Result(result).estimates.items()}
     first = next(iter(results.values()))["signature"]
     words = first.partition("|attribute:")[2].partition("|")[0]
     sway = results.get("sway", {}).get("details")
@@ -145,10 +145,10 @@ def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
 
 def _reservations(results: Results) -> list[str]:
     """What to know before the numbers are believed: the notes of the measurements, and whether they are quick ones."""
-    said = [f"{name}: {note}" for name, result in results.items() for note in result["details"].get("warnings", ())]
+    lines = [f"{name}: {note}" for name, result in results.items() for note in result["details"].get("warnings", ())]
     if quick := [name for name, result in results.items() if is_fast(result)]:
-        said.append(f"{', '.join(quick)}: of the quick preset fast, not of a paper's protocol; not for publication")
-    return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in said)] if said else []
+        lines.append(f"{', '.join(quick)}: of the quick preset fast, not of a paper's protocol; not for publication")
+    return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in lines)] if lines else []
 
 
 def _measured(result: Mapping[str, Any], human: bool) -> str:

@@ -72,8 +72,8 @@ def publish(
             raise ValueError(f"{repo} is public: make it private in its settings on the Hub first")
         if gated and not info.gated:
             api.update_repo_settings(repo, repo_type=kind, gated="manual")
-        there = api.list_repo_files(repo, repo_type=kind) if read else []
-        stale = sorted(_found(read, there) - files.keys())
+        hub_files = api.list_repo_files(repo, repo_type=kind) if read else []
+        stale = sorted(_matching(read, hub_files) - files.keys())
         sent = api.create_commit(
             repo,
             [
@@ -138,8 +138,8 @@ def _read_files(card: Mapping[str, Any], files: Iterable[str]) -> list[str]:
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"README.md: datasets cannot read its configs: {one_line(str(error))}") from error
     tables = {path for path in files if path.endswith(".parquet")}
-    empty = [glob for glob in globs if not _found([glob], tables)]
-    unread = sorted(tables - _found(globs, tables))
+    empty = [glob for glob in globs if not _matching([glob], tables)]
+    unread = sorted(tables - _matching(globs, tables))
     if empty or unread or not tables:
         raise ValueError(
             f"README.md: data_files must name the Parquet files of the folder; {', '.join(empty) or 'none'} of them "
@@ -148,7 +148,7 @@ def _read_files(card: Mapping[str, Any], files: Iterable[str]) -> list[str]:
     return globs
 
 
-def _found(globs: Iterable[str], paths: Iterable[str]) -> set[str]:
+def _matching(globs: Iterable[str], paths: Iterable[str]) -> set[str]:
     """Those paths that `datasets` finds by the globs."""
     patterns = [re.compile(glob_translate(glob)) for glob in globs]
     return {path for path in paths if any(pattern.match(path) for pattern in patterns)}

@@ -79,7 +79,7 @@ class Store:
                 content = {name: arrays[name] for name in arrays.files if name not in OWN}
                 if str(arrays["digest"]) != _digest(content):
                     raise ValueError("its numbers were altered")
-                found = read(content)
+                value = read(content)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except Exception as error:  # a damaged file makes its readers raise almost anything
@@ -90,10 +90,10 @@ class Store:
             if not isinstance(error, OSError):
                 _remove(path)  # or whoever looks next would be warned as well
             return None
-        if found is not None:
+        if value is not None:
             with suppress(OSError):  # a store that is only read from
                 os.utime(path)
-        return found
+        return value
 
     def save(self, kind: str, key: str, arrays: Arrays) -> None:
         """Keep arrays under a key, in place of those that were. If that fails, warn once a process."""
@@ -167,8 +167,8 @@ class Store:
     def _files(self, ending: str) -> list[Entry]:
         """Files of our own making, the longest unused first. A link is not one of them, whatever its name."""
         files = []
-        with suppress(OSError), os.scandir(self.folder) as found:
-            for file in found:
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for file in entries:
                 ours = file.name.endswith(ending) and FILE.fullmatch(file.name)
                 if ours and file.is_file(follow_symlinks=False):
                     with suppress(FileNotFoundError):  # another process removed it just now

@@ -35,10 +35,10 @@ def sweep(temporary: Path, prefix: str) -> None:
 
     for left in temporary.glob(f"{prefix}*"):
         try:
-            found = left.lstat()
-            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+            status = left.lstat()
+            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
                 continue
-            if not (left / LOCK).exists() and time.time() - found.st_mtime < NEW:
+            if not (left / LOCK).exists() and time.time() - status.st_mtime < NEW:
                 continue
             with FileLock(left / LOCK, blocking=False):
                 pass
