@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from captionbias import metrics
 from captionbias.hub.cards import BEGIN, END, model_section, put_section, update_dataset_card, update_model_card
-from captionbias.hub.commands.card import card as command
+from captionbias.hub.commands import card as command
 from captionbias.io.formats import write_json
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import SCORES, of_captions

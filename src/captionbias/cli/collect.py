@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from captionbias.cli.options import RESULT, Options, option
+from captionbias.cli.options import RESULT, Options, argument, option
 from captionbias.cli.terminal import console, note, say
 
 OPTIONS: Options = {
-    "results": (
-        Annotated[
-            list[Path],
-            typer.Argument(
-                metavar="RESULTS...", help="What captionbias measure, compare or report --json wrote, one file or more."
-            ),
-        ],
-        Parameter.empty,
+    "results": argument(
+        list[Path], "What captionbias measure, compare or report --json wrote, one file or more.", metavar="RESULTS..."
     ),
     "output": option(
         Path,

@@ -41,6 +41,11 @@ def option(
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
 
 
+def argument(kind: Any, about: str, *, default: Any = Parameter.empty, metavar: str | None = None) -> tuple[Any, Any]:
+    """An entry of `Options` that is written without a flag."""
+    return Annotated[kind, typer.Argument(metavar=metavar, help=about)], default
+
+
 CAPTIONERS: Options = {
     "predictions": option(
         list[str],

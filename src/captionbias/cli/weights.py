@@ -6,11 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options, option
+from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options, argument, option
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ Row = Mapping[str, Any]
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 
 OPTIONS: Options = {
-    "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
+    "results": argument(Path, f"What {WRITTEN_BY} wrote.", metavar="RESULTS"),
     "attributes": option(str, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
     "tasks": option(
         str | None,
