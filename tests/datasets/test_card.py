@@ -6,8 +6,7 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from captionbias.datasets.build import build_dataset
-from captionbias.datasets.card import CONTENTS
+from captionbias.datasets.build import CONTENTS, build_dataset
 from tests.datasets.conftest import ALL, CARDS, coco, write
 
 

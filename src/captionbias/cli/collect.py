@@ -5,23 +5,18 @@ from __future__ import annotations
 from inspect import Parameter
 from pathlib import Path
 
-from captionbias.cli.options import RESULT, Options, argument, option
+from captionbias.cli.options import Options, argument, result_option
 from captionbias.cli.terminal import console, note, say
 
 OPTIONS: Options = {
     "results": argument(
         list[Path], "What captionbias measure, compare or report --json wrote, one file or more.", metavar="RESULTS..."
     ),
-    "output": option(
-        Path,
-        "A row for each captioner, metric and score, as .parquet or .csv.",
-        default=Parameter.empty,
-        panel=RESULT,
+    "output": result_option(
+        Path, "A row for each captioner, metric and score, as .parquet or .csv.", default=Parameter.empty
     ),
-    "plot": option(
-        Path | None,
-        "A leaderboard: the main scores with their intervals, as .svg, or as .html with a table to sort.",
-        panel=RESULT,
+    "plot": result_option(
+        Path | None, "A leaderboard: the main scores with their intervals, as .svg, or as .html with a table to sort."
     ),
 }
 

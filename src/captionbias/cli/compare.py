@@ -10,33 +10,28 @@ from captionbias.cli.options import (
     FILES,
     METRIC,
     REPLICATES,
-    RESULT,
     RESULTS,
     Options,
     option,
+    result_option,
     split_options,
 )
 from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, step_lines
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
-    "scores": option(
+    "scores": result_option(
         list[str] | None,
         "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
         "is named.",
         "--score",
-        panel=RESULT,
         metavar="<key>",
         show_default=False,
     ),
 }
 AGAINST: Options = {
-    "against": option(
-        str | None,
-        "Compare each captioner with this one only.",
-        panel=RESULT,
-        metavar="<name>",
-        show_default="all pairs",
+    "against": result_option(
+        str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
 OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | REPLICATES | RESULTS

@@ -11,10 +11,10 @@ from captionbias.cli.options import (
     FILES,
     METRICS,
     OUTPUT,
-    RESULT,
     Options,
     metric_options,
     option,
+    result_option,
     split_options,
 )
 from captionbias.cli.terminal import console, named, read_captioners, say, step_lines, write_result
@@ -27,7 +27,7 @@ ENCODERS: Options = {
         metavar="<encoder|name=encoder>",
         show_default=False,
     ),
-    "plot": option(Path | None, "Write the scores as a plot, as .svg or .html.", panel=RESULT),
+    "plot": result_option(Path | None, "Write the scores as a plot, as .svg or .html."),
 }
 STUDIED = metric_options(
     "attribute_lexicon", "directions", "vectors", "trials", "seed", "bootstrap", "cache", bootstrap=0

@@ -13,21 +13,19 @@ from captionbias.cli.options import (
     FILES,
     METRICS,
     REPLICATES,
-    RESULT,
     Options,
     metric_options,
-    option,
+    result_option,
     split_options,
+    switch,
 )
 from captionbias.cli.terminal import console, read_captioners, say, steps
 
 WRITTEN: Options = {
-    "output": option(
-        Path, "The report, one HTML file that needs no network.", default=Path("report.html"), panel=RESULT
-    ),
-    "markdown": option(Path | None, "Also write it as Markdown, for a pull request.", panel=RESULT),
-    "json": option(Path | None, "Also write all its data as JSON.", panel=RESULT),
-    "title": option(str | None, "The title of the report.", panel=RESULT),
+    "output": result_option(Path, "The report, one HTML file that needs no network.", default=Path("report.html")),
+    "markdown": result_option(Path | None, "Also write it as Markdown, for a pull request."),
+    "json": result_option(Path | None, "Also write all its data as JSON."),
+    "title": result_option(str | None, "The title of the report."),
 }
 REPORTED = (
     metric_options(
@@ -37,11 +35,9 @@ REPORTED = (
     | REPLICATES
 )
 SENSITIVITY: Options = {
-    "sensitivity": option(
-        bool,
-        "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
+    "sensitivity": switch(
         "--sensitivity",
-        default=False,
+        "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
     ),
 }
 OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | SENSITIVITY | WRITTEN

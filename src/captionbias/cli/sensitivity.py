@@ -10,11 +10,12 @@ from captionbias.cli.options import (
     FILES,
     METRIC,
     OF_PRESET,
-    RESULT,
     Options,
     metric_options,
     option,
+    result_option,
     split_options,
+    switch,
 )
 from captionbias.cli.terminal import complaints, console, read_captioners, say, step_lines, write_result
 
@@ -36,23 +37,26 @@ CHOICES: Options = {
     "vectors": _choice("vectors", OF_PRESET),
     "quality": _choice("quality", "all"),
     "encoder": _choice("encoder", OF_PRESET),
-    "seed": _choice("seed", "0 and two more", int),
+    "seed": _choice(
+        "seed",
+        "0 and two more",
+        int,
+        "Seed of the first trial: which human captions are drawn and how images are split.",
+    ),
 }
 OTHERS = metric_options("attribute_lexicon", "directions", "model", "precision", "trials", "bootstrap", "cache")
 WRITTEN: Options = {
     "preset": option(
         str, "fast, papers (dbac-2026) or dbac-2026-published; see captionbias measure dbac.", default="fast"
     ),
-    "inject": option(
-        bool,
-        "Instead, put known biases into people's captions: from which share of captions on would sway have seen them?",
+    "inject": switch(
         "--inject",
-        default=False,
+        "Instead, put known biases into people's captions: from which share of captions on would sway have seen them?",
         panel=PANEL,
     ),
-    "grid": option(bool, "Measure every combination of the values.", "--grid", default=False, panel=PANEL),
-    "output": option(Path | None, "Write everything to this JSON file.", "--output", "--json", panel=RESULT),
-    "plot": option(Path | None, "Write the specification curves as a plot, as .svg or .html.", panel=RESULT),
+    "grid": switch("--grid", "Measure every combination of the values.", panel=PANEL),
+    "output": result_option(Path | None, "Write everything to this JSON file.", "--output", "--json"),
+    "plot": result_option(Path | None, "Write the specification curves as a plot, as .svg or .html."),
 }
 OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN
 

@@ -8,7 +8,15 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options, argument, option
+from captionbias.cli.options import (
+    FILES,
+    DirectionName,
+    Options,
+    argument,
+    column_option,
+    file_option,
+    result_option,
+)
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
@@ -21,28 +29,26 @@ WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 
 OPTIONS: Options = {
     "results": argument(Path, f"What {WRITTEN_BY} wrote.", metavar="RESULTS"),
-    "attributes": option(str, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
-    "tasks": option(
+    "attributes": file_option(str, "The attribute label of each training image.", default=Parameter.empty),
+    "tasks": file_option(
         str | None,
         "The tasks of each training image, under the names that the results have.",
-        panel=INPUT,
         show_default="the file of --attributes",
     ),
-    "captioner": option(str | None, "Whose results, if there are several captioners.", panel=INPUT),
+    "captioner": file_option(str | None, "Whose results, if there are several captioners."),
     "keep": FILES["keep"],
     "id_column": FILES["id_column"],
-    "attribute_column": option(
+    "attribute_column": column_option(
         list[str] | None,
         "Labels; repeat it for attributes that were crossed.",
-        panel=COLUMNS,
         metavar="<column>",
         show_default="gender",
     ),
     "task_column": FILES["task_column"],
-    "direction": option(DirectionName | None, "Pairs of one direction only.", panel=RESULT, metavar="<a_to_t|t_to_a>"),
-    "top": option(int, "Pairs to take: those that add most to net DBAC.", default=10, panel=RESULT, min=1),
-    "unclear": option(bool, "Take pairs too whose interval holds 0.", default=False, panel=RESULT),
-    "output": option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv"), panel=RESULT),
+    "direction": result_option(DirectionName | None, "Pairs of one direction only.", metavar="<a_to_t|t_to_a>"),
+    "top": result_option(int, "Pairs to take: those that add most to net DBAC.", default=10, min=1),
+    "unclear": result_option(bool, "Take pairs too whose interval holds 0.", default=False),
+    "output": result_option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv")),
 }
 
 

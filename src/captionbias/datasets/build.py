@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
-from captionbias.datasets.card import CONTENTS, benchmark, dataset_card, reasons
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from captionbias.datasets.controlled_verbs import ControlledVerbs
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
+from captionbias.text.markdown import one_line
 from captionbias.wings import shipped
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ DATASETS: dict[str, type[OriginalFiles]] = {
     "lic_captions": LicCaptions,
 }
 BLOCK = 4096  # rows in memory
+CONTENTS = "<!-- contents -->"  # in a card before it is built
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
             infos = {configuration: _write(opened, configuration, new / configuration) for configuration in chosen}
         except (AttributeError, LookupError, TypeError, pa.ArrowException) as error:
             raise ValueError(f"the files in {source} are not as published ({error!r}): fetch them again") from error
-        (new / "README.md").write_text(dataset_card(template, infos, opened), encoding="utf-8")
+        (new / "README.md").write_text(_dataset_card(template, infos, opened), encoding="utf-8")
         if opened.BENCHMARK:
-            (new / "eval.yaml").write_text(benchmark(template), encoding="utf-8")
+            (new / "eval.yaml").write_text(_benchmark(template), encoding="utf-8")
         with suppress(FileNotFoundError):
             folder.rmdir()
         new.rename(folder)
@@ -108,3 +109,51 @@ def _write(source: OriginalFiles, configuration: str, folder: Path) -> DatasetIn
         )
     splits = [{"name": source.SPLIT, "num_bytes": size, "num_examples": count}]
     return DatasetInfo(features=features, splits=splits, download_size=path.stat().st_size, dataset_size=size)
+
+
+def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles) -> str:
+    """The card's text: front matter with configurations and sizes, and a table of what was kept and left out."""
+    from datasets.info import DatasetInfosDict
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard(template)
+    files: dict[str, dict[str, Any]] = {
+        key: {"data_files": [{"split": source.SPLIT, "path": f"{key}/{source.SPLIT}-*"}]} for key in infos
+    }
+    next(iter(files.values()))["default"] = True  # load_dataset(folder) reads the first
+    MetadataConfigs(files).to_dataset_card_data(card.data)
+    DatasetInfosDict(infos).to_dataset_card_data(card.data)
+    rows = (
+        f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"
+        for key, info in infos.items()
+    )
+    contents = "\n".join(["| configuration | rows | left out |", "| --- | --- | --- |", *rows])
+    return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
+
+
+def _benchmark(template: str) -> str:
+    """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
+
+    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
+    """
+    import yaml
+    from huggingface_hub import DatasetCard
+
+    from captionbias.metrics.catalogue import TASKS
+
+    card = DatasetCard(template)
+    about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))
+    content = {
+        "name": card.data["pretty_name"],
+        "description": one_line(about),
+        "evaluation_framework": "captionbias",
+        "tasks": [{"id": task} for task in TASKS],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
+
+
+def reasons(left_out: Mapping[str, int]) -> str:
+    """Why rows were left out, the most frequent reason first."""
+    counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
+    return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"

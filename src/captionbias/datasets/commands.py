@@ -41,8 +41,7 @@ def build(
             import pycocotools  # noqa: F401
             from datasets import disable_progress_bars
 
-            from captionbias.datasets.build import build_dataset
-            from captionbias.datasets.card import reasons
+            from captionbias.datasets.build import build_dataset, reasons
 
         if not complaints.is_terminal:
             disable_progress_bars()

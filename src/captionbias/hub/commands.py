@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from captionbias.cli.options import Options, argument, command, option
+from captionbias.cli.options import Options, argument, command, option, switch
 from captionbias.cli.terminal import complaints, needs, say
 
 flag = partial(option, panel=None)
@@ -73,14 +73,11 @@ publish = typer.Typer(
 )
 
 SENT: Options = {
-    "dry_run": flag(bool, "List what would be sent, and send nothing.", "--dry-run", default=False),
-    "create_pr": flag(
-        bool,
-        "Open a pull request instead of committing; a missing repository is created first.",
-        "--create-pr",
-        default=False,
+    "dry_run": switch("--dry-run", "List what would be sent, and send nothing.", panel=None),
+    "create_pr": switch(
+        "--create-pr", "Open a pull request instead of committing; a missing repository is created first.", panel=None
     ),
-    "private": flag(bool, "Create the repository private; refuse one that is public.", "--private", default=False),
+    "private": switch("--private", "Create the repository private; refuse one that is public.", panel=None),
     "message": flag(str | None, "The commit message.", show_default="the version of captionbias"),
 }
 FOLDER: Options = {
