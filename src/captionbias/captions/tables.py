@@ -149,18 +149,11 @@ def _explained(path: File) -> Iterator[None]:
 
 
 def _csv(path: File) -> Table:
-    header, *rows = csv_rows(path)
-    columns = tuple(map(str.strip, header))
-    return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows])
-
-
-def csv_rows(path: File) -> Iterator[list[str]]:
-    """The rows of a CSV or TSV file, its header first, read one by one; ValueError at a row of another length."""
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
-    columns = 0
     with path.open("rb") as binary:
         marked = binary.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    with _explained(path), path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
+    rows: list[list[str]] = []
+    with path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
         # Where the comma is the decimal mark, Excel separates cells with semicolons.
         marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t"
         header = file.readline(csv.field_size_limit())
@@ -168,29 +161,27 @@ def csv_rows(path: File) -> Iterator[list[str]]:
         reader = csv.reader(file, delimiter=next((mark for mark in marks if mark in header), marks[0]), strict=True)
         try:
             for row in filter(None, reader):
-                columns = columns or len(row)
-                if len(row) != columns:
+                rows.append(row)
+                if len(row) != len(rows[0]):
                     raise ValueError(
-                        f"{path} has {columns} columns, but line {reader.line_num} has {len(row)}: "
+                        f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
                         "put a cell that contains the separator in double quotes"
                     )
                 if "\0" in "".join(row):
                     raise ValueError(
                         f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8, or write it again"
                     )
-                yield row
         except csv.Error as error:
+            fault = f"is broken at line {reader.line_num} ({error})"
+            way_out = "close every quote, and double the quotes inside a cell"
             if "field limit" in str(error):
-                raise ValueError(
-                    f"{path} has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}: "
-                    "shorten it, or close the quote that was left open"
-                ) from error
-            raise ValueError(
-                f"{path} is broken at line {reader.line_num} ({error}): close every quote, and double the quotes "
-                "inside a cell"
-            ) from error
-        if not columns:
-            raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
+                fault = f"has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}"
+                way_out = "shorten it, or close the quote that was left open"
+            raise ValueError(f"{path} {fault}: {way_out}") from error
+    if not rows:
+        raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
+    columns = tuple(map(str.strip, rows[0]))
+    return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows[1:]])
 
 
 def _json(path: File) -> Table:
