@@ -141,17 +141,7 @@ def read_captioners(
 
 
 def read_labels(attributes: Any, tasks: Any = None, **options: Any) -> Captions:
-    """Read the labels and tasks of images without captions, such as training images.
-
-    Args:
-        attributes, tasks: files or tables; without one for tasks, they are in that of the attributes.
-        options: the other arguments of `read_captions`.
-
-    Example:
-        >>> table = {"image_id": [7, 9], "attribute": ["male", "female"], "tasks": [["dog"], []]}
-        >>> read_labels(table).tasks
-        (('dog',), ())
-    """
+    """Read the labels and tasks of images without captions, such as training images, from one table or two."""
     tasks = attributes if tasks is None else tasks
     return _read({"": None}, [None], attributes=attributes, tasks=tasks, check=checked_columns, **options)[""]
 

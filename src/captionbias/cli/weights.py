@@ -71,7 +71,7 @@ def weights(
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
     from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
-    from captionbias.captions import read_labels
+    from captionbias.captions.reader import read_labels
 
     taken = _taken(_read_rows(results, captioner, direction), top, unclear, results)
     images = read_labels(attributes, tasks, attribute="gender", **columns)
