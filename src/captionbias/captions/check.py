@@ -169,8 +169,8 @@ class Captions:
 
         Example:
             >>> captions = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
-            >>> captions.columns([1])["predictions"]
-            ['a girl']
+            >>> captions.columns([1])
+            {'predictions': ['a girl'], 'references': None, 'attributes': ['female'], 'tasks': None, 'image_ids': None}
         """
         columns = {name: getattr(self, name) for name in COLUMNS}
         return {name: column and [column[row] for row in rows] for name, column in columns.items()}
