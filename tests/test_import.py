@@ -23,7 +23,7 @@ MODULES = [
     "captionbias.synthetic",
     "captionbias.metrics",
     "captionbias.cli.main",
-    "captionbias.hub.commands.card",
+    "captionbias.hub.commands",
     "scipy",
 ]
 # In one process: what each import adds to the top-level modules that are not of the standard library.

@@ -1,15 +1,9 @@
-"""What is said once is said in one place: the repository's address, the tests behind claims, what workflows run."""
+"""The tests behind claims exist."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 ROOT = Path(__file__).parents[1]
 

@@ -86,32 +86,6 @@ def test_without_a_dial_the_captions_name_what_the_image_shows():
         assert all(task in (None, true) for task, true in zip(tasks, truth, strict=True))
 
 
-def leaning(planted: Planted) -> float:
-    """How much more often a named task leans to the attribute shown than against it."""
-    _, tasks, _ = named(planted.predictions)
-    towards = np.where(attributes(planted) == 0, 1, -1)
-    return float(np.mean([LEANS[task] * side for task, side in zip(tasks, towards, strict=True) if task is not None]))
-
-
-def agreement(planted: Planted) -> float:
-    """How often the person named is of the attribute that the image's task leans to, where it leans."""
-    people, _, _ = named(planted.predictions)
-    lean = np.array([LEANS[task] for (task,) in planted.tasks])
-    counted = (people != NOBODY) & (lean != 0)
-    return float(np.mean(np.where(people == 0, 1, -1)[counted] * lean[counted]))
-
-
-@pytest.mark.parametrize(("dial", "measure"), [("a_to_t", leaning), ("t_to_a", agreement)])
-def test_a_dial_moves_its_association_by_as_much_as_it_says(dial, measure):
-    at = {value: measure(plant(6000, captions=1, seed=2, **{dial: value})) for value in (-1, -0.5, 0, 0.5, 1)}
-    assert at[-1] < at[-0.5] < at[0] < at[0.5] < at[1]
-    # At one end nothing is left of the association, at the other nothing else.
-    assert at[-1] == pytest.approx(0, abs=0.04)
-    assert at[1] == 1
-    assert at[-0.5] == pytest.approx(at[0] / 2, abs=0.04)
-    assert at[0.5] == pytest.approx((at[0] + 1) / 2, abs=0.04)
-
-
 @pytest.mark.parametrize(
     ("dial", "bad", "low"),
     [("a_to_t", 1.01, -1), ("t_to_a", float("nan"), -1), ("naming", -0.1, 0), ("silence", 1.5, 0)],
@@ -134,6 +108,8 @@ def test_tasks_that_lean_to_nobody_go_with_nobody_in_the_shipped_table():
         # Of 100 images whose task leans to somebody, 30 (of four values 45) show another person than it leans to.
         ({}, 0, 0, 0),
         ({"t_to_a": 0.5}, 15, 15 * NAMES_PERSON, 0),
+        ({"t_to_a": -0.5, "a_to_t": -1}, 0, 0, 0),
+        ({"t_to_a": 1.0, "a_to_t": 1.0}, 30, 30 * NAMES_PERSON, 100 * NAMES_TASK),
         ({"t_to_a": 0.5, "values": 4}, 22.5, 22.5 * NAMES_PERSON, 0),
         ({"t_to_a": -0.8, "a_to_t": -0.8}, 0, 0, 0),
         ({"t_to_a": -0.8, "a_to_t": -0.8, "values": 4}, 0, 0, 0),

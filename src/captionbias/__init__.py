@@ -14,59 +14,48 @@ from typing import TYPE_CHECKING, Any
 from captionbias._version import __version__ as __version__
 
 _HOMES = {
-    "captionbias.metrics": (
-        *("ba_mals", "dbac", "directional_ba", "dpa", "gender_error", "label_leakage", "lic"),
-        "multi_directional_ba",
-        "sway",
-        "Measurement",
-    ),
-    "captionbias.captions": (
-        "CaptionBiasWarning",
-        "Captions",
-        "captions_from_table",
-        "check_captions",
-        "cross",
-        "read_captions",
-    ),
-    "captionbias.images.imagecaptioner2": ("imagecaptioner2",),
-    "captionbias.text": ("Lexicon", "load_lexicon"),
-    "captionbias.images.anonymousbench": ("anonymousbench",),
-    "captionbias.analysis.compare": ("compare",),
-    "captionbias.analysis.consistency": ("consistency",),
-    "captionbias.analysis.audit": ("audit",),
-    "captionbias.analysis.intersections": ("intersections",),
-    "captionbias.analysis.caption_quality": ("caption_quality",),
-    "captionbias.analysis.power": ("power",),
-    "captionbias.analysis.sensitivity": ("sensitivity",),
-    "captionbias.analysis.resampling": ("predicted_effect", "resampling_weights", "write_weights"),
-    "captionbias.explain": ("attribute_captions",),
-    "captionbias.report.html": ("write_report",),
-    "captionbias.report.picture": ("picture",),
-    "captionbias.synthetic": ("plant",),
+    "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
+    "captionbias.metrics.measurement": "Measurement",
+    "captionbias.captions": "CaptionBiasWarning Captions captions_from_table check_captions cross read_captions",
+    "captionbias.images.imagecaptioner2": "imagecaptioner2",
+    "captionbias.text": "Lexicon load_lexicon",
+    "captionbias.images.anonymousbench": "anonymousbench",
+    "captionbias.analysis.compare": "compare",
+    "captionbias.analysis.consistency": "consistency",
+    "captionbias.analysis.audit": "audit",
+    "captionbias.analysis.intersections": "intersections",
+    "captionbias.analysis.caption_quality": "caption_quality",
+    "captionbias.analysis.power": "power",
+    "captionbias.analysis.sensitivity": "sensitivity",
+    "captionbias.analysis.resampling": "predicted_effect resampling_weights write_weights",
+    "captionbias.explain": "attribute_captions",
+    "captionbias.report.html": "write_report",
+    "captionbias.report.picture": "picture",
+    "captionbias.synthetic": "plant",
 }
-_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
-    from captionbias.analysis.audit import audit
-    from captionbias.analysis.caption_quality import caption_quality
-    from captionbias.analysis.compare import compare
-    from captionbias.analysis.consistency import consistency
-    from captionbias.analysis.intersections import intersections
-    from captionbias.analysis.power import power
-    from captionbias.analysis.resampling import predicted_effect, resampling_weights, write_weights
-    from captionbias.analysis.sensitivity import sensitivity
-    from captionbias.captions import (
-        CaptionBiasWarning,
-        Captions,
-        captions_from_table,
-        check_captions,
-        cross,
-        read_captions,
-    )
-    from captionbias.explain import attribute_captions
-    from captionbias.images.anonymousbench import anonymousbench
+    from captionbias.analysis.audit import audit as audit
+    from captionbias.analysis.caption_quality import caption_quality as caption_quality
+    from captionbias.analysis.compare import compare as compare
+    from captionbias.analysis.consistency import consistency as consistency
+    from captionbias.analysis.intersections import intersections as intersections
+    from captionbias.analysis.power import power as power
+    from captionbias.analysis.resampling import predicted_effect as predicted_effect
+    from captionbias.analysis.resampling import resampling_weights as resampling_weights
+    from captionbias.analysis.resampling import write_weights as write_weights
+    from captionbias.analysis.sensitivity import sensitivity as sensitivity
+    from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
+    from captionbias.captions import Captions as Captions
+    from captionbias.captions import captions_from_table as captions_from_table
+    from captionbias.captions import check_captions as check_captions
+    from captionbias.captions import cross as cross
+    from captionbias.captions import read_captions as read_captions
+    from captionbias.explain import attribute_captions as attribute_captions
+    from captionbias.images.anonymousbench import anonymousbench as anonymousbench
     from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
-    from captionbias.metrics import Measurement
+    from captionbias.metrics import Measurement as Measurement
     from captionbias.metrics.ba_mals import ba_mals as ba_mals
     from captionbias.metrics.dbac import dbac as dbac
     from captionbias.metrics.directional_ba import directional_ba as directional_ba
@@ -76,47 +65,13 @@ if TYPE_CHECKING:
     from captionbias.metrics.lic import lic as lic
     from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
     from captionbias.metrics.sway import sway as sway
-    from captionbias.report.html import write_report
-    from captionbias.report.picture import picture
-    from captionbias.synthetic import plant
-    from captionbias.text import Lexicon, load_lexicon
+    from captionbias.report.html import write_report as write_report
+    from captionbias.report.picture import picture as picture
+    from captionbias.synthetic import plant as plant
+    from captionbias.text import Lexicon as Lexicon
+    from captionbias.text import load_lexicon as load_lexicon
 
-__all__ = [
-    "CaptionBiasWarning",
-    "Captions",
-    "Lexicon",
-    "Measurement",
-    "anonymousbench",
-    "attribute_captions",
-    "audit",
-    "ba_mals",
-    "caption_quality",
-    "captions_from_table",
-    "check_captions",
-    "compare",
-    "consistency",
-    "cross",
-    "dbac",
-    "directional_ba",
-    "dpa",
-    "gender_error",
-    "imagecaptioner2",
-    "intersections",
-    "label_leakage",
-    "lic",
-    "load_lexicon",
-    "multi_directional_ba",
-    "picture",
-    "plant",
-    "power",
-    "predicted_effect",
-    "read_captions",
-    "resampling_weights",
-    "sensitivity",
-    "sway",
-    "write_report",
-    "write_weights",
-]
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -44,19 +44,16 @@ def reported(progress: Progress, name: str) -> Iterator[Report]:
     """What to call with how many trials are finished and how many there are."""
     if callable(progress):
         yield progress
-    elif progress is None:
-        with told_if_long(f"training {name}", "attackers") as report:
-            yield report
-    elif progress:
-        with _rich_bar(name) as report:
-            yield report
-    else:
+    elif progress is False:
         yield lambda finished, total: None
+    else:
+        with told_if_long(f"training {name}", "attackers", at_once=bool(progress)) as report:
+            yield report
 
 
 @contextmanager
-def told_if_long(doing: str, unit: str = "") -> Iterator[Report]:
-    """A bar once `BAR_AFTER` has passed, where someone may look at it; else a log line in every `LINE_EVERY`.
+def told_if_long(doing: str, unit: str = "", at_once: bool = False) -> Iterator[Report]:
+    """A bar once `BAR_AFTER` has passed, or `at_once`, where someone may look at it; else a log line in `LINE_EVERY`.
 
     Gives a function to call with how many of the unit are finished and how many there are, where that is known.
     """
@@ -69,7 +66,7 @@ def told_if_long(doing: str, unit: str = "") -> Iterator[Report]:
         counts[:] = finished, total
 
     def show() -> None:
-        if done.wait(BAR_AFTER):
+        if done.wait(0 if at_once else BAR_AFTER):
             return
         from tqdm.auto import tqdm
 
@@ -86,7 +83,7 @@ def told_if_long(doing: str, unit: str = "") -> Iterator[Report]:
             with _shown_by_default():
                 logger.info("%s: %s", doing, far)
 
-    watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    watched = at_once or "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     # A thread of its own, because a single training may take minutes; in the context, by which notebooks know the cell.
     thread = threading.Thread(target=copy_context().run, args=(show if watched else log,), daemon=True)
     thread.start()
@@ -115,31 +112,8 @@ def _shown_by_default() -> Iterator[None]:
         logger.setLevel(level)
 
 
-@contextmanager
-def _rich_bar(name: str) -> Iterator[Report]:
-    from rich import progress as bars
-    from rich.console import Console
-
-    columns = (
-        bars.TextColumn(f"training {name}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
-
-
 def warn_of_cpu(name: str, attackers: int, at_once: int, first: float) -> None:
-    """Say how long neural attackers train on a CPU if it is long, when the first is trained, which took some seconds.
-
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warn_of_cpu("lstm-lic", attackers=20, at_once=2, first=90.0)
-    >>> print(caught[0].message)
-    20 attackers (lstm-lic) train on a CPU, 2 at once: about 15 min, as the first took 90 s. preset='fast' of lic and
-    dbac takes seconds, encoder='linear' of dpa and label_leakage too; progress=False silences this
-    """
+    """Say how long neural attackers train on a CPU, if it is long, by the seconds that the first took."""
     seconds = first * math.ceil(attackers / at_once)
     if attackers > at_once and seconds > LONG:
         warnings.warn(
@@ -152,11 +126,7 @@ def warn_of_cpu(name: str, attackers: int, at_once: int, first: float) -> None:
 
 
 def duration(seconds: float) -> str:
-    """A duration in a unit of which there are a few.
-
-    >>> duration(3.2), duration(100), duration(600), duration(20_000)
-    ('3 s', '100 s', '10 min', '5.6 h')
-    """
+    """A duration in a unit of which there are a few."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -28,8 +28,8 @@ def test_labels_are_crossed_and_taken_apart():
     [
         ({"gender": ["a"]}, "attributes has 1 attributes: a crossing needs two or more"),
         ({"gender": ["a", "b"], "skin": ["x"]}, r"attributes\['gender'\] has length 2 and"),
-        ({"gender": ["a", "b"], "skin": ["x", None]}, r"attributes\['skin'\]\[1\] is None: drop the image or add a la"),
-        ({"gender": ["a", "b"], "skin": ["x", " "]}, r"attributes\['skin'\]\[1\] is ' ': drop the image or add a la"),
+        ({"gender": ["a", "b"], "skin": ["x", None]}, r"attributes\['skin'\]\[1\] is missing \(None\): drop the"),
+        ({"gender": ["a", "b"], "skin": ["x", " "]}, r"attributes\['skin'\]\[1\] is empty: drop the image or add a la"),
         ({"gender": ["a", "b, c"], "skin": ["x", "y"]}, r"\['gender'\]\[1\] is 'b, c': ', ' joins the labels"),
         ({"gender": "ab", "skin": ["x", "y"]}, r"attributes\['gender'\] is a string"),
     ],

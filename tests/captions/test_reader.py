@@ -14,9 +14,9 @@ from captionbias.captions import (
     on_the_same_images,
     read_captioners,
     read_captions,
-    read_labels,
     reader,
 )
+from captionbias.captions.reader import read_labels
 from captionbias.captions.tables import table_from_file, table_from_memory
 
 COLUMNS = {

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 
-import fsspec
 import pytest
 from typer.testing import CliRunner
 
 from captionbias.cli.main import app
-from tests.cli.conftest import invoke, ran, refused
+from tests.cli.conftest import invoke, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 
@@ -86,16 +85,3 @@ def test_standard_output_has_the_json_and_nothing_else(how, folder, people, tmp_
     assert "LIC x 100" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     assert "LIC x 100" in invoke(*arguments)  # and the next command prints as usual
-
-
-def test_files_may_be_on_any_file_system(folder, people):
-    for name in ("nic", "people"):
-        with fsspec.open(f"memory://cli/{name}.parquet", "wb") as file:
-            file.write((folder / f"{name}.parquet").read_bytes())
-    remote = ["--predictions", "memory://cli/nic.parquet", "--references", "memory://cli/people.parquet"]
-    remote += ["--attributes", "memory://cli/people.parquet", "--tasks", "memory://cli/people.parquet"]
-    tasks = ["--tasks", folder / "people.parquet"]
-    here = invoke("measure", "directional-ba", *one(folder, "nic"), *people, *tasks, "--bootstrap", "0")
-    assert invoke("measure", "directional-ba", *remote, "--bootstrap", "0") == here
-    shown, _ = ran("compare", "--predictions", "memory://cli/nic.parquet", *one(folder, "sat"), *remote[2:], *QUICK)
-    assert "nic - sat" in shown

@@ -35,16 +35,6 @@ def test_paintings_get_the_emotion_that_most_people_felt(folder):
     assert source.left_out["paintings"] == {"empty utterances": 1, "without a most frequent emotion": 1}
 
 
-def test_utterances_have_their_own_emotion(folder):
-    rows = read(write(folder, artemis()), "utterances")
-    assert [(row["image_id"], row["references"], row["attribute"]) for row in rows][1:3] == [
-        ("Cubism/apple_2", ["why"], "anger"),
-        ("Cubism/apple_2", ["why not"], "sadness"),
-    ]
-    assert len(rows) == 7
-    assert "emotions" not in rows[0]
-
-
 WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=6)
 CELLS = st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.sampled_from(EMOTIONS), WORDS)
 

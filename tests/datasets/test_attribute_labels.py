@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import pytest
 
-from captionbias.datasets.attribute_labels import GENDERS, SKINS, age, compared_rows, read_labels
+from captionbias.datasets.attribute_labels import GENDERS, SKINS, age, read_labels
 
 FIELDS = {"bb_gender": GENDERS, "bb_skin": SKINS}
 
@@ -39,19 +38,6 @@ def test_the_first_bad_row_is_named(content, named, file):
     file.write_text(content)
     with pytest.raises(ValueError, match=re.escape(named)):
         read_labels(file, FIELDS, {1, 2, 7, 8})
-
-
-def test_only_images_with_a_compared_label_and_a_caption_are_kept():
-    labels = ["Light", "Dark", "Both", None, "Unsure", "Light"]
-    rows = [{"skin": label, "references": ["a dog"] * (number < 5)} for number, label in enumerate(labels)]
-    left_out = Counter()
-    assert [row["attribute"] for row in compared_rows(rows, "race", left_out)] == ["light", "dark"]
-    assert left_out == {
-        "labelled both": 1,
-        "labelled unsure": 1,
-        "without a label of race": 1,
-        "without a human caption": 1,
-    }
 
 
 def test_ages():

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import datasets
 import pyarrow.parquet as pq
 import pytest
+import yaml
+from huggingface_hub import DatasetCard
 
 from captionbias import metrics
 from captionbias.datasets import build
-from captionbias.datasets.build import build_dataset, dataset_names
+from captionbias.datasets.build import CONTENTS, DATASETS, build_dataset
 from captionbias.synthetic import plant
 from tests.datasets.conftest import ALL, CARDS, artemis, coco, state, verbs, write
 
@@ -58,7 +60,7 @@ def beside(folder):
 @pytest.mark.parametrize("name", ALL)
 def test_load_dataset_reads_every_configuration_as_the_card_says(name, built):
     folder, split = built[name], SPLITS.get(name, "validation")
-    assert dataset_names() == sorted(ALL)
+    assert list(DATASETS) == sorted(ALL)
     assert sorted(datasets.get_dataset_config_names(str(folder))) == sorted(ROWS[name])
     for configuration, rows in list(ROWS[name].items())[:2]:
         table = datasets.load_dataset(str(folder), configuration, split=split)
@@ -104,6 +106,29 @@ def test_a_configuration_without_rows_is_refused_with_the_reasons(folder, tmp_pa
     with pytest.raises(ValueError, match=r"'gender'.*2 labelled both"):
         build_dataset("coco_caption_bias", folder, tmp_path / "to")
     assert build_dataset("coco_caption_bias", folder, tmp_path / "to", ["race"]).rows == {"race": 1}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_template_has_one_place_for_the_contents(name):
+    template = (CARDS / name / "README.md").read_text(encoding="utf-8")
+    assert template.count(CONTENTS) == 1
+    assert not {"configs", "dataset_info"} & set(DatasetCard(template).data.to_dict())
+
+
+def test_the_card_has_configurations_sizes_and_what_was_left_out(folder, tmp_path):
+    build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to")
+    card = (tmp_path / "to" / "README.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(card.split("---\n")[1])
+    configs = {config["config_name"]: config for config in front["configs"]}
+    assert list(configs) == ["age", "gender", "race"]
+    assert [name for name in configs if configs[name].get("default")] == ["gender"]
+    assert configs["race"]["data_files"] == [{"split": "validation", "path": "race/validation-*"}]
+    assert CONTENTS not in card
+    assert "| `race` | 3 | 2 without a label of race, 1 labelled unsure, 1 empty human captions |" in card
+    benchmark = yaml.safe_load((tmp_path / "to" / "eval.yaml").read_text(encoding="utf-8"))
+    assert benchmark["name"] == "COCO captions with labels of gender, skin tone and age"
+    assert benchmark["description"].startswith("Human captions, objects and people of COCO val2014")
+    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in benchmark["tasks"]}
 
 
 def planted_coco(planted):

@@ -100,13 +100,6 @@ def test_labels_of_people_of_all_of_2014(labels, folder):
     assert (person["gender"], person["skin"]) == ("Male", "Light")
 
 
-def test_a_missing_file_is_named_with_its_origin(folder):
-    files = coco()
-    del files["images_val2014.csv"]
-    with pytest.raises(ValueError, match="images_val2014"):
-        read(write(folder, files))
-
-
 @pytest.mark.parametrize("name", ["Tasks", "NIC"])
 def test_a_captioner_needs_a_column_name_of_its_own(name, folder):
     write(folder, {**coco(), "nic2.json": [], f"results/{name}.json": []})  # what is elsewhere is not a captioner

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub.errors import HTTPError
 from typer.testing import CliRunner
 
-from captionbias.hub.commands.publish import publish as command
+from captionbias.hub.commands import publish as command
 from captionbias.hub.publishing import publish
 from captionbias.metrics.catalogue import METRICS
 

@@ -10,12 +10,9 @@ from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 from captionbias.hub.results import (
     SCORES,
-    check_date,
-    check_repo,
     check_results,
-    check_revision,
-    checked_source,
     entries_of,
+    entry_fields,
     read_results,
 )
 from captionbias.io.formats import write_json
@@ -77,8 +74,8 @@ def test_a_file_without_results_is_refused_by_name(content, tmp_path):
 
 def test_an_entry_has_everything_that_the_hub_knows():
     results = {"lic": {"lic": 1, "lic_ci_low": -1.0, "lic_ci_high": 3.0, "lic_d": 45.0, "signature": "metric:lic|v:0"}}
-    source = checked_source("https://example.org/run", None, "someone")
-    text = entries_of(results, "a/b", COMMIT, "2026-01-31", source)
+    fields = entry_fields("a/b", COMMIT, "2026-01-31", "https://example.org/run", None, "someone")
+    text = entries_of(results, fields)
     assert parse_eval_result_entries(yaml.safe_load(text)) == [
         EvalResultEntry(
             dataset_id="a/b",
@@ -98,22 +95,22 @@ def test_an_entry_has_everything_that_the_hub_knows():
 @pytest.mark.parametrize("words", ["x\n- value: 9", "a: b # c", "\x85\u2028\ud800", "é 😀" * 200])
 def test_a_signature_is_only_a_note(words):
     results = {"lic": {"lic": 1.0, "signature": words}}
-    (entry,) = parse_eval_result_entries(yaml.safe_load(entries_of(results, "a/b", None, "2026-01-31", {})))
+    (entry,) = parse_eval_result_entries(yaml.safe_load(entries_of(results, entry_fields("a/b", date="2026-01-31"))))
     assert (entry.value, entry.task_id) == (1.0, "lic")
     assert entry.notes.split() == words.replace("\ud800", "\ufffd").split()
 
 
 @pytest.mark.parametrize(
-    ("check", "wrong", "named"),
+    ("wrong", "named"),
     [
-        *((check_repo, ("dataset", repo), "dataset") for repo in ("", "name", "a/b/c", "a/b.git")),
-        *((check_revision, (commit,), "dataset_revision") for commit in ("", "main", COMMIT.upper(), COMMIT + "0")),
-        *((check_date, (date,), "date") for date in ("today", "2026-02-30")),
-        *((checked_source, (url, None, None), "source_url") for url in ("", "javascript:x")),
-        (checked_source, (None, "name", None), "source_url"),
-        (checked_source, (None, None, "user"), "source_url"),
+        *(({"dataset": repo}, "dataset") for repo in ("", "name", "a/b/c", "a/b.git")),
+        *(({"revision": commit}, "dataset_revision") for commit in ("", "main", COMMIT.upper(), COMMIT + "0")),
+        *(({"date": date}, "date") for date in ("today", "2026-02-30")),
+        *(({"url": url}, "source_url") for url in ("", "javascript:x")),
+        ({"name": "name"}, "source_url"),
+        ({"user": "user"}, "source_url"),
     ],
 )
-def test_an_option_that_the_hub_would_not_take_is_refused(check, wrong, named):
+def test_an_option_that_the_hub_would_not_take_is_refused(wrong, named):
     with pytest.raises(ValueError, match=named):
-        check(*wrong)
+        entry_fields(**{"dataset": "a/b", **wrong})

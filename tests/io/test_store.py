@@ -216,9 +216,6 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
     assert (tmp_path / "file").read_text() == "mine"
 
 
-# The system itself stops the write after 20 kB, as a full disk would.
-
-
 def test_a_folder_that_disappears_comes_back_even_while_somebody_waits(store):
     found = []
 

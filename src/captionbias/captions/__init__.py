@@ -15,7 +15,7 @@ from captionbias.captions.check import (
 from captionbias.captions.columns import guess_columns
 from captionbias.captions.crossing import count_cells, cross, uncross
 from captionbias.captions.labels import Labels, check_labels, join_labels
-from captionbias.captions.reader import captions_from_table, read_captioners, read_captions, read_labels
+from captionbias.captions.reader import captions_from_table, read_captioners, read_captions
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -36,6 +36,5 @@ __all__ = [
     "on_the_same_images",
     "read_captioners",
     "read_captions",
-    "read_labels",
     "uncross",
 ]

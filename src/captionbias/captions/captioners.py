@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
@@ -33,26 +34,26 @@ def check_captioners(
         ValueError: as `check_captions`; an error of one captioner's captions names it.
 
     Example:
-        >>> found = check_captioners(
+        >>> captioners = check_captioners(
         ...     {"nic": ["a girl", "a man"], "sat": ["a woman", "a boy"]}, attributes=["female", "male"]
         ... )
-        >>> found["sat"].predictions
+        >>> captioners["sat"].predictions
         ('a woman', 'a boy')
     """
     if not predictions:
         raise ValueError("predictions is empty: give at least one captioner's captions")
     people = {"references": references, "attributes": attributes, "tasks": tasks, "image_ids": image_ids}
-    found: dict[str, Captions] = {}
+    checked: dict[str, Captions] = {}
     first: Captions | None = None
     for name, captions in predictions.items():
         with errors_of(name):
             if isinstance(captions, Captions):
-                found[name] = captions
+                checked[name] = captions
             elif first is None:
-                found[name] = first = check_captions(predictions=captions, **people)
+                checked[name] = first = check_captions(predictions=captions, **people)
             else:
-                found[name] = first.with_predictions(captions)
-    return found
+                checked[name] = first.with_predictions(captions)
+    return checked
 
 
 def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
@@ -91,39 +92,28 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
                 CaptionBiasWarning,
                 stacklevel=2,
             )
-
-    def of_shared(name: str, argument: str) -> Any:
-        values = getattr(read[name], argument)
-        return None if values is None else [values[rows[name][image]] for image in shared]
-
-    people = {argument: of_shared(first, argument) for argument in PEOPLE}
+    columns = {name: captions.columns([rows[name][image] for image in shared]) for name, captions in read.items()}
     for name in others:
-        for argument, values in people.items():
-            if of_shared(name, argument) != values:
+        for argument in PEOPLE:
+            if columns[name][argument] != columns[first][argument]:
                 raise ValueError(
                     f"{argument} of {first} and {name} differ on the same images: give one file of them for all"
                 )
     if all(list(of_name) == shared for of_name in rows.values()):
         return dict(read)
-    return check_captioners({name: of_shared(name, "predictions") for name in read}, **people, image_ids=shared)
+    predictions = {name: of_captioner.pop("predictions") for name, of_captioner in columns.items()}
+    return check_captioners(predictions, **columns[first])
 
 
 def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:
-    """The table and the column of each captioner, called after its table, its column if there are several, or both.
-
-    >>> captioner_columns(["nic", "sat"], ["caption"])
-    {'nic': ('nic', 'caption'), 'sat': ('sat', 'caption')}
-    >>> list(captioner_columns(["all"], ["nic", "sat"])), list(captioner_columns(["a", "b"], ["nic", "sat"]))
-    (['nic', 'sat'], ['a nic', 'a sat', 'b nic', 'b sat'])
-    """
-    found: dict[str, tuple[str, Any]] = {}
-    for table in tables:
-        for column in columns:
-            name = table if len(columns) == 1 else column if len(tables) == 1 else f"{table} {column}"
-            if name in found:
-                raise ValueError(f"two captioners would be called {name!r}: rename a file or a column")
-            found[name] = table, column
-    return found
+    """The table and the column of each captioner, called after its table, its column if there are several, or both."""
+    captioners: dict[str, tuple[str, Any]] = {}
+    for table, column in product(tables, columns):
+        name = table if len(columns) == 1 else column if len(tables) == 1 else f"{table} {column}"
+        if name in captioners:
+            raise ValueError(f"two captioners would be called {name!r}: rename a file or a column")
+        captioners[name] = table, column
+    return captioners
 
 
 @contextmanager

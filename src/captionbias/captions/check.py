@@ -22,6 +22,8 @@ SIGN_OF_A_COPY = 30  # words in common
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
+COLUMNS = ("predictions", "references", "attributes", "tasks", "image_ids")
+
 Ids: TypeAlias = tuple[str, ...] | None
 
 
@@ -83,7 +85,7 @@ class Captions:
             >>> nic.with_predictions(["a guy", "a woman"]).predictions
             ('a guy', 'a woman')
         """
-        lists = _as_lists({"predictions": predictions, "attributes": self.attributes})
+        lists = as_lists({"predictions": predictions, "attributes": self.attributes})
         checked = _checked_predictions(lists["predictions"], self.image_ids)
         return self._with_words_of(replace(self, predictions=checked))
 
@@ -95,7 +97,7 @@ class Captions:
             >>> crossed.with_attributes(["light", "dark"]).attributes
             ('light', 'dark')
         """
-        lists = _as_lists({"attributes": attributes, "captions": self.attributes})
+        lists = as_lists({"attributes": attributes, "captions": self.attributes})
         other = self._with_words_of(replace(self, attributes=_checked_attributes(lists["attributes"], self.image_ids)))
         object.__setattr__(other, "_words", self._words)
         return other
@@ -152,22 +154,26 @@ class Captions:
         """
         if count < 1:
             raise ValueError(f"count must be 1 or more, not {count}")
-        references = self.references or ()
-        kept = [row for row, texts in enumerate(references) if len(texts) >= count]
-        if not kept:
+        rows = [row for row, texts in enumerate(self.references or ()) if len(texts) >= count]
+        if not rows:
             raise ValueError(
                 f"references: no image has the {count} human captions that are to be joined into one; give more of them"
             )
-        columns = {
-            "predictions": self.predictions,
-            "references": [_in_groups(texts, count) for texts in references],
-            "attributes": self.attributes,
-            "tasks": self.tasks,
-            "image_ids": self.image_ids,
-        }
+        columns = self.columns(rows)
         return checked_columns(
-            **{name: None if values is None else [values[row] for row in kept] for name, values in columns.items()}
+            **columns | {"references": [_in_groups(texts, count) for texts in columns["references"]]}
         )
+
+    def columns(self, rows: Iterable[int]) -> dict[str, Any]:
+        """The columns of the images in these rows, as `check_captions` takes them.
+
+        Example:
+            >>> captions = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
+            >>> captions.columns([1])
+            {'predictions': ['a girl'], 'references': None, 'attributes': ['female'], 'tasks': None, 'image_ids': None}
+        """
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        return {name: column and [column[row] for row in rows] for name, column in columns.items()}
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
@@ -247,14 +253,16 @@ class Captions:
         return {"rows": f"{shared}{own}"}
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        return Captions, (self.predictions, self.references, self.attributes, self.tasks, self.image_ids)
+        return Captions, tuple(getattr(self, name) for name in COLUMNS)
 
     def __len__(self) -> int:
         return len(self.attributes)
 
     def __repr__(self) -> str:
-        optional = ("predictions", "references", "tasks", "image_ids")
-        present = ["attributes", *(name for name in optional if getattr(self, name) is not None)]
+        present = [
+            "attributes",
+            *(name for name in COLUMNS if name != "attributes" and getattr(self, name) is not None),
+        ]
         return f"<Captions of {len(self):,} images: {', '.join(present)}>"
 
 
@@ -271,11 +279,7 @@ def _in_groups(texts: Sequence[str], count: int) -> list[str]:
 
 
 def digest_of_rows(*columns: Any) -> str:
-    """The first eight digits of a SHA-256 of what these columns hold, in its order.
-
-    >>> digest_of_rows(("male", "female"), None), digest_of_rows(("female", "male"), None)
-    ('b7cc2097', 'd1b4a180')
-    """
+    """The first eight digits of a SHA-256 of what these columns hold, in its order."""
     return hashlib.sha256(repr(columns).encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
@@ -330,7 +334,7 @@ def check_captions(
 
 def checked_columns(**columns: Collection[Any] | None) -> Captions:
     """`check_captions` where there may be no captions, as only labels are needed."""
-    lists = _as_lists(columns)
+    lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     return Captions(
         predictions=_checked_predictions(lists["predictions"], ids) if "predictions" in lists else None,
@@ -367,15 +371,15 @@ def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tup
     Raises:
         ValueError: as `check_captions`, or a side is missing.
     """
-    lists = _as_lists({"predictions": predictions, "references": references})
+    lists = as_lists({"predictions": predictions, "references": references})
     if len(lists) < 2:
         missing = "predictions" if predictions is None else "references"
         raise ValueError(f"{missing} is missing: give model captions and human captions")
     return _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
 
 
-def _as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
-    """The columns there are, all of one length."""
+def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
+    """The columns there are, all of one length; ValueError where they are not."""
     lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
     first = next(iter(lists))
     for name, column in lists.items():
@@ -390,19 +394,15 @@ def _as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[A
 
 
 def _checked_ids(column: list[Any]) -> tuple[str, ...]:
-    ids = image_keys("image_ids", column)
-    if len(set(ids)) < len(ids):
-        seen: dict[str, int] = {}
-        for row, image in enumerate(ids):
-            if seen.setdefault(image, row) != row:
-                raise ValueError(
-                    f"image_ids[{row}] repeats {image}, the image of row {seen[image]}: give each image one row"
-                )
-    return tuple(ids)
+    rows: dict[str, int] = {}
+    for row, image in enumerate(image_keys("image_ids", column)):
+        if (first := rows.setdefault(image, row)) != row:
+            raise ValueError(f"image_ids[{row}] repeats {image}, the image of row {first}: give each image one row")
+    return tuple(rows)
 
 
 def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
-    _check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
+    check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
     return _plain(column)
 
 
@@ -418,7 +418,7 @@ def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], .
 
 
 def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
-    _check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
+    check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
     if len(set(labels)) == 1:
         raise ValueError(
@@ -455,11 +455,12 @@ def _checked_lists(
         for row, texts in enumerate(column)
         for number in range(len(texts))
     )
-    _check_strings(list(chain.from_iterable(column)), places, noun, when_empty)
+    check_strings(list(chain.from_iterable(column)), places, noun, when_empty)
     return column
 
 
-def _check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
+def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
+    """ValueError at the first that is no text, is empty or too long; `places` is what messages call them."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and all(map(str.strip, texts))

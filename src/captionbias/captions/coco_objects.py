@@ -19,38 +19,25 @@ def without_outline(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> dict[str, list[Any]]:
-    """The columns `image_id` and `objects` of COCO's instances, which have `images`, `annotations` and `categories`.
+    """The columns `image_id` and `objects` of COCO's instances: what is annotated in an image, each once.
 
-    Objects are the categories that are annotated in an image, each once, in the order of the file; people are none, as
-    they bear the attribute. An image without any has an empty list.
-
-    Raises:
-        ValueError: a record lacks a field, an annotation is of an image or category that is not listed, or there is no
-            category but people. The message begins with `name`.
-
-    >>> instances = {
-    ...     "images": [{"id": 7}, {"id": 9}],
-    ...     "annotations": [{"image_id": 9, "category_id": 18}, {"image_id": 7, "category_id": 1}],
-    ...     "categories": [{"id": 1, "name": "person"}, {"id": 18, "name": "dog"}],
-    ... }
-    >>> objects_of_images(instances)
-    {'image_id': [7, 9], 'objects': [[], ['dog']]}
+    People are no objects, as they bear the attribute. An image without any has an empty list.
     """
     categories = dict(_pairs(content, name, "categories", "id", "name"))
     objects = {key: category for key, category in categories.items() if category != PERSON}
     if not objects:
         raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
-    shown: dict[Any, set[Any]] = {image: set() for image, _ in _pairs(content, name, "images", "id", "id")}
+    keys_of_image: dict[Any, set[Any]] = {image: set() for image, _ in _pairs(content, name, "images", "id", "id")}
     for row, (image, key) in enumerate(_pairs(content, name, "annotations", "image_id", "category_id")):
-        if image not in shown or key not in categories:
+        if image not in keys_of_image or key not in categories:
             raise ValueError(
                 f"{name}: annotations[{row}] is of image {image} and category {key}, and one of them is not listed: "
                 "correct it, or fetch the file again"
             )
-        shown[image].add(key)
+        keys_of_image[image].add(key)
     return {
-        "image_id": list(shown),
-        "objects": [[objects[key] for key in objects if key in keys] for keys in shown.values()],
+        "image_id": list(keys_of_image),
+        "objects": [[objects[key] for key in objects if key in keys] for keys in keys_of_image.values()],
     }
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from captionbias.captions.crossing import Crossed, one_column
 from captionbias.captions.tables import Column, Table, no_column
 from captionbias.captions.values import image_keys, is_missing
 
@@ -82,60 +83,79 @@ def guess_columns(
         ('bb_gender', 'img_id', 'Generated')
     """
     pools = _pools(predictions, references, attributes, tasks)
-    found = _guessed(pools, {}, "attribute")
+    columns = _guessed(pools, {}, "attribute")
     guesses = {}
     for role, pool in pools.items():
-        column = found[role].name if role in found else None
+        column = columns[role].name if role in columns else None
         choices = dict.fromkeys(chain([column] if column else [], *(table.columns for table in pool)))
         guesses[role] = Guess(column, tuple(choices))
     return guesses
 
 
 def choose_columns(
+    tables: Mapping[str, Table | None],
+    named: Mapping[str, str | None],
+    attributes: Sequence[tuple[str, str | None]],
+    optional: Collection[str],
+) -> tuple[dict[str, Column | Crossed], dict[Table, str | None], list[str]]:
+    """The column of each argument, the image ids of each table, and which columns are guesses; see `read_captions`.
+
+    `attributes`: of each attribute the usual name of its column and the name that was given. Of the `optional` columns
+    one is enough although the others have a table too.
+    """
+    chosen = [_choose(tables, {**named, "attribute_column": name}, usual, optional) for usual, name in attributes]
+    columns, ids, _ = chosen[0]
+    id_columns = _match_ids(columns, ids)
+    labels = one_column([of_attribute["attributes"] for of_attribute, *_ in chosen])
+    guesses = dict.fromkeys(chain.from_iterable(guesses for *_, guesses in chosen))
+    return {**columns, "attributes": labels}, id_columns, list(guesses)
+
+
+def _choose(
     tables: Mapping[str, Table | None], named: Mapping[str, str | None], attribute: str, optional: Collection[str]
 ) -> tuple[dict[str, Column], str | None, list[str]]:
-    """The column of each argument, the name of the image ids in the first table, and which of them are guesses.
-
-    `read_captions` has the rules. `attribute` is the usual name of the attribute's column; of the `optional` columns
-    one is enough although the others have a table too. ValueError: a column that is named or needed does not exist.
-    """
+    """As `choose_columns`, with one attribute and the image ids of the first table."""
     predictions, references, tasks = tables["predictions"], tables["references"], tables["tasks"]
     pools = _pools(**tables)
     # What is optional, human captions and tasks, is not looked for in every table that may have a column so named.
     likely = {**pools, "reference_column": _distinct(references)}
     likely["task_column"] = _distinct(tasks) or _distinct(references, predictions)
     caption = named.get("prediction_column") or "caption"
-    human = ["references"] if references == predictions else ["references", caption]
-    shown = ["tasks", "objects"] if tasks else ["tasks"]
-    usual = dict(zip(ARGUMENTS, ([USUAL_ID], [caption], human, [attribute], shown), strict=True))
-    found: dict[str, Column] = {}
+    usual = {
+        "id_column": [USUAL_ID],
+        "prediction_column": [caption],
+        "reference_column": ["references"] if references == predictions else ["references", caption],
+        "attribute_column": [attribute],
+        "task_column": ["tasks", "objects"] if tasks else ["tasks"],
+    }
+    columns: dict[str, Column] = {}
     missing = []
     for role, argument in ARGUMENTS.items():
         name = named.get(role)
-        holders, names = (likely[role], usual[role]) if name is None else (pools[role], [name])
-        column = next((Column(table, name) for name in names for table in holders if name in table.columns), None)
+        searched, names = (likely[role], usual[role]) if name is None else (pools[role], [name])
+        column = next((Column(table, name) for name in names for table in searched if name in table.columns), None)
         if column:
-            found[role] = column
-        elif name and holders:
-            raise no_column(name, holders, way_out=f"name one of these with {role}")
+            columns[role] = column
+        elif name and searched:
+            raise no_column(name, searched, way_out=f"name one of these with {role}")
         elif name is None and (role in ("id_column", "attribute_column") or tables[argument]):
             missing.append(role)
     if "id_column" in missing and len(_distinct(*tables.values())) == 1:
         missing.remove("id_column")  # each row is an image
-    guessed = _guessed(pools, found, attribute) if missing else {}
-    guessed = {role: guessed[role] for role in missing if role in guessed}
-    found |= guessed
+    guesses = _guessed(pools, columns, attribute) if missing else {}
+    guesses = {role: guesses[role] for role in missing if role in guesses}
+    columns |= guesses
     for role in missing:
-        if role != "id_column" and not any(other in found for other in (optional if role in optional else [role])):
+        if role != "id_column" and not any(other in columns for other in (optional if role in optional else [role])):
             raise no_column(usual[role][0], pools[role], way_out=f"name one of these with {role}")
-    ids = found.pop("id_column", None)
-    if role := next((role for role, column in found.items() if column == ids), ""):
+    ids = columns.pop("id_column", None)
+    if role := next((role for role, column in columns.items() if column == ids), ""):
         raise ValueError(f"id_column and {role} are both {ids}: name two columns")
-    columns = {argument: found[role] for role, argument in ARGUMENTS.items() if role in found}
-    return columns, ids and ids.name, [f"{ARGUMENTS[role]} from {column}" for role, column in guessed.items()]
+    by_argument = {argument: columns[role] for role, argument in ARGUMENTS.items() if role in columns}
+    return by_argument, ids and ids.name, [f"{ARGUMENTS[role]} from {column}" for role, column in guesses.items()]
 
 
-def match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Table, str | None]:
+def _match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Table, str | None]:
     """The image ids of each table: `id_column` in the first one, in others the column that has these ids."""
     first, *others = _distinct(*(column.table for column in columns.values()))
     if not others:
@@ -149,9 +169,8 @@ def match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Tabl
 
 
 def _with_ids(table: Table, known: set[str], id_column: str) -> str:
-    """The column with most of the known ids; of equals, the one of the same name, then the one most surely named.
-
-    Columns that are named as ids come first: the numbers of human captions, say, can be numbers of images by chance.
+    """The column with most of the known ids; of equals, the one of the same name. Columns that are named as ids come
+    first: the numbers of human captions, say, can be numbers of images by chance.
     """
 
     def shared(column: str) -> int:
@@ -195,12 +214,12 @@ def _distinct(*tables: Table | None) -> list[Table]:
 def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attribute: str) -> dict[str, Column]:
     """Columns for the arguments that are not known, each column for one argument only."""
     kinds = cache(_kinds)
-    found = dict(known)
+    guesses = dict(known)
 
     def look(role: str, columns: Iterable[Column], kind: str) -> None:
         for column in columns:
-            if role not in found and column not in found.values() and kind in kinds(column):
-                found[role] = column
+            if role not in guesses and column not in guesses.values() and kind in kinds(column):
+                guesses[role] = column
 
     names = dict(NAMES)
     if attribute != "attribute":  # the column of another attribute would not do
@@ -213,7 +232,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
         # Beside the predictions one text a row may be anything; lists of captions are human.
         beside = role == "reference_column" and pools[role] == pools["prediction_column"]
         look(role, columns, "caption lists" if beside else kind)
-    return found
+    return guesses
 
 
 def _named(tables: Iterable[Table], names: Iterable[str]) -> list[Column]:

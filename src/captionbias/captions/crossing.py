@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from captionbias.captions.check import as_lists, check_strings
 from captionbias.captions.tables import Column, Table
-from captionbias.captions.values import as_list
 from captionbias.text.lexicon import SEPARATOR
 
 
@@ -30,18 +30,12 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     """
     if len(attributes) < 2:
         raise ValueError(f"attributes has {len(attributes)} attributes: a crossing needs two or more")
-    columns = {name: as_list(f"attributes[{name!r}]", labels) for name, labels in attributes.items()}
-    first, images = next((name, len(labels)) for name, labels in columns.items())
+    columns = as_lists({f"attributes[{name!r}]": labels for name, labels in attributes.items()})
     for name, labels in columns.items():
-        if len(labels) != images:
-            raise ValueError(
-                f"attributes[{first!r}] has length {images:,} and attributes[{name!r}] has length {len(labels):,}: "
-                "entry i of each belongs to image i, so give as many of one as of the other"
-            )
-        for row, label in enumerate(labels):
-            if not isinstance(label, str) or not label.strip():
-                raise ValueError(f"attributes[{name!r}][{row}] is {label!r}: drop the image or add a label")
-            _check_label(label, f"attributes[{name!r}][{row}]")
+        places = [f"{name}[{row}]" for row in range(len(labels))]
+        check_strings(labels, places, "label", "drop the image or add a label")
+        for label, place in zip(labels, places, strict=True):
+            _check_label(label, place)
     return [SEPARATOR.join(map(str.strip, of_image)) for of_image in zip(*columns.values(), strict=True)]
 
 
@@ -89,11 +83,7 @@ class Crossed(NamedTuple):
 
 
 def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None]]:
-    """Each attribute's usual name and the name of its column, from what `read_captions` was given: one or several.
-
-    >>> attribute_columns(["gender", "race"], ["sex", None]), attribute_columns("attribute", ["sex", "skin"])
-    ([('gender', 'sex'), ('race', None)], [('attribute', 'sex'), ('attribute', 'skin')])
-    """
+    """Each attribute's usual name and the name of its column, from what `read_captions` was given: one or several."""
     several = isinstance(column, (list, tuple))
     if isinstance(attribute, str):
         return [(attribute, name) for name in column] if several and column else [(attribute, column)]
@@ -109,11 +99,7 @@ def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None
 
 
 def one_column(columns: Sequence[Column]) -> Column | Crossed:
-    """The column of labels, or the crossing of several.
-
-    Raises:
-        ValueError: two attributes have the same column, or their columns are not in one table.
-    """
+    """The column of labels, or the crossing of several, which must be different columns of one table."""
     if len(columns) == 1:
         return columns[0]
     for number, column in enumerate(columns):
@@ -129,36 +115,29 @@ def one_column(columns: Sequence[Column]) -> Column | Crossed:
 
 def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
     """The crossed label of each image, None where one of its labels is missing."""
-    found: dict[str, Any] = {}
+    crossings: dict[str, Any] = {}
     for image in of_columns[0]:
         labels = [of_column[image] for of_column in of_columns]
         for label, column in zip(labels, crossed.columns, strict=True):
             if isinstance(label, str):
                 _check_label(label, f"attributes: image {image} in {column}")
-        found[image] = None if None in labels else SEPARATOR.join(map(str, labels))
-    return found
+        crossings[image] = None if None in labels else SEPARATOR.join(map(str, labels))
+    return crossings
 
 
 def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:
     """Those of the labels that `keep` names, and what it names in vain.
 
-    A crossing of `crossed` attributes (1 without one) may be named as a whole or by an attribute's label. Of each
-    attribute, and of the crossing, those named are kept; all where none is named.
-
-    >>> labels = {"female, dark", "female, light", "female, unsure", "male, light"}
-    >>> sorted(kept_labels(labels, ["dark", "light"], 2)[0])
-    ['female, dark', 'female, light', 'male, light']
-    >>> kept_labels(labels, ["female", "dark", "drak"], 2)
-    ({'female, dark'}, ['drak'])
+    Of each of the `crossed` attributes, and of the crossing, the labels named are kept; all where none is named.
     """
     forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
     named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]
-    kept = {
+    chosen = {
         label
         for label, of_label in forms.items()
         if any(named) and all(not of_form or form in of_form for form, of_form in zip(of_label, named, strict=True))
     }
-    return kept, [label for label in keep if not any(label in of_form for of_form in named)]
+    return chosen, [label for label in keep if not any(label in of_form for of_form in named)]
 
 
 def _check_label(label: str, place: str) -> None:

@@ -22,8 +22,7 @@ Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
     """What a column holds of each image: a caption, a label, or a list of captions or tasks.
 
-    Without `id_column` each row is an image. Several columns of labels are crossed. ValueError: an image has two
-    predictions or labels, or a row has no id.
+    Without `id_column` each row is an image. ValueError: an image has two predictions or labels, or a row has no id.
     """
     if isinstance(column, Crossed):
         return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
@@ -52,34 +51,33 @@ def joined(
 ) -> dict[str, Any]:
     """The columns' values for the images that all of them have, as `check_captions` takes them.
 
-    `read` is `by_image`, which may remember what it read; `notes` takes what is left out and why, a line for each
-    cause. ValueError: tables have no image in common, or an image has no label.
+    `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
         raise ValueError(f"predictions and references are both {predictions}: name two columns or give two files")
-    found = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
+    values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
     base = predictions or references or attributes
-    every_image = next(found[argument] for argument in ("predictions", "references", "attributes") if argument in found)
+    every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
     if references:
-        human = {image: texts for image, texts in found["references"].items() if texts.count(None) < len(texts)}
+        human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
         if not human:
             raise ValueError(f"references: {references} has no caption in any row; fill it in or name another column")
-        found["references"] = human
+        values["references"] = human
 
     images = list(every_image)
     for argument, lack in (("references", "have no human captions"), ("attributes", ""), ("tasks", "")):
         if column := columns.get(argument):
             lack = lack or f"have no entry in {column.table.name}"
-            images = _in_both(images, base, found[argument], column, lack, notes)
+            images = _in_both(images, base, values[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
-        _in_both(found["references"], references, found["predictions"], predictions, lack, notes)
+        _in_both(values["references"], references, values["predictions"], predictions, lack, notes)
     if attributes.table not in {column.table for column in (predictions, references) if column}:
-        _in_both(found["attributes"], attributes, every_image, base, "with a label have no caption", notes)
+        _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
-    images = sorted(_labelled(images, found["attributes"], attributes, keep, notes), key=image_order)
-    return {**{name: [values[image] for image in images] for name, values in found.items()}, "image_ids": images}
+    images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
+    return {**{name: [of_images[image] for image in images] for name, of_images in values.items()}, "image_ids": images}
 
 
 def _in_both(
@@ -115,17 +113,17 @@ def _labelled(
         return images
     if isinstance(keep, str) or not keep:
         raise ValueError(f"keep is {keep!r}: give a list of labels, such as ['female', 'male']")
-    found = {labels[image] for image in images} - {None}
-    kept, unknown = kept_labels(found, keep, len(column.columns) if isinstance(column, Crossed) else 1)
+    known = {labels[image] for image in images} - {None}
+    chosen, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
-        exist = ", ".join(sorted(map(repr, found))[:MAX_LISTED]) or "no labels"
+        exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
         raise ValueError(f"keep names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
-    if not kept:
+    if not chosen:
         raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
-    others = [image for image in images if labels[image] not in {None, *kept}]
+    others = [image for image in images if labels[image] not in {None, *chosen}]
     _note_left_out(others, len(images), "have another label than those to keep", notes)
-    return [image for image in images if labels[image] in kept]
+    return [image for image in images if labels[image] in chosen]
 
 
 def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str]) -> None:

@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions, checked_columns
-from captionbias.captions.columns import choose_columns, match_ids
-from captionbias.captions.crossing import attribute_columns, one_column
+from captionbias.captions.columns import choose_columns
+from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table
@@ -94,7 +93,7 @@ def read_captions(
     if table is None and predictions is None and references is None:
         raise ValueError("predictions and references are both missing: give model captions, human captions or both")
     name = "predictions" if table is None else "table"
-    found = _read(
+    captioners = _read(
         {name: predictions if table is None else table},
         [prediction_column],
         references=references if table is None else table,
@@ -108,7 +107,7 @@ def read_captions(
         keep=keep,
         optional=() if table is None else ("prediction_column", "reference_column"),
     )
-    return found[name]
+    return captioners[name]
 
 
 captions_from_table = read_captions  # its name when files and tables had two readers
@@ -142,17 +141,7 @@ def read_captioners(
 
 
 def read_labels(attributes: Any, tasks: Any = None, **options: Any) -> Captions:
-    """Read the labels and tasks of images without captions, such as training images.
-
-    Args:
-        attributes, tasks: files or tables; without one for tasks, they are in that of the attributes.
-        options: the other arguments of `read_captions`.
-
-    Example:
-        >>> table = {"image_id": [7, 9], "attribute": ["male", "female"], "tasks": [["dog"], []]}
-        >>> read_labels(table).tasks
-        (('dog',), ())
-    """
+    """Read the labels and tasks of images without captions, such as training images, from one table or two."""
     tasks = attributes if tasks is None else tasks
     return _read({"": None}, [None], attributes=attributes, tasks=tasks, check=checked_columns, **options)[""]
 
@@ -173,13 +162,42 @@ def _read(
     **columns: str | None,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
-    opened: dict[Any, Table] = {}
+    open_table = _once_each()
     read: Reading = cache(by_image)
-    notes: list[str] = []
-    found: dict[str, Captions] = {}
+    attribute_names = attribute_columns(attribute, attribute_column)
+    others = {"references": references, "attributes": attributes, "tasks": tasks}
+    captioners: dict[str, Captions] = {}
     people: dict[str, Any] = {}
+    notes: list[str] = []
+    try:
+        with told_if_long("reading captions"):
+            for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
+                tables = {"predictions": open_table(predictions[source], source)}
+                tables |= {argument: open_table(data, argument) for argument, data in others.items()}
+                chosen, id_columns, guesses = choose_columns(
+                    tables, {**columns, "prediction_column": column}, attribute_names, optional
+                )
+                if guesses:
+                    notes.append(f"guessed: {', '.join(guesses)}; name the columns if this is wrong")
+                values = joined(chosen, id_columns, keep, read, notes)
+                captions = values.pop("predictions", None)
+                with errors_of(name) if named else nullcontext():
+                    if captioners and values == people:
+                        captioners[name] = next(iter(captioners.values())).with_predictions(captions)
+                    else:
+                        captioners[name] = check(predictions=captions, **values)
+                people = people or values
+    finally:
+        for note in dict.fromkeys(notes):
+            warnings.warn(note, CaptionBiasWarning, stacklevel=3)
+    return captioners
 
-    def table(data: Any, name: str) -> Table | None:
+
+def _once_each() -> Callable[[Any, str], Table | None]:
+    """`as_table`, which opens each file once, by whatever path."""
+    opened: dict[Any, Table] = {}
+
+    def open_table(data: Any, name: str) -> Table | None:
         if data is None:
             return None
         local = isinstance(data, (str, Path)) and not is_url(data)
@@ -188,36 +206,4 @@ def _read(
             opened[key] = as_table(data, name)
         return opened[key]
 
-    crossed = attribute_columns(attribute, attribute_column)
-    others = {"references": references, "attributes": attributes, "tasks": tasks}
-    try:
-        with told_if_long("reading captions"):
-            for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
-                tables = {"predictions": table(predictions[source], source)}
-                tables |= {argument: table(data, argument) for argument, data in others.items()}
-                choices = [
-                    choose_columns(
-                        tables,
-                        {**columns, "prediction_column": column, "attribute_column": named_column},
-                        usual,
-                        optional,
-                    )
-                    for usual, named_column in crossed
-                ]
-                chosen, ids, _ = choices[0]
-                ids_of = match_ids(chosen, ids)
-                labels = one_column([each["attributes"] for each, *_ in choices])
-                if guessed := dict.fromkeys(chain.from_iterable(notes_of for *_, notes_of in choices)):
-                    notes.append(f"guessed: {', '.join(guessed)}; name the columns if this is wrong")
-                values = joined({**chosen, "attributes": labels}, ids_of, keep, read, notes)
-                captions = values.pop("predictions", None)
-                with errors_of(name) if named else nullcontext():
-                    if found and values == people:
-                        found[name] = next(iter(found.values())).with_predictions(captions)
-                    else:
-                        found[name] = check(predictions=captions, **values)
-                people = people or values
-    finally:
-        for note in dict.fromkeys(notes):
-            warnings.warn(note, CaptionBiasWarning, stacklevel=3)
-    return found
+    return open_table

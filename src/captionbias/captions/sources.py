@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -16,11 +14,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
 
 
 def is_url(source: object) -> bool:
-    """Whether this is a path of a file system that fsspec knows.
-
-    >>> is_url("s3://bucket/nic.parquet"), is_url("nic.parquet")
-    (True, False)
-    """
+    """Whether this is a path of a file system that fsspec knows."""
     return isinstance(source, str) and bool(_URL.match(source))
 
 
@@ -66,11 +60,7 @@ class Remote:
 
 
 def names_dataset(source: str | Path) -> bool:
-    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here.
-
-    >>> names_dataset("someone/captions:gender:test"), names_dataset("captions/nic.parquet"), names_dataset("s3://a/b")
-    (True, False, False)
-    """
+    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here."""
     whole, _, _ = str(source).partition(":")
     path, named = (os.path.expanduser(text) for text in (str(source), whole))
     if os.path.lexists(path) or is_url(source):
@@ -81,40 +71,28 @@ def names_dataset(source: str | Path) -> bool:
 
 
 def load_rows(source: str | Path) -> Any:
-    """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split.
-
-    Raises:
-        ValueError: there is no such dataset, or it has several splits and none is named.
-        ModuleNotFoundError: datasets is missing.
-    """
-    from datasets import Dataset, load_dataset, load_from_disk
-
+    """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split."""
+    try:
+        from datasets import Dataset, load_dataset, load_from_disk
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
     name, _, rest = (str(source), "", "") if Path(source).expanduser().is_dir() else str(source).partition(":")
     configuration, _, split = rest.partition(":")
     folder = Path(name).expanduser()
     try:
         if (folder / "state.json").exists() or (folder / "dataset_dict.json").exists():
-            found = load_from_disk(str(folder))
+            dataset = load_from_disk(str(folder))
         else:
-            found = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
+            dataset = load_dataset(str(folder) if folder.is_dir() else name, configuration or None)
     except Exception as error:  # datasets, the Hub's client and the system raise many kinds
         reason = " ".join((str(error).strip() or type(error).__name__).splitlines()[:2])
         absent = "" if folder.is_dir() else "does not exist here and "
         raise ValueError(
             f"{name} {absent}cannot be loaded as a dataset ({reason}): check the path, or the name and configuration"
         ) from error
-    if isinstance(found, Dataset):
-        return found
-    split = split or (next(iter(found)) if len(found) == 1 else "")
-    if split not in found:
-        raise ValueError(f"{name} has the splits {', '.join(found)}: name one, as in {name}:{configuration}:NAME")
-    return found[split]
-
-
-@contextmanager
-def needs_datasets() -> Iterator[None]:
-    """Datasets; without the package a ValueError says how to install it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
+    if isinstance(dataset, Dataset):
+        return dataset
+    split = split or (next(iter(dataset)) if len(dataset) == 1 else "")
+    if split not in dataset:
+        raise ValueError(f"{name} has the splits {', '.join(dataset)}: name one, as in {name}:{configuration}:NAME")
+    return dataset[split]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from captionbias.captions.coco_objects import objects_of_images, without_outline
-from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset, needs_datasets
+from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, is_column
 from captionbias.io.formats import json_object
 
@@ -59,18 +59,15 @@ def no_column(
     column: str, tables: Iterable[Table], purpose: str = "", way_out: str = "name one of these"
 ) -> ValueError:
     """The error that none of the tables has the column."""
-    found = (
+    tables_there = (
         f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
         for table in tables
     )
-    return ValueError("; ".join([*found, way_out]))
+    return ValueError("; ".join([*tables_there, way_out]))
 
 
 def as_table(data: Any, name: str) -> Table:
-    """The table of a path, a URL or a dataset's name, of data in memory, or a Table as it is.
-
-    `name` is what messages call data in memory.
-    """
+    """The table of a path, a URL, a dataset's name, or data in memory, which messages call `name`."""
     if isinstance(data, Table):
         return data
     if not isinstance(data, (str, Path)):
@@ -78,17 +75,12 @@ def as_table(data: Any, name: str) -> Table:
     if is_url(data):
         return table_from_file(Remote(str(data)))
     if names_dataset(data):
-        with needs_datasets():
-            return table_from_memory(load_rows(data), str(data))
+        return table_from_memory(load_rows(data), str(data))
     return table_from_file(Path(data).expanduser())
 
 
 def table_from_memory(table: Any, name: str = "table") -> Table:
-    """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table.
-
-    >>> table_from_memory({"caption": ("a dog", "a cat")}).column("caption")
-    ['a dog', 'a cat']
-    """
+    """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table."""
     # A Dataset may be set to hide columns or to give tensors.
     plain = table.with_format(None) if hasattr(table, "with_format") else table
     columns = table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", None))
@@ -108,12 +100,7 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
 def table_from_file(path: File) -> Table:
     """Open a .csv, .tsv, .json, .jsonl or .parquet file.
 
-    JSON is an array of records, COCO captions, `{"annotations": [records]}`, or COCO instances, as `objects_of_images`
-    has them. In CSV and TSV an empty cell is missing; NA, null and None are words like any other. As Excel writes them,
-    a .csv file may have semicolons or tabs instead of commas, and both may be UTF-16 with a byte order mark.
-
-    Raises:
-        ValueError: the file cannot be read; the message names it and the way out.
+    In CSV and TSV an empty cell is missing; NA, null and None are words like any other.
     """
     openers = dict(zip(TABLES, (_csv, _csv, _json, _jsonl, _parquet), strict=True))
     with _explained(path):
@@ -162,18 +149,11 @@ def _explained(path: File) -> Iterator[None]:
 
 
 def _csv(path: File) -> Table:
-    header, *rows = csv_rows(path)
-    columns = tuple(map(str.strip, header))
-    return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows])
-
-
-def csv_rows(path: File) -> Iterator[list[str]]:
-    """The rows of a CSV or TSV file, its header first, read one by one; ValueError at a row of another length."""
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
-    columns = 0
     with path.open("rb") as binary:
         marked = binary.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    with _explained(path), path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
+    rows: list[list[str]] = []
+    with path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
         # Where the comma is the decimal mark, Excel separates cells with semicolons.
         marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t"
         header = file.readline(csv.field_size_limit())
@@ -181,29 +161,27 @@ def csv_rows(path: File) -> Iterator[list[str]]:
         reader = csv.reader(file, delimiter=next((mark for mark in marks if mark in header), marks[0]), strict=True)
         try:
             for row in filter(None, reader):
-                columns = columns or len(row)
-                if len(row) != columns:
+                rows.append(row)
+                if len(row) != len(rows[0]):
                     raise ValueError(
-                        f"{path} has {columns} columns, but line {reader.line_num} has {len(row)}: "
+                        f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
                         "put a cell that contains the separator in double quotes"
                     )
                 if "\0" in "".join(row):
                     raise ValueError(
                         f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8, or write it again"
                     )
-                yield row
         except csv.Error as error:
+            fault = f"is broken at line {reader.line_num} ({error})"
+            way_out = "close every quote, and double the quotes inside a cell"
             if "field limit" in str(error):
-                raise ValueError(
-                    f"{path} has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}: "
-                    "shorten it, or close the quote that was left open"
-                ) from error
-            raise ValueError(
-                f"{path} is broken at line {reader.line_num} ({error}): close every quote, and double the quotes "
-                "inside a cell"
-            ) from error
-        if not columns:
-            raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
+                fault = f"has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}"
+                way_out = "shorten it, or close the quote that was left open"
+            raise ValueError(f"{path} {fault}: {way_out}") from error
+    if not rows:
+        raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
+    columns = tuple(map(str.strip, rows[0]))
+    return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows[1:]])
 
 
 def _json(path: File) -> Table:

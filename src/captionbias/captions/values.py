@@ -11,11 +11,7 @@ _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
 
 
 def is_missing(value: object) -> bool:
-    """True for None, NaN, pandas' NA and NaT.
-
-    >>> [is_missing(value) for value in (None, float("nan"), "", "NA", 0)]
-    [True, True, False, False, False]
-    """
+    """True for None, NaN, pandas' NA and NaT."""
     if isinstance(value, (str, list, tuple)):
         return False  # almost always so, and much faster than the question for numbers
     is_nan = isinstance(value, numbers.Real) and value != value  # numpy's floats are Real too
@@ -23,11 +19,7 @@ def is_missing(value: object) -> bool:
 
 
 def is_column(value: object) -> bool:
-    """True for a list, tuple, array, Series or datasets Column; False for text, a mapping, a set, a table, an iterator.
-
-    >>> [is_column(value) for value in (["a"], ("a",), "a", {"a": 1}, {"a"}, 1)]
-    [True, True, False, False, False, False]
-    """
+    """True for a list, tuple, array, Series or datasets Column; False for text, a mapping, a set, a table."""
     if isinstance(value, (list, tuple)):
         return True
     is_table = hasattr(value, "columns") or hasattr(value, "column_names")
@@ -37,16 +29,7 @@ def is_column(value: object) -> bool:
 
 
 def as_list(argument: str, value: Collection[Any]) -> list[Any]:
-    """The entries of a column as a new list; those of a datasets Column of ClassLabel, which are numbers, by name.
-
-    Raises ValueError, which names `argument`, if `value` is not a column.
-
-    >>> as_list("predictions", ("a dog", "a cat"))
-    ['a dog', 'a cat']
-    >>> as_list("predictions", "a dog")
-    Traceback (most recent call last):
-    ValueError: predictions is a string: give a list with one entry for each image
-    """
+    """The entries of a column as a new list; those of a datasets Column of ClassLabel, which are numbers, by name."""
     if isinstance(value, (list, tuple)):
         return list(value)
     if not is_column(value):
@@ -75,22 +58,12 @@ ROW = "row "  # what an image without an id is called, before its number
 
 
 def image_order(image: str) -> tuple[int, str]:
-    """What image ids are sorted by, so that numbers come in their order.
-
-    >>> sorted(["10", "9", "b.jpg"], key=image_order)
-    ['9', '10', 'b.jpg']
-    """
+    """What image ids are sorted by, so that numbers come in their order."""
     return len(image), image
 
 
 def image_keys(argument: str, values: list[Any]) -> list[str]:
-    """Image ids as strings that are equal if the ids are: 42, 42.0, "42" and "42.0" are one image.
-
-    Raises ValueError, which names `argument` and the row, at an id that is missing or is neither text nor a number.
-
-    >>> image_keys("image_ids", [42, 42.0, " 42", "42.0", 2**63 - 1, "042", "COCO_9.jpg"])
-    ['42', '42', '42', '42', '9223372036854775807', '042', 'COCO_9.jpg']
-    """
+    """Image ids as strings that are equal if the ids are: 42, 42.0, "42" and "42.0" are one image."""
     if set(map(type, values)) <= {int}:
         return list(map(str, values))
     return [_image_key(argument, row, value) for row, value in enumerate(values)]

@@ -42,10 +42,10 @@ def cache(
                     "writable"
                 )
             return
-        found = store.contents()
+        entries = store.contents()
         say(f"folder  {store.folder}")
-        say(f"trials  {trials(found)}")
-        say(f"size    {size(found)} of at most {decimal(store.limit)}")
-        if found:
-            oldest, newest = (datetime.fromtimestamp(found[end].used) for end in (0, -1))
+        say(f"trials  {trials(entries)}")
+        say(f"size    {size(entries)} of at most {decimal(store.limit)}")
+        if entries:
+            oldest, newest = (datetime.fromtimestamp(entries[end].used) for end in (0, -1))
             say(f"used    {oldest:%Y-%m-%d %H:%M} to {newest:%Y-%m-%d %H:%M}")

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from captionbias.cli.options import RESULT, Options, option
+from captionbias.cli.options import Options, argument, result_option
 from captionbias.cli.terminal import console, note, say
 
 OPTIONS: Options = {
-    "results": (
-        Annotated[
-            list[Path],
-            typer.Argument(
-                metavar="RESULTS...", help="What captionbias measure, compare or report --json wrote, one file or more."
-            ),
-        ],
-        Parameter.empty,
+    "results": argument(
+        list[Path], "What captionbias measure, compare or report --json wrote, one file or more.", metavar="RESULTS..."
     ),
-    "output": option(
-        Path,
-        "A row for each captioner, metric and score, as .parquet or .csv.",
-        default=Parameter.empty,
-        panel=RESULT,
+    "output": result_option(
+        Path, "A row for each captioner, metric and score, as .parquet or .csv.", default=Parameter.empty
     ),
-    "plot": option(
-        Path | None,
-        "A leaderboard: the main scores with their intervals, as .svg, or as .html with a table to sort.",
-        panel=RESULT,
+    "plot": result_option(
+        Path | None, "A leaderboard: the main scores with their intervals, as .svg, or as .html with a table to sort."
     ),
 }
 
@@ -44,13 +30,11 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     Example: captionbias collect results/nic.json results/sat.json --output table.parquet --plot leaderboard.html
     """
     from captionbias.report.charts import leaderboard_chart
-    from captionbias.report.html import check_chart, write_chart
+    from captionbias.report.html import write_chart
     from captionbias.report.rows import check_table, mixtures, read_rows, write_table
     from captionbias.report.views import leaderboard
 
     check_table(output)
-    if plot:
-        check_chart(plot)
     rows = read_rows(results)
     mixed = mixtures(rows)
     if plot and mixed:

@@ -10,33 +10,28 @@ from captionbias.cli.options import (
     FILES,
     METRIC,
     REPLICATES,
-    RESULT,
     RESULTS,
     Options,
     option,
+    result_option,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, told
+from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, step_lines
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
-    "scores": option(
+    "scores": result_option(
         list[str] | None,
         "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
         "is named.",
         "--score",
-        panel=RESULT,
         metavar="<key>",
         show_default=False,
     ),
 }
 AGAINST: Options = {
-    "against": option(
-        str | None,
-        "Compare each captioner with this one only.",
-        panel=RESULT,
-        metavar="<name>",
-        show_default="all pairs",
+    "against": result_option(
+        str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
 OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | REPLICATES | RESULTS
@@ -59,17 +54,17 @@ def compare(
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
-        found = comparison_of(
+        comparison = comparison_of(
             captioners,
             metric=metric,
             scores=scores,
             against=against,
-            watch=told(),
+            watch=step_lines(),
             **options,
         )
-        for table in comparison_tables(found):
+        for table in comparison_tables(comparison):
             console.print(table, markup=False)
         first = next(iter(captioners.values()))
         say(f"\n{len(first):,} images")
-        say(f"signature {found.signature}")
-        write({"images": len(first), "image_set": first.image_set, **found.as_dict()})
+        say(f"signature {comparison.signature}")
+        write({"images": len(first), "image_set": first.image_set, **comparison.as_dict()})

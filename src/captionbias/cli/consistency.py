@@ -11,13 +11,13 @@ from captionbias.cli.options import (
     FILES,
     METRICS,
     OUTPUT,
-    RESULT,
     Options,
     metric_options,
     option,
+    result_option,
     split_options,
 )
-from captionbias.cli.terminal import console, named, read_captioners, say, told, write_result
+from captionbias.cli.terminal import console, named, read_captioners, say, step_lines, write_result
 
 SCRATCH = [name for name in RECIPES if name not in ("dense", "lstm-lic")]  # those of the DBAC paper
 ENCODERS: Options = {
@@ -27,7 +27,7 @@ ENCODERS: Options = {
         metavar="<encoder|name=encoder>",
         show_default=False,
     ),
-    "plot": option(Path | None, "Write the scores as a plot, as .svg or .html.", panel=RESULT),
+    "plot": result_option(Path | None, "Write the scores as a plot, as .svg or .html."),
 }
 STUDIED = metric_options(
     "attribute_lexicon", "directions", "vectors", "trials", "seed", "bootstrap", "cache", bootstrap=0
@@ -44,17 +44,15 @@ def consistency(
     """
     from captionbias.analysis.consistency import consistency as study_of
     from captionbias.report.charts import consistency_chart
-    from captionbias.report.html import check_chart, write_chart
+    from captionbias.report.html import write_chart
     from captionbias.report.terminal import consistency_tables
 
-    if plot:
-        check_chart(plot)
     files, chosen = split_options(values)
     study = study_of(
         read_captioners(**files),
         named(encoder or SCRATCH, "encoder"),
         metrics=metrics or ["lic", "dbac"],
-        watch=told(),
+        watch=step_lines(),
         **chosen,
     )
     for table in consistency_tables(study):

@@ -55,16 +55,16 @@ def demo(
         from captionbias.metrics import dbac, lic, sway
 
         warnings.simplefilter("ignore", CaptionBiasWarning)
-        shown: dict[str, Any] = {"console": complaints, "transient": True, "disable": not complaints.is_terminal}
-        for name, dials in track(captioners.items(), "measuring", **shown):
+        display: dict[str, Any] = {"console": complaints, "transient": True, "disable": not complaints.is_terminal}
+        for name, dials in track(captioners.items(), "measuring", **display):
             captions = check_captions(**vars(plant(images, captions=1, seed=seed, **dials)))
             attacked: dict[str, Any] = {"preset": "fast", "trials": DEMO_TRIALS, "seed": seed}
             measured = {"sway": sway.measure(captions, seed=seed)}
             measured |= {metric.name: metric.measure(captions, **attacked) for metric in (dbac, lic)}
             cells = []
             for key, digits in scores.values():
-                found = measured[catalogue.SCORES[key].metric]
-                cells.append(f"{interval(found.estimates[key], digits)}\n{verdict(found.estimates, key)}")
+                measurement = measured[catalogue.SCORES[key].metric]
+                cells.append(f"{interval(measurement.estimates[key], digits)}\n{verdict(measurement.estimates, key)}")
             table.rows.extend([RULE, [name, *(cell.replace(" [", "\n[") for cell in cells)]])
     console.print(table)
     console.print("\nOn your own files: captionbias measure --help")

@@ -25,12 +25,9 @@ app = typer.Typer(
     help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
-command(app, "compare", compare.OPTIONS, compare.compare)
-command(app, "collect", collect.OPTIONS, collect.collect)
-command(app, "consistency", consistency.OPTIONS, consistency.consistency)
-command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
-command(app, "report", report.OPTIONS, report.report)
-command(app, "weights", weights.OPTIONS, weights.weights)
+for _module in (compare, collect, consistency, sensitivity, report, weights):
+    _name = _module.__name__.rpartition(".")[2]
+    command(app, _name, _module.OPTIONS, getattr(_module, _name))
 app.command()(cache)
 app.command()(demo)
 for _add in entered("commands"):

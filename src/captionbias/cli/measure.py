@@ -40,8 +40,8 @@ def _measure_one(metric: str, output: Path | None, json: bool, **values: Any) ->
     with results_to(output, json) as write:
         files, chosen = split_options(values)
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
-        shown = partial(_show_crossed, files["attribute"]) if crossed else _show_one
-        write({"metric": metric, **_of_each(files, lambda captions: shown(metric, captions, chosen))})
+        show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
+        write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
 
 
 def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -50,14 +50,14 @@ def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) ->
     first = next(iter(captioners.values()))
     if len(captioners) == 1:
         return {"image_set": first.image_set, **measure(first)}
-    found = {}
+    results = {}
     for number, (name, captions) in enumerate(captioners.items()):
         say(f"{NEXT if number else ''}{name}\n")
         try:
-            found[name] = measure(captions)
+            results[name] = measure(captions)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    return {"image_set": first.image_set, "results": found}
+    return {"image_set": first.image_set, "results": results}
 
 
 def _read(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
@@ -91,13 +91,13 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
         raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
     words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
     options = {name: value for name, value in _accepted(metric, chosen).items() if name != "attribute_lexicon"}
-    found = intersections(captions, words, metric, **options)
-    for table in intersection_tables(found):
+    crossing = intersections(captions, words, metric, **options)
+    for table in intersection_tables(crossing):
         console.print(table, markup=False)
     say(f"\n{len(captions):,} images")
-    say(f"signature {found.crossed.signature}")
-    alone = {name: _content(measured) for name, measured in found.alone.items()}
-    return {**_content(found.crossed), "cells": found.cell_rows(), "alone": alone}
+    say(f"signature {crossing.crossed.signature}")
+    alone = {name: _content(measured) for name, measured in crossing.alone.items()}
+    return {**_content(crossing.crossed), "cells": crossing.cell_rows(), "alone": alone}
 
 
 def _measure_all(output: Path | None, json: bool, preset: str, **values: Any) -> None:
@@ -112,23 +112,23 @@ def _measure_all(output: Path | None, json: bool, preset: str, **values: Any) ->
 def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     from captionbias.report.terminal import score_table
 
-    found, refused = {}, {}
+    measurements, refused = {}, {}
     for metric, entry in catalogue.METRICS.items():
         if entry.of_images and "images" not in chosen:
             continue
         try:
             options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
-            found[metric] = _measured(metric, captions, options)
+            measurements[metric] = _measured(metric, captions, options)
         except ValueError as error:
             refused[metric] = str(error)
-    if not found:
+    if not measurements:
         raise ValueError(refused["lic"])  # which needs least
-    console.print(score_table(list(found.values())))
+    console.print(score_table(list(measurements.values())))
     for metric, reason in refused.items():
         note(f"note: no {metric}: {reason}")
-    for measured in found.values():
+    for measured in measurements.values():
         say(f"signature {measured.signature}")
-    return {"metrics": {metric: _content(measured) for metric, measured in found.items()}}
+    return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
 
 
 def _check_masking(values: dict[str, Any]) -> None:

@@ -41,77 +41,80 @@ def option(
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
 
 
+file_option, column_option, judge_option, result_option = (
+    partial(option, panel=panel) for panel in (INPUT, COLUMNS, JUDGE, RESULT)
+)
+
+
+def switch(name: str, about: str, panel: str | None = ATTACK) -> tuple[Any, Any]:
+    """An option that turns something on."""
+    return option(bool, about, name, default=False, panel=panel)
+
+
+def argument(kind: Any, about: str, *, default: Any = Parameter.empty, metavar: str | None = None) -> tuple[Any, Any]:
+    """An entry of `Options` that is written without a flag."""
+    return Annotated[kind, typer.Argument(metavar=metavar, help=about)], default
+
+
 CAPTIONERS: Options = {
-    "predictions": option(
+    "predictions": file_option(
         list[str],
         "A captioner's captions; repeat it for each captioner. A file, here or at a URL, a folder of datasets, or "
         "owner/dataset:configuration:split, as all captions and labels.",
         default=Parameter.empty,
-        panel=INPUT,
         metavar="<file|name=file>",
     ),
-    "prediction_column": option(
+    "prediction_column": column_option(
         list[str] | None,
         "The captioner's captions; repeat it for each captioner of one file.",
-        panel=COLUMNS,
         metavar="<column>",
         show_default="caption",
     ),
 }
 PREDICTIONS: Options = CAPTIONERS | {
-    "predictions": option(
+    "predictions": file_option(
         list[str] | None,
         "A captioner's captions; repeat it for each captioner. Leave out to measure human captions alone. A file, here "
         "or at a URL, a folder of datasets, or owner/dataset:configuration:split, as all captions and labels.",
-        panel=INPUT,
         metavar="<file|name=file>",
     ),
 }
 FILES: Options = {
-    "references": option(str | None, "Human captions. Leave out to measure the captioner alone.", panel=INPUT),
-    "attributes": option(str | None, "The attribute label of each image, if it is in neither file.", panel=INPUT),
-    "tasks": option(
-        str | None,
-        "The tasks of each image, such as COCO's instances_*.json; else those that human captions name.",
-        panel=INPUT,
+    "references": file_option(str | None, "Human captions. Leave out to measure the captioner alone."),
+    "attributes": file_option(str | None, "The attribute label of each image, if it is in neither file."),
+    "tasks": file_option(
+        str | None, "The tasks of each image, such as COCO's instances_*.json; else those that human captions name."
     ),
-    "id_column": option(
+    "id_column": column_option(
         str | None,
         "Image ids in the first file; others are joined by their column that has them.",
-        panel=COLUMNS,
         show_default="image_id",
     ),
-    "reference_column": option(str | None, "Human captions.", panel=COLUMNS, show_default="references"),
-    "attribute_column": option(
+    "reference_column": column_option(str | None, "Human captions.", show_default="references"),
+    "attribute_column": column_option(
         list[str] | None,
         "Labels; repeat it with --attribute.",
-        panel=COLUMNS,
         metavar="<column>",
         show_default="the name of --attribute",
     ),
-    "task_column": option(str | None, "Tasks.", panel=COLUMNS, show_default="tasks"),
-    "keep": option(
+    "task_column": column_option(str | None, "Tasks.", show_default="tasks"),
+    "keep": file_option(
         list[str] | None,
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
-        panel=INPUT,
         metavar="<label>",
     ),
 }
 # Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
 METRIC: Options = {
-    "attribute_lexicon": option(
+    "attribute_lexicon": file_option(
         list[str],
         "What is measured: gender, race, age, emotion, or a JSON file with your own words; repeat it to cross several.",
         "--attribute",
         default=["gender"],
-        panel=INPUT,
         metavar="<name|file>",
     ),
-    "task_lexicon": option(
-        str | None,
-        "Task words: coco_objects, coco_names, or a JSON file of yours.",
-        panel=INPUT,
-        show_default=OF_PRESET,
+    "task_lexicon": file_option(
+        str | None, "Task words: coco_objects, coco_names, or a JSON file of yours.", show_default=OF_PRESET
     ),
     "preset": option(
         str,
@@ -130,12 +133,11 @@ METRIC: Options = {
         "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
         show_default="bert-base-uncased",
     ),
-    "images": option(
+    "images": file_option(
         str | None,
         "The images, joined with captions by their ids: a folder, a table of paths, or "
         "owner/dataset:configuration:split. Of lic, for attackers that read them beside the captions (VL-LIC): bow, "
         "bert-frozen and pretrained ones; mask the people in them first.",
-        panel=INPUT,
         metavar="<folder|file|dataset>",
     ),
     "image_encoder": option(
@@ -175,9 +177,7 @@ METRIC: Options = {
         "--controls/--no-controls",
         show_default=OF_PRESET,
     ),
-    "words": option(
-        bool, "Use the frequent words of human captions as tasks, as LIC's paper does.", "--words", default=False
-    ),
+    "words": switch("--words", "Use the frequent words of human captions as tasks, as LIC's paper does."),
     "at_least": option(
         int | None,
         "Keep combinations that at least so many images have (with --words: words in so many human captions per "
@@ -191,12 +191,10 @@ METRIC: Options = {
         show_default="shipped where there is a table",
     ),
     "draws": option(int, "Human captions drawn of each image, one after the other.", default=5),
-    "unseen_only": option(bool, "Score only captions not seen in training.", "--unseen-only", default=False),
-    "join_references": option(
-        bool,
-        "Join as many human captions of an image into one as make them as long as the captioner's, of lic and dbac.",
+    "unseen_only": switch("--unseen-only", "Score only captions not seen in training."),
+    "join_references": switch(
         "--join-references",
-        default=False,
+        "Join as many human captions of an image into one as make them as long as the captioner's, of lic and dbac.",
     ),
     "seed": option(int, "Seed of the first trial.", default=0),
     "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000),
@@ -213,62 +211,42 @@ REPLICATES: Options = {
 # Of metrics that look at the images.
 IMAGES: Options = {
     "images": METRIC["images"],
-    "masks": option(Path | None, "COCO's annotations, by which the persons are masked.", "--annotations", panel=INPUT),
-    "masked": option(
-        bool,
-        "The persons are masked in the images already, or nobody is to be masked.",
-        "--masked",
-        default=False,
-        panel=INPUT,
+    "masks": file_option(Path | None, "COCO's annotations, by which the persons are masked.", "--annotations"),
+    "masked": switch(
+        "--masked", "The persons are masked in the images already, or nobody is to be masked.", panel=INPUT
     ),
-    "form": option(
-        str,
-        "What of a person is masked: segment; box; or a share of the segment such as top:0.5.",
-        default="segment",
-        panel=INPUT,
+    "form": file_option(
+        str, "What of a person is masked: segment; box; or a share of the segment such as top:0.5.", default="segment"
     ),
-    "fill": option(str, "mean, blur, or a colour such as '#808080'.", default="mean", panel=INPUT),
+    "fill": file_option(str, "mean, blur, or a colour such as '#808080'.", default="mean"),
 }
 JUDGES: Options = {
-    "judge": option(
+    "judge": judge_option(
         str | None,
         "sat, a small one trained from scratch, or an image-to-text model that is fine-tuned: owner/name or a folder.",
-        panel=JUDGE,
         show_default="sat",
         metavar="<sat|model>",
     ),
-    "as_is": option(
-        bool,
-        "Train nothing: take the model as it is, such as the captioner itself.",
-        "--as-is",
-        default=False,
-        panel=JUDGE,
-    ),
-    "epochs": option(
-        int | None, "Of the training.", panel=JUDGE, min=1, show_default="40 from scratch, 5 of fine-tuning"
-    ),
-    "prompt": option(
-        str | None, "What follows each caption.", panel=JUDGE, show_default="Therefore, the <attribute> is"
-    ),
-    "answers": option(
+    "as_is": switch("--as-is", "Train nothing: take the model as it is, such as the captioner itself.", panel=JUDGE),
+    "epochs": judge_option(int | None, "Of the training.", min=1, show_default="40 from scratch, 5 of fine-tuning"),
+    "prompt": judge_option(str | None, "What follows each caption.", show_default="Therefore, the <attribute> is"),
+    "answers": judge_option(
         list[str] | None,
         "What a label is called after the prompt, if not by its name; repeat it for each.",
         "--answer",
-        panel=JUDGE,
         metavar="<label=word>",
     ),
 }
 METRIC |= {name: entry for name, entry in (IMAGES | JUDGES).items() if name != "masked"}
 METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
-OUTPUT: Options = {"output": option(Path | None, "Write everything to this JSON file, trials included.", panel=RESULT)}
+OUTPUT: Options = {"output": result_option(Path | None, "Write everything to this JSON file, trials included.")}
 RESULTS: Options = {
-    "output": option(
+    "output": result_option(
         Path | None,
         "Write everything, trials included, to this .json file, or the scores to a .csv or .md file. - is standard "
         "output, as JSON.",
-        panel=RESULT,
     ),
-    "json": option(bool, "Print everything as JSON, and nothing else on standard output.", "--json", default=False),
+    "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
 }
 
 
@@ -278,12 +256,11 @@ def metric_options(*names: str, **defaults: Any) -> Options:
 
 
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
-    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line.
-
-    Files of the panel `Result` are written, and refused before the work if they cannot be, or are also read. Messages
-    of the library name options in place of arguments.
+    """Add a command that calls `run` with the options by their names; errors of the input are printed in one line, with
+    options in place of arguments. Files of the panel `Result` are refused before the work if they cannot be written.
     """
-    written = [name for name, (annotation, _) in options.items() if _is_written(annotation)]
+    displayed = {name: annotation.__metadata__[0] for name, (annotation, _) in options.items()}
+    written = [name for name, shown in displayed.items() if shown.rich_help_panel == RESULT and shown.file_okay]
 
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
@@ -293,6 +270,10 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
                 {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
                 {name: value for name, value in values.items() if name not in outputs},
             )
+            if values.get("plot"):
+                from captionbias.report.html import check_chart
+
+                check_chart(values["plot"])
             run(**values)
 
     called.__doc__ = about or run.__doc__
@@ -315,18 +296,7 @@ def flags_of(context: typer.Context) -> dict[str, tuple[str, str]]:
 
 
 def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
-    """A message of the library, with options where it names arguments.
-
-    >>> flags = {"unseen_only": ("--unseen-only", ""), "bootstrap": ("--bootstrap", "")}
-    >>> as_options("bootstrap=10 is too few; leave out unseen_only=True", flags)
-    '--bootstrap 10 is too few; leave out --unseen-only'
-    >>> as_options("bootstrap must be 0 or more: a bootstrap of 'unseen_only'", flags)
-    "--bootstrap must be 0 or more: a bootstrap of 'unseen_only'"
-    >>> as_options("vectors: there is no file a.txt", {"vectors": ("--vectors", "")})
-    '--vectors: there is no file a.txt'
-    >>> as_options("give tasks, or directions=['a_to_t']", {"directions": ("--direction", "")})
-    'give tasks, or --direction a_to_t'
-    """
+    """A message of the library, with options where it names arguments."""
     for name, (on, off) in flags.items():
         alone = rf"(?<![\w'\"/.=-]){name}"
         for value, written in (("True", on), ("False", off or on)):
@@ -343,11 +313,6 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
 
 def _repeated(flag: str, values: re.Match[str]) -> str:
     return " ".join(f"{flag} {value}" for value in re.findall("'([^']*)'", values[1]))
-
-
-def _is_written(annotation: Any) -> bool:
-    (about,) = annotation.__metadata__
-    return bool(about.rich_help_panel == RESULT and about.file_okay)
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -367,15 +332,15 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
     lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
-    if "answers" in chosen:
-        chosen["answers"] = dict(_named(answer) for answer in chosen["answers"])
     if "directions" in chosen:
         chosen["directions"] = [direction.value for direction in chosen["directions"]]
+    if "answers" in chosen:
+        chosen["answers"] = dict(map(_label_and_answer, chosen["answers"]))
     return files, chosen
 
 
-def _named(answer: str) -> tuple[str, str]:
-    label, given, word = answer.partition("=")
-    if not given:
+def _label_and_answer(answer: str) -> tuple[str, str]:
+    label, equals, word = answer.partition("=")
+    if not equals:
         raise ValueError(f"--answer {answer}: give a label and its answer, as in female=woman")
     return label, word

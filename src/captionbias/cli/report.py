@@ -13,21 +13,19 @@ from captionbias.cli.options import (
     FILES,
     METRICS,
     REPLICATES,
-    RESULT,
     Options,
     metric_options,
-    option,
+    result_option,
     split_options,
+    switch,
 )
 from captionbias.cli.terminal import console, read_captioners, say, steps
 
 WRITTEN: Options = {
-    "output": option(
-        Path, "The report, one HTML file that needs no network.", default=Path("report.html"), panel=RESULT
-    ),
-    "markdown": option(Path | None, "Also write it as Markdown, for a pull request.", panel=RESULT),
-    "json": option(Path | None, "Also write all its data as JSON.", panel=RESULT),
-    "title": option(str | None, "The title of the report.", panel=RESULT),
+    "output": result_option(Path, "The report, one HTML file that needs no network.", default=Path("report.html")),
+    "markdown": result_option(Path | None, "Also write it as Markdown, for a pull request."),
+    "json": result_option(Path | None, "Also write all its data as JSON."),
+    "title": result_option(str | None, "The title of the report."),
 }
 REPORTED = (
     metric_options(
@@ -37,11 +35,9 @@ REPORTED = (
     | REPLICATES
 )
 SENSITIVITY: Options = {
-    "sensitivity": option(
-        bool,
-        "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
+    "sensitivity": switch(
         "--sensitivity",
-        default=False,
+        "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
     ),
 }
 OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | SENSITIVITY | WRITTEN
@@ -70,7 +66,7 @@ def report(
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:
-        found = audit(
+        audited = audit(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
             sensitivity=sensitivity,
@@ -80,11 +76,11 @@ def report(
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
-    write_report(found, output, title=title, command=command)
+    write_report(audited, output, title=title, command=command)
     say(f"the report is in {output}")
     if markdown:
-        write_text(markdown_report(found, command=command), markdown)
+        write_text(markdown_report(audited, command=command), markdown)
         say(f"as Markdown it is in {markdown}")
     if json:
-        write_json(found.as_dict(), json)
+        write_json(audited.as_dict(), json)
         say(f"its data are in {json}")

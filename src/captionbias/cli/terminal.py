@@ -69,9 +69,6 @@ def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, 
     """What to call with everything that was measured: it writes --output by its suffix, and prints JSON with --json.
 
     If standard output takes the JSON, all that is printed meanwhile goes to standard error.
-
-    Raises:
-        ValueError: another suffix.
     """
     from captionbias.io.files import write_text
     from captionbias.io.formats import json_text
@@ -131,7 +128,7 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> Non
                 raise ValueError(f"--{option} would overwrite {file}, which is an input; name another file")
 
 
-def told() -> Watch | None:
+def step_lines() -> Watch | None:
     """What to call with each step and the share done: a line on standard error, with how long the rest will take."""
     began = time.monotonic()
 
@@ -167,10 +164,7 @@ def needs(extra: str) -> Iterator[None]:
 
 @contextmanager
 def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once; Ctrl-C as a line.
-
-    `spelled`: how these are written here, where arguments are options.
-    """
+    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once; Ctrl-C as a line."""
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
     from captionbias.captions import CaptionBiasWarning

@@ -6,11 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from captionbias.cli.options import COLUMNS, FILES, INPUT, RESULT, DirectionName, Options, option
+from captionbias.cli.options import (
+    FILES,
+    DirectionName,
+    Options,
+    argument,
+    column_option,
+    file_option,
+    result_option,
+)
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
@@ -22,29 +28,27 @@ Row = Mapping[str, Any]
 WRITTEN_BY = "captionbias measure dbac --output or captionbias report --json"
 
 OPTIONS: Options = {
-    "results": (Annotated[Path, typer.Argument(metavar="RESULTS", help=f"What {WRITTEN_BY} wrote.")], Parameter.empty),
-    "attributes": option(str, "The attribute label of each training image.", default=Parameter.empty, panel=INPUT),
-    "tasks": option(
+    "results": argument(Path, f"What {WRITTEN_BY} wrote.", metavar="RESULTS"),
+    "attributes": file_option(str, "The attribute label of each training image.", default=Parameter.empty),
+    "tasks": file_option(
         str | None,
         "The tasks of each training image, under the names that the results have.",
-        panel=INPUT,
         show_default="the file of --attributes",
     ),
-    "captioner": option(str | None, "Whose results, if there are several captioners.", panel=INPUT),
+    "captioner": file_option(str | None, "Whose results, if there are several captioners."),
     "keep": FILES["keep"],
     "id_column": FILES["id_column"],
-    "attribute_column": option(
+    "attribute_column": column_option(
         list[str] | None,
         "Labels; repeat it for attributes that were crossed.",
-        panel=COLUMNS,
         metavar="<column>",
         show_default="gender",
     ),
     "task_column": FILES["task_column"],
-    "direction": option(DirectionName | None, "Pairs of one direction only.", panel=RESULT, metavar="<a_to_t|t_to_a>"),
-    "top": option(int, "Pairs to take: those that add most to net DBAC.", default=10, panel=RESULT, min=1),
-    "unclear": option(bool, "Take pairs too whose interval holds 0.", default=False, panel=RESULT),
-    "output": option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv"), panel=RESULT),
+    "direction": result_option(DirectionName | None, "Pairs of one direction only.", metavar="<a_to_t|t_to_a>"),
+    "top": result_option(int, "Pairs to take: those that add most to net DBAC.", default=10, min=1),
+    "unclear": result_option(bool, "Take pairs too whose interval holds 0.", default=False),
+    "output": result_option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv")),
 }
 
 
@@ -67,21 +71,20 @@ def weights(
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
     from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
-    from captionbias.captions import read_labels
+    from captionbias.captions.reader import read_labels
 
     taken = _taken(_read_rows(results, captioner, direction), top, unclear, results)
     images = read_labels(attributes, tasks, attribute="gender", **columns)
-    shown = [list(of_image) for of_image in images.tasks or ()]
-    found = resampling_weights(images.attributes, shown, taken, top=len(taken), unclear=True)
-    effect = predicted_effect(images.attributes, shown, found)
-    write_weights(output, images.image_ids, found)
+    image_weights = resampling_weights(images.attributes, images.tasks, taken, top=len(taken), unclear=True)
+    effect = predicted_effect(images.attributes, images.tasks, image_weights)
+    write_weights(output, images.image_ids, image_weights)
 
     say(f"Pairs that add most to the score ({_forms(taken)}):")
     for row in taken:
         say(in_words(row))
     console.print()
     console.print(_effect_table(effect, taken), markup=False)
-    span = f"weights from {found.min():.2f} to {found.max():.2f}, 1 on average"
+    span = f"weights from {image_weights.min():.2f} to {image_weights.max():.2f}, 1 on average"
     say(f"\n{len(images):,} images, {span}, are in {output}")
     for line in _uses(output):
         say(line)
@@ -95,7 +98,7 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
             results = content["comparisons"]["dbac"]["results"]
         elif "results" in content:
             results = {
-                name: found.get("metrics", {"dbac": found})["dbac"] for name, found in content["results"].items()
+                name: result.get("metrics", {"dbac": result})["dbac"] for name, result in content["results"].items()
             }
         else:
             results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
@@ -149,13 +152,13 @@ def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Grid:
     from captionbias.report.grid import Column, Grid, columns
 
     tasks = dict.fromkeys(row["task"] for row in taken)
-    found = [[row for row in effect if row["task"] == task] for task in tasks]
+    rows_of_tasks = [[row for row in effect if row["task"] == task] for task in tasks]
     return Grid(
         "Predicted effect on the training images",
         (*columns("task", "attribute"), Column("images", ",d"), *columns("before", "after", form=".2f")),
         [
             ["" if number else row["task"], *(row[key] for key in ("attribute", "images", "before", "after"))]
-            for rows in found
+            for rows in rows_of_tasks
             for number, row in enumerate(rows)
         ],
         "Before, after: the attribute's share of the images with the task, over its share of all images. 1 is "

@@ -22,9 +22,7 @@ _COLUMNS = ("art_style", "painting", "emotion", "utterance")
 class ArtemisEmotions(OriginalFiles):
     """Reads every CSV file of the folder, with the columns `art_style`, `painting`, `emotion` and `utterance`.
 
-    `paintings`: a row for each painting, its emotion the one that most people felt, as ImageCaptioner2 votes (section
-    5.1); paintings without a most frequent one are left out. `utterances`: a row for each utterance. Both are sorted by
-    art style and painting, utterances of one painting in the order of the files.
+    `paintings` have the emotion that most people felt, as ImageCaptioner2 votes (section 5.1); `utterances` are rows.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("paintings", "utterances")
@@ -62,12 +60,12 @@ class ArtemisEmotions(OriginalFiles):
     @cached_property
     def _paintings(self) -> dict[tuple[str, str], list[tuple[str, str | None]]]:
         """Emotion and utterance of each row, by art style and painting."""
-        found = defaultdict(list)
+        paintings = defaultdict(list)
         for path in self._files:
             table = table_from_file(path)
             for row, (style, painting, emotion, utterance) in enumerate(zip(*map(table.column, _COLUMNS), strict=True)):
                 if emotion not in EMOTIONS:
                     allowed = ", ".join(EMOTIONS)
                     raise ValueError(f"{path.name}: emotion[{row}] must be one of {allowed}, not {short(emotion)}")
-                found[style, painting].append((emotion, utterance))
-        return dict(sorted(found.items()))
+                paintings[style, painting].append((emotion, utterance))
+        return dict(sorted(paintings.items()))

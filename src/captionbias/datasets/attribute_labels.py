@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+", re.ASCII)
 def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
     """The images with a human caption and one of the two labels that are compared, which becomes their `attribute`.
 
-    Why the others are left out is counted in `left_out`.
+    `left_out` counts why the others are left out.
     """
     column, compared = COMPARED[attribute]
     for row in rows:
@@ -44,10 +44,7 @@ def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Coun
 def read_labels(
     path: Path, fields: Mapping[str, Sequence[str]], known: Collection[int] | None = None
 ) -> dict[str, dict[int, str | None]]:
-    """The label of each id in a CSV file, for each of its columns `fields`, with the labels that it may have, or none.
-
-    ValueError: as `table_from_file`; an id that is not a whole number, occurs twice or is not `known`; another label.
-    """
+    """The label of each id in a CSV file, or None, by its columns `fields`, with the labels that each may have."""
     table = table_from_file(path)
     ids = unique_ids(table.column("id"), path.name, "id", known)
     return {
@@ -57,15 +54,7 @@ def read_labels(
 
 
 def spelled(values: Sequence[Any], choices: Sequence[str], where: str) -> list[str | None]:
-    """Labels as `choices` spell them, None where there is none.
-
-    Example:
-        >>> spelled(["male", float("nan"), "", "Both"], GENDERS, "bb_gender")
-        ['Male', None, None, 'Both']
-        >>> spelled(["Male", "man"], GENDERS, "bb_gender")
-        Traceback (most recent call last):
-        ValueError: bb_gender[1] must be Female, Male, Both, Unsure or empty, not 'man': correct that row
-    """
+    """Labels as `choices` spell them, None where there is none."""
     known: dict[str, str | None] = {label.lower(): label for label in choices} | {"": None, "nan": None, "none": None}
     keys = ["" if is_missing(value) else str(value).strip().lower() for value in values]
     for row, key in enumerate(keys):
@@ -78,11 +67,7 @@ def spelled(values: Sequence[Any], choices: Sequence[str], where: str) -> list[s
 def age(captions: Iterable[str]) -> str | None:
     """The age that the human captions of an image tell, after Türk et al. (2023).
 
-    `young` where any caption has a word of youth; else `old` where one names a man, a woman or another grown-up; else
-    None. Two adults with a child are thus young.
-
-    >>> age(["a boy and his father", "a man"]), age(["a man", "a dog"]), age(["a dog"])
-    ('young', 'old', None)
+    `young` where any has a word of youth, else `old` where one names a grown-up: two adults with a child are young.
     """
     words = {word for caption in captions for word in _WORD.findall(caption.lower())}
     young, old = _age_words()

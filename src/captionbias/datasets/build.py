@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
-from captionbias.datasets.card import CONTENTS, benchmark, dataset_card, reasons
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from captionbias.datasets.controlled_verbs import ControlledVerbs
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
+from captionbias.text.markdown import one_line
+from captionbias.wings import shipped
 
 if TYPE_CHECKING:
     from datasets import DatasetInfo
@@ -30,60 +31,27 @@ DATASETS: dict[str, type[OriginalFiles]] = {
     "lic_captions": LicCaptions,
 }
 BLOCK = 4096  # rows in memory
+CONTENTS = "<!-- contents -->"  # in a card before it is built
 
 
 @dataclass(frozen=True)
 class Built:
-    """A dataset that was written.
-
-    Attributes:
-        folder: where it is; `load_dataset(folder)` reads it.
-        rows: how many rows each configuration has.
-        left_out: for each configuration why rows of the original files were left out, and how many.
-    """
+    """A dataset that was written: how many rows each configuration has, and why others were left out."""
 
     folder: Path
     rows: Mapping[str, int]
     left_out: Mapping[str, Mapping[str, int]]
 
 
-def dataset_names() -> list[str]:
-    """Names of the datasets that `build_dataset` builds.
-
-    >>> dataset_names()
-    ['artemis_emotions', 'coco_caption_bias', 'controlled_verbs', 'lic_captions']
-    """
-    return list(DATASETS)
-
-
 def original_card(name: str) -> str:
-    """The card of the dataset `name` before it is built: its original files, where they come from, fields and terms.
-
-    >>> original_card("controlled_verbs").splitlines()[0]
-    '# Captions whose only bias is in their verbs'
-
-    Raises:
-        ValueError: an unknown name.
-    """
+    """The card of the dataset `name` before it is built: its original files, where they come from, fields and terms."""
     return _template(name).partition("\n---\n")[2].replace(f"## Contents\n\n{CONTENTS}\n\n", "").strip()
 
 
 def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
-    """Write the dataset `name` from its original files in the folder `source` to the folder `to`.
+    """Write the dataset `name` from its original files in the folder `source` to the new or empty folder `to`.
 
-    The folder appears whole or not at all: Parquet files, a folder for each configuration; README.md, the dataset card;
-    and eval.yaml, if captioners are measured on the dataset. The same files give the same bytes.
-
-    Args:
-        name: one of `dataset_names()`; its card says which files it needs and where they come from.
-        source: the folder with the original files.
-        to: the folder to write, new or empty.
-        configurations: those to write, the first the default; all by default.
-
-    Raises:
-        ValueError: an unknown name; a file that is missing, cut off or malformed, with its first bad row; a
-            configuration without rows; a folder that is not empty.
-        OSError: a file that cannot be read, a folder that cannot be written.
+    The folder appears whole or not at all; the same files give the same bytes. The first configuration is the default.
     """
     template = _template(name)
     chosen = list(dict.fromkeys(configurations or DATASETS[name].CONFIGURATIONS))
@@ -104,9 +72,9 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
             infos = {configuration: _write(opened, configuration, new / configuration) for configuration in chosen}
         except (AttributeError, LookupError, TypeError, pa.ArrowException) as error:
             raise ValueError(f"the files in {source} are not as published ({error!r}): fetch them again") from error
-        (new / "README.md").write_text(dataset_card(template, infos, opened), encoding="utf-8")
+        (new / "README.md").write_text(_dataset_card(template, infos, opened), encoding="utf-8")
         if opened.BENCHMARK:
-            (new / "eval.yaml").write_text(benchmark(template), encoding="utf-8")
+            (new / "eval.yaml").write_text(_benchmark(template), encoding="utf-8")
         with suppress(FileNotFoundError):
             folder.rmdir()
         new.rename(folder)
@@ -117,13 +85,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
 def _template(name: str) -> str:
     if name not in DATASETS:
         raise ValueError(f"there is no dataset {name!r}: choose from {', '.join(DATASETS)}")
-    package = Path(__file__).parents[1]
-    cards = (
-        package / "_datasets_scripts"
-        if (package / "_datasets_scripts").is_dir()
-        else package.parents[1] / "datasets_scripts"
-    )
-    return (cards / name / "README.md").read_text(encoding="utf-8")
+    return (shipped("datasets_scripts") / name / "README.md").read_text(encoding="utf-8")
 
 
 def _write(source: OriginalFiles, configuration: str, folder: Path) -> DatasetInfo:
@@ -147,3 +109,51 @@ def _write(source: OriginalFiles, configuration: str, folder: Path) -> DatasetIn
         )
     splits = [{"name": source.SPLIT, "num_bytes": size, "num_examples": count}]
     return DatasetInfo(features=features, splits=splits, download_size=path.stat().st_size, dataset_size=size)
+
+
+def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: OriginalFiles) -> str:
+    """The card's text: front matter with configurations and sizes, and a table of what was kept and left out."""
+    from datasets.info import DatasetInfosDict
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard(template)
+    files: dict[str, dict[str, Any]] = {
+        key: {"data_files": [{"split": source.SPLIT, "path": f"{key}/{source.SPLIT}-*"}]} for key in infos
+    }
+    next(iter(files.values()))["default"] = True  # load_dataset(folder) reads the first
+    MetadataConfigs(files).to_dataset_card_data(card.data)
+    DatasetInfosDict(infos).to_dataset_card_data(card.data)
+    rows = (
+        f"| `{key}` | {info.splits[source.SPLIT].num_examples:,} | {reasons(source.left_out[key])} |"
+        for key, info in infos.items()
+    )
+    contents = "\n".join(["| configuration | rows | left out |", "| --- | --- | --- |", *rows])
+    return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
+
+
+def _benchmark(template: str) -> str:
+    """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
+
+    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
+    """
+    import yaml
+    from huggingface_hub import DatasetCard
+
+    from captionbias.metrics.catalogue import TASKS
+
+    card = DatasetCard(template)
+    about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))
+    content = {
+        "name": card.data["pretty_name"],
+        "description": one_line(about),
+        "evaluation_framework": "captionbias",
+        "tasks": [{"id": task} for task in TASKS],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
+
+
+def reasons(left_out: Mapping[str, int]) -> str:
+    """Why rows were left out, the most frequent reason first."""
+    counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
+    return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"

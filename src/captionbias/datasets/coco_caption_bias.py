@@ -47,10 +47,8 @@ _COLUMNS = {
 
 
 class CocoCaptionBias(OriginalFiles):
-    """Reads `captions_val2014.json`, `instances_val2014.json` and `images_val2014.csv`; where they are there, also the
-    labels of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
-
-    A configuration has the images with one of its two labels and a human caption, by ascending image id.
+    """Reads COCO's captions and instances and the labels of images; where they are there, also those of people,
+    `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")
@@ -88,28 +86,28 @@ class CocoCaptionBias(OriginalFiles):
         categories = read_categories(self._instances)
         captions, things = read_captions(self._captions, images), read_things(self._instances, images, categories)
         person_labels = _read_person_labels(self._people, things)
-        said: dict[int, list[str]] = defaultdict(list)
+        references: dict[int, list[str]] = defaultdict(list)
         for caption in captions:
             if caption.text.strip():
-                said[caption.image].append(caption.text)
-        shown: dict[int, list[Thing]] = defaultdict(list)
+                references[caption.image].append(caption.text)
+        things_of_image: dict[int, list[Thing]] = defaultdict(list)
         for thing in things:
-            shown[thing.image].append(thing)
+            things_of_image[thing.image].append(thing)
         rows = []
         for key, image in images.items():
-            names = {thing.category for thing in shown[key]}
+            names = {thing.category for thing in things_of_image[key]}
             rows.append(
                 {
                     "image_id": key,
                     **image._asdict(),
-                    "references": said[key],
+                    "references": references[key],
                     "tasks": [name for name in categories.values() if name in names and name != PERSON],
                     "gender": labels["bb_gender"].get(key),
                     "skin": labels["bb_skin"].get(key),
-                    "age": age(said[key]),
+                    "age": age(references[key]),
                     "objects": [
                         {"name": thing.category, "bbox": thing.bbox, "area": thing.area, "crowd": thing.crowd}
-                        for thing in shown[key]
+                        for thing in things_of_image[key]
                     ],
                     "people": [
                         {
@@ -119,13 +117,13 @@ class CocoCaptionBias(OriginalFiles):
                             **{label: of_people.get(thing.id) for label, of_people in person_labels.items()},
                             "segmentation": {"size": [image.height, image.width], "counts": thing.counts},
                         }
-                        for thing in shown[key]
+                        for thing in things_of_image[key]
                         if thing.category == PERSON
                     ],
                     **{name: of_images.get(key) for name, of_images in results.items()},
                 }
             )
-        return rows, len(captions) - sum(map(len, said.values()))
+        return rows, len(captions) - sum(map(len, references.values()))
 
 
 def _read_person_labels(path: Path | None, things: Iterable[Thing]) -> dict[str, dict[int, str | None]]:
@@ -133,8 +131,8 @@ def _read_person_labels(path: Path | None, things: Iterable[Thing]) -> dict[str,
     if path is None:
         return {"gender": {}, "skin": {}}
     choices = {"gender": GENDERS, "bb_gender": GENDERS, "skin": SKINS, "bb_skin": SKINS}
-    there = table_from_file(path).columns
-    labels = read_labels(path, {column: choices[column] for column in choices if column in there})
+    columns = table_from_file(path).columns
+    labels = read_labels(path, {column: choices[column] for column in choices if column in columns})
     if not labels:
         raise ValueError(f"{path.name} has no column {', '.join(choices)}: check that it is the right file")
     ids = next(iter(labels.values()))

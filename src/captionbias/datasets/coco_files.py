@@ -1,7 +1,5 @@
-"""COCO's files: images, human captions, objects with outlines, and results of captioners.
-
-Every function raises ValueError, with the file and the first bad record, as `read_records` does, and for an image that
-is not listed.
+"""COCO's files: images, human captions, objects with outlines, and results of captioners; ValueError, with the file and
+the first bad record, for what is not as published.
 """
 
 from __future__ import annotations
@@ -101,11 +99,6 @@ def run_lengths(outline: Any, height: int, width: int) -> str | None:
     """The compressed run lengths of a segment: of polygons, or of run lengths, compressed or not, of this size.
 
     None for what is neither. pycocotools, which is C, checks nothing.
-
-    >>> run_lengths({"size": [2, 2], "counts": [1, 2, 1]}, 2, 2)
-    '121'
-    >>> run_lengths({"size": [2, 2], "counts": "12"}, 2, 2) is None
-    True
     """
     from pycocotools import mask
 
@@ -155,10 +148,7 @@ def _is_polygon(value: Any) -> bool:
 
 
 def read_results(path: Path, images: Collection[int]) -> dict[int, str]:
-    """A captioner's captions by image, from a COCO results file, `[{"image_id", "caption"}, ...]`.
-
-    Empty captions are passed over.
-    """
+    """A captioner's captions by image, but for empty ones, from COCO results, `[{"image_id", "caption"}, ...]`."""
     records = list(read_records(path, "", {"image_id": (int, str), "caption": str}))
     ids = unique_ids([record["image_id"] for record in records], path.name, "image_id", images)
     return {image: record["caption"] for image, record in zip(ids, records, strict=True) if record["caption"].strip()}

@@ -41,8 +41,7 @@ def build(
             import pycocotools  # noqa: F401
             from datasets import disable_progress_bars
 
-            from captionbias.datasets.build import build_dataset
-            from captionbias.datasets.card import reasons
+            from captionbias.datasets.build import build_dataset, reasons
 
         if not complaints.is_terminal:
             disable_progress_bars()
@@ -60,9 +59,9 @@ def show(name: Annotated[str | None, typer.Argument(help="A dataset.", show_defa
     Example: captionbias data show controlled_verbs
     """
     with plain_errors():
-        from captionbias.datasets.build import dataset_names, original_card
+        from captionbias.datasets.build import DATASETS, original_card
 
-        say(original_card(name) if name else "\n".join(dataset_names()))
+        say(original_card(name) if name else "\n".join(DATASETS))
 
 
 def add(app: typer.Typer) -> None:

@@ -36,10 +36,9 @@ Cell: TypeAlias = tuple[str, str, str]  # task, gender, verb
 
 
 class ControlledVerbs(OriginalFiles):
-    """Reads COCO's captions of train2014, val2014 or both.
+    """Reads COCO's captions of train2014, val2014 or both, that name one gender, a subset's task, and one of its verbs.
 
-    A caption qualifies for a subset if it names one gender (lexicon `gender`), the subset's task, and just one of its
-    verbs. Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
+    Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
@@ -64,34 +63,31 @@ class ControlledVerbs(OriginalFiles):
             for gender in GENDERS:
                 counts = COUNTS[configuration] if gender == "male" else COUNTS[configuration][::-1]
                 for verb, count in zip(verbs, counts, strict=True):
-                    found = candidates[task, gender, verb]
-                    if len(found) < count:
+                    qualified = candidates[task, gender, verb]
+                    if len(qualified) < count:
                         files = " and ".join(path.name for path in self._files)
                         raise ValueError(
-                            f"{files}: {len(found)} captions name {task}, one of {', '.join(FORMS[verb])} and a "
+                            f"{files}: {len(qualified)} captions name {task}, one of {', '.join(FORMS[verb])} and a "
                             f"{gender} person, and {count} are needed: use both {' and '.join(_FILES)}"
                         )
                     left_out["not drawn"] -= count
-                    for caption in found[:count]:
+                    for caption in qualified[:count]:
                         ids = {"caption_id": caption.id, "image_id": caption.image}
                         labels = {"attribute": gender, "tasks": [task], "verb": verb}
                         yield {**ids, "references": [caption.text], **labels}
 
     @cached_property
     def _candidates(self) -> tuple[Mapping[Cell, Sequence[Caption]], int]:
-        """The captions that qualify, by cell, in the order in which they are drawn; and how many captions there are.
-
-        Of each image only the first may be drawn.
-        """
+        """The captions that qualify, by cell, in the order in which they are drawn; and how many captions there are."""
         captions = [caption for path in self._files for caption in read_captions(path, read_images(path))]
-        found: dict[Cell, list[Caption]] = defaultdict(list)
+        candidates: dict[Cell, list[Caption]] = defaultdict(list)
         images = set()
         by_order = sorted(_qualified(captions), key=lambda row: hashlib.sha256(str(row[1].id).encode()).digest())
         for cell, caption in by_order:
             if caption.image not in images:
                 images.add(caption.image)
-                found[cell].append(caption)
-        return found, len(captions)
+                candidates[cell].append(caption)
+        return candidates, len(captions)
 
 
 def _qualified(captions: Sequence[Caption]) -> Iterator[tuple[Cell, Caption]]:

@@ -11,12 +11,9 @@ Fields: TypeAlias = Mapping[str, type | tuple[type, ...]]  # the fields that a r
 
 
 def read_records(path: Path, key: str, fields: Fields) -> Iterator[dict[str, Any]]:
-    """The records `{key: [record, ...]}` of a JSON file, or of its array of records when `key` is "".
+    """The records `{key: [record, ...]}` of a JSON file, or of its array of records when `key` is "", one at a time.
 
     The text of a large file is never in memory as a whole. A progress bar shows how much of it is read.
-
-    Raises:
-        ValueError: the file is not JSON or is cut off, or has no such records; or as `check_record`.
     """
     import ijson
     from datasets.utils import tqdm
@@ -48,14 +45,7 @@ def check_record(record: Any, where: str, fields: Fields) -> None:
 
 
 def unique_ids(values: Sequence[Any], where: str, field: str, known: Collection[int] | None = None) -> list[int]:
-    """Whole numbers, which may be written as text; each once, and one of the `known`.
-
-    >>> unique_ids([7, "042"], "a.json", "id")
-    [7, 42]
-    >>> unique_ids([7, 1.5], "a.json", "id")
-    Traceback (most recent call last):
-    ValueError: a.json[1]: "id" must be a whole number, not 1.5: correct it
-    """
+    """Whole numbers, which may be written as text; each once, and one of the `known`."""
     rows: dict[int, int] = {}
     for row, value in enumerate(values):
         place = f'{where}[{row}]: "{field}"'

@@ -43,8 +43,7 @@ _COLUMNS = {
 class LicCaptions(OriginalFiles):
     """Reads the pickled entries of people, and those of each captioner, wherever in the folder they are.
 
-    They hold plain data; a pickle that names anything else is refused. A configuration has the images with one of its
-    two labels and a human caption, by ascending image id.
+    A configuration has the images with one of its two labels and a human caption, by ascending image id.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(_HUMAN)
@@ -58,8 +57,8 @@ class LicCaptions(OriginalFiles):
             )
         self._captioners: dict[str, dict[str, Path]] = {"gender": {}, "race": {}}
         for path in sorted(folder.rglob("*_entries.pkl")):
-            if found := _CAPTIONER.fullmatch(path.name):
-                known, name = self._captioners[found[1]], _NAMES.get(found[2], found[2])
+            if parts := _CAPTIONER.fullmatch(path.name):
+                known, name = self._captioners[parts[1]], _NAMES.get(parts[2], parts[2])
                 check_column(name, path, [*_COLUMNS, *known])
                 known[name] = path
         self._people = cache(self._read_people)
@@ -100,11 +99,11 @@ class LicCaptions(OriginalFiles):
             entries = _entries(path, {"pred": str}, people)
             results[name] = {image: entry["pred"] for image, entry in entries.items() if entry["pred"].strip()}
         for image, entry in sorted(people.items()):
-            shown = entry.get(_OBJECTS)
+            objects = entry.get(_OBJECTS)
             yield {
                 "image_id": image,
                 "references": [words for words in entry["caption_list"] if words.strip()],
-                "tasks": None if shown is None else [task for task in dict.fromkeys(shown) if task != PERSON],
+                "tasks": None if objects is None else [task for task in dict.fromkeys(objects) if task != PERSON],
                 "gender": genders[image],
                 "skin": skins[image],
                 **{name: captions.get(image) for name, captions in results.items()},
@@ -112,10 +111,10 @@ class LicCaptions(OriginalFiles):
 
 
 def _only(folder: Path, name: str) -> Path | None:
-    found = sorted(folder.rglob(name))
-    if len(found) > 1:
-        raise ValueError(f"{found[0]} and {found[1]} are both {name}: keep one of the two")
-    return found[0] if found else None
+    paths = sorted(folder.rglob(name))
+    if len(paths) > 1:
+        raise ValueError(f"{paths[0]} and {paths[1]} are both {name}: keep one of the two")
+    return paths[0] if paths else None
 
 
 def _entries(path: Path, fields: Fields, known: Collection[int] | None = None) -> dict[int, dict[str, Any]]:

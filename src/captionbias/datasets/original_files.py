@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -10,15 +11,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 
-class OriginalFiles:
+class OriginalFiles(ABC):
     """The original files of one dataset. A subclass finds them in a folder and reads their rows.
 
-    Attributes:
-        CONFIGURATIONS: their names.
-        SPLIT: the name of the one split.
-        BENCHMARK: whether captioners are measured on it, so that their results on the Hub may name it.
-        folder: where the files are.
-        left_out: for each configuration that was read, why rows were left out, and how many for each reason.
+    `BENCHMARK`: captioners are measured on it, so their results on the Hub may name it. `left_out`: rows, by reason.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]]
@@ -29,13 +25,13 @@ class OriginalFiles:
         self.folder = folder
         self.left_out: dict[str, Counter[str]] = {}
 
+    @abstractmethod
     def schema(self, configuration: str) -> pa.Schema:
         """The columns of a configuration."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
         """The rows of a configuration, in an order that depends on nothing but the files."""
-        raise NotImplementedError
 
 
 def find_file(folder: Path, *names: str) -> Path | None:

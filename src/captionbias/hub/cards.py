@@ -10,12 +10,9 @@ from typing import Any
 
 from captionbias.hub.results import (
     Results,
-    check_date,
-    check_repo,
     check_results,
-    check_revision,
-    checked_source,
     entries_of,
+    entry_fields,
     is_fast,
     read_results,
     scores_in,
@@ -40,36 +37,9 @@ BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
 
 
 def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
-    """Put the bias of a dataset's human captions into its card.
+    """Put the bias of a dataset's human captions into its card, a README.md or its folder; returns the files changed.
 
-    The section is between two comments: where an earlier one is, else at the end. The rest of the file stays as it is,
-    byte for byte, but for a byte order mark. The same results again change nothing.
-
-    Args:
-        path: a README.md, or the folder that it is in or will be in.
-        results: by the name of its metric what the metric returns with `details=True`, of human captions alone or
-            beside a captioner's; or what `read_results` returns.
-
-    Returns:
-        The files that were changed: the card, or none.
-
-    Raises:
-        ValueError: results without a score of human captions, or with an entry that a card cannot show; a card that is
-            a link, not UTF-8 or cannot be written, or whose markers are not one pair in order. Nothing is then changed.
-
-    Example:
-        >>> import tempfile
-        >>> from captionbias.metrics import lic
-        >>> from captionbias.synthetic import plant
-        >>> captions = plant(200)
-        >>> human = lic(
-        ...     references=captions.references, attributes=captions.attributes, preset="fast", trials=2, bootstrap=0,
-        ...     details=True,
-        ... )
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     changed = update_dataset_card(folder, {"lic": human})
-        ...     [file.name for file in changed], update_dataset_card(folder, {"lic": human})
-        (['README.md'], [])
+    The section is where an earlier one is, else at the end. ValueError, and no change: it cannot be shown or written.
     """
     check_results(results)
     if not scores_in(results, human=True):
@@ -90,44 +60,12 @@ def update_model_card(
     source_name: str | None = None,
     source_user: str | None = None,
 ) -> list[Path]:
-    """Put a captioner's bias amplification into its card, and into `.eval_results/captionbias.yaml` for the Hub.
+    """Put a captioner's bias amplification into its card, with a picture, and into `.eval_results/captionbias.yaml`.
 
-    The text is as `update_dataset_card` puts it, with a picture beside the card, `captionbias.svg`. The same results
-    again change nothing. A card holds the results on one dataset.
-
-    Args:
-        path, results: see `update_dataset_card`; measured with predictions.
-        dataset: the benchmark dataset's OWNER/NAME on the Hub.
-        dataset_revision: the commit of it that was measured, 40 hexadecimal digits.
-        model_name: what the picture calls the model; the card's folder when None.
-        date: when it was measured, ISO 8601; when None the Hub takes the time of the commit.
-        source_url: a link to how it was measured.
-        source_name: what the link is called; captionbias when None.
-        source_user: the user on the Hub who published it.
-
-    Returns:
-        The files that were changed, in the order written; none if all is there already.
-
-    Raises:
-        ValueError: as `update_dataset_card`; also results without a score of a captioner, or an option that the Hub
-            would not take.
-
-    Example:
-        >>> import tempfile
-        >>> from captionbias.metrics import gender_error
-        >>> captions = ["a woman", "a man", "a dog", "a dog"] * 10
-        >>> labels = ["female", "male", "female", "male"] * 10
-        >>> result = gender_error(predictions=captions, attributes=labels, details=True)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     changed = update_model_card(folder, {"gender_error": result}, dataset="someone/captions")
-        ...     [file.name for file in changed]
-        ['README.md', 'captionbias.svg', 'captionbias.yaml']
+    As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME. The Hub takes the commit's time for no `date`.
     """
     check_results(results)
-    check_repo("dataset", dataset)
-    check_revision(dataset_revision)
-    check_date(date)
-    source = checked_source(source_url, source_name, source_user)
+    fields = entry_fields(dataset, dataset_revision, date, source_url, source_name, source_user)
     if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
@@ -140,7 +78,7 @@ def update_model_card(
         {
             card: changed,
             drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
-            entries: (_read(entries), entries_of(results, dataset, dataset_revision, date, source)),
+            entries: (_read(entries), entries_of(results, fields)),
         }
     )
 
@@ -162,7 +100,7 @@ def model_section(results: Results, dataset: str, revision: str | None) -> str:
 
 
 def _picture(results: Results, name: str) -> Picture:
-    estimates = {key: found for result in results.values() for key, found in Result(result).estimates.items()}
+    estimates = {key: estimate for result in results.values() for key, estimate in Result(result).estimates.items()}
     first = next(iter(results.values()))["signature"]
     words = first.partition("|attribute:")[2].partition("|")[0]
     sway = results.get("sway", {}).get("details")
@@ -207,10 +145,10 @@ def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
 
 def _reservations(results: Results) -> list[str]:
     """What to know before the numbers are believed: the notes of the measurements, and whether they are quick ones."""
-    said = [f"{name}: {note}" for name, result in results.items() for note in result["details"].get("warnings", ())]
+    lines = [f"{name}: {note}" for name, result in results.items() for note in result["details"].get("warnings", ())]
     if quick := [name for name, result in results.items() if is_fast(result)]:
-        said.append(f"{', '.join(quick)}: of the quick preset fast, not of a paper's protocol; not for publication")
-    return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in said)] if said else []
+        lines.append(f"{', '.join(quick)}: of the quick preset fast, not of a paper's protocol; not for publication")
+    return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in lines)] if lines else []
 
 
 def _measured(result: Mapping[str, Any], human: bool) -> str:
@@ -224,15 +162,9 @@ def _measured(result: Mapping[str, Any], human: bool) -> str:
 
 
 def put_section(card: str, section: str) -> str:
-    r"""A card with this section between its markers: where an earlier one is, else at the end.
+    """A card with this section between its markers: where an earlier one is, else at the end.
 
     The card's line breaks take the place of the section's line feeds.
-
-    Raises:
-        ValueError: the markers are not one pair in order.
-
-    >>> put_section("# Card", "Bias.")
-    '# Card\n\n<!-- captionbias: begin -->\nBias.\n<!-- captionbias: end -->\n'
     """
     newline = "\r\n" if card.partition("\n")[0].endswith("\r") else "\n"
     text = newline.join([BEGIN, *section.split("\n"), END])

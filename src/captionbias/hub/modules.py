@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from captionbias.captions.values import as_list, is_column
 from captionbias.metrics import Metric
+from captionbias.wings import shipped
 
 # `combine` passes whatever is listed here, so tasks, which are optional, are not.
 FEATURES = datasets.Features(
@@ -55,7 +56,7 @@ class CaptionMetric(evaluate.Metric):
         return len(self._added.get("attributes", []))
 
     def _info(self) -> evaluate.MetricInfo:
-        project, card = metadata("captionbias"), _metrics() / self.metric.name / "README.md"
+        project, card = metadata("captionbias"), shipped("metrics") / self.metric.name / "README.md"
         urls = dict(entry.split(", ", 1) for entry in project.get_all("Project-URL") or ())
         description, _, arguments = (inspect.getdoc(self.metric) or "").partition("\n\nArgs:\n")
         text = card.read_text(encoding="utf-8") if card.is_file() else ""
@@ -199,21 +200,7 @@ def _rows(argument: str, column: Any) -> list[Any]:
 def install_metrics(names: Sequence[str] | None = None, cache: Path | None = None) -> list[Path]:
     """Put metric modules where `evaluate` looks them up, so that `evaluate.load("lic")` works anywhere, also offline.
 
-    Returns the installed files, one a metric. A version installed before is replaced. Several processes may call this
-    at once.
-
-    Args:
-        names: the metrics; all of this package's when None.
-        cache: the modules cache; evaluate's own (`HF_MODULES_CACHE`) when None.
-
-    Raises:
-        ValueError: for a name that this package does not have, or a cache that cannot be written.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as cache:
-        ...     [file.name for file in install_metrics(["lic"], cache=Path(cache))]
-        ['lic.py']
+    A version installed before is replaced. Several processes may call this at once.
     """
     folders = metric_folders(names)
     root = Path(evaluate.config.HF_MODULES_CACHE if cache is None else cache)
@@ -227,24 +214,14 @@ def install_metrics(names: Sequence[str] | None = None, cache: Path | None = Non
 
 
 def metric_folders(names: Sequence[str] | None = None) -> list[Path]:
-    """The folders of these metrics, each ready to be a Space: of all of this package's when None.
-
-    >>> [folder.name for folder in metric_folders(["lic"])]
-    ['lic']
-    """
-    source = _metrics()
+    """The folders of these metrics, each ready to be a Space: of all of this package's when None."""
+    source = shipped("metrics")
     available = sorted(folder.name for folder in source.iterdir() if (folder / f"{folder.name}.py").is_file())
     wanted = available if names is None else names
     for row, name in enumerate(wanted):
         if name not in available:
             raise ValueError(f"names[{row}] is {name!r}, not a metric: choose from {', '.join(available)}")
     return [source / name for name in wanted]
-
-
-def _metrics() -> Path:
-    """Where the folders of all metrics are: in the wheel, or in the clone."""
-    package = Path(__file__).parents[1]
-    return package / "_metrics" if (package / "_metrics").is_dir() else package.parents[1] / "metrics"
 
 
 def _install(script: Path, root: Path) -> Path:

@@ -46,27 +46,9 @@ def publish(
 ) -> Published:
     """Send a folder, without its hidden files, to a repository on the Hub, which is made if there is none.
 
-    Of a dataset the same commit deletes what the card's `data_files` would read beside the folder's own files: rows of
-    an earlier build. All else that only the Hub has stays. A card with `extra_gated_prompt` says that the rows may not
-    be redistributed: they go to a private repository only, behind a gate.
-
-    Args:
-        folder: a Gradio app with its card, or Parquet files with theirs.
-        repo: OWNER/NAME.
-        kind: `space` or `dataset`.
-        private: of a new repository; its owner's usual choice when None.
-        create_pr: open a pull request instead of committing to main.
-        message: of the commit; the version of this package when None.
-        dry_run: only check, without a request.
-
-    Raises:
-        ValueError: a file that is a link, or that holds or is named like a secret; Parquet files and `data_files` that
-            do not match; a repository that must be private and is not; what the Hub refuses. Nothing is then sent.
-
-    Example:
-        >>> from captionbias.hub.modules import metric_folders
-        >>> publish(*metric_folders(["lic"]), "someone/lic", "space", dry_run=True).files
-        ('README.md', 'app.py', 'lic.py', 'requirements.txt')
+    Of a dataset the same commit deletes what the card's `data_files` would read of an earlier build. A card with
+    `extra_gated_prompt` says that the rows may not be redistributed: they go to a private repository only, behind a
+    gate. ValueError, and nothing is sent: a file that is a link or a secret, or what the Hub refuses.
     """
     check_repo("repo", repo)
     files = _files(Path(folder))
@@ -90,8 +72,8 @@ def publish(
             raise ValueError(f"{repo} is public: make it private in its settings on the Hub first")
         if gated and not info.gated:
             api.update_repo_settings(repo, repo_type=kind, gated="manual")
-        there = api.list_repo_files(repo, repo_type=kind) if read else []
-        stale = sorted(_found(read, there) - files.keys())
+        hub_files = api.list_repo_files(repo, repo_type=kind) if read else []
+        stale = sorted(_matching(read, hub_files) - files.keys())
         sent = api.create_commit(
             repo,
             [
@@ -156,8 +138,8 @@ def _read_files(card: Mapping[str, Any], files: Iterable[str]) -> list[str]:
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"README.md: datasets cannot read its configs: {one_line(str(error))}") from error
     tables = {path for path in files if path.endswith(".parquet")}
-    empty = [glob for glob in globs if not _found([glob], tables)]
-    unread = sorted(tables - _found(globs, tables))
+    empty = [glob for glob in globs if not _matching([glob], tables)]
+    unread = sorted(tables - _matching(globs, tables))
     if empty or unread or not tables:
         raise ValueError(
             f"README.md: data_files must name the Parquet files of the folder; {', '.join(empty) or 'none'} of them "
@@ -166,7 +148,7 @@ def _read_files(card: Mapping[str, Any], files: Iterable[str]) -> list[str]:
     return globs
 
 
-def _found(globs: Iterable[str], paths: Iterable[str]) -> set[str]:
+def _matching(globs: Iterable[str], paths: Iterable[str]) -> set[str]:
     """Those paths that `datasets` finds by the globs."""
     patterns = [re.compile(glob_translate(glob)) for glob in globs]
     return {path for path in paths if any(pattern.match(path) for pattern in patterns)}

@@ -33,28 +33,19 @@ SCORES = sorted(
 
 
 def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
-    """The results in files that `captionbias measure ... --output` wrote.
-
-    Returns:
-        By the name of its metric each flat result, with its signature and `details`, as the metric returned it.
-
-    Raises:
-        ValueError: a file holds no results, a metric is in two files, or an entry is missing or not a finite number;
-            the message names the file and the entry.
-        OSError: a file cannot be read.
-    """
+    """The results in files that `captionbias measure ... --output` wrote, by the name of their metric."""
     results: dict[str, dict[str, Any]] = {}
     for file in map(Path, files):
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
             metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
-            found = {name: {**one["scores"], "details": one["details"]} for name, one in metrics.items()}
+            of_file = {name: {**one["scores"], "details": one["details"]} for name, one in metrics.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what captionbias measure ... --output "
                 "wrote"
             ) from error
-        for name, result in found.items():
+        for name, result in of_file.items():
             if name in results:
                 raise ValueError(f"{file}: {name} is also in another file: give one result of each metric")
             _check(name, result, f"{file}: {name}")
@@ -83,11 +74,7 @@ def _check(name: str, result: Mapping[str, Any], where: str) -> None:
 
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
-    """What a flat result's score says, as everywhere else; "-" if it has no verdict.
-
-    >>> verdict_in({"lic": 1.2, "lic_ci_low": 0.5, "lic_ci_high": 1.9}, catalogue.SCORES["lic"])
-    'amplifies'
-    """
+    """What a flat result's score says, as everywhere else; "-" if it has no verdict."""
     return verdict(Result(result).estimates, score.key) if score.judged else NOTHING
 
 
@@ -100,9 +87,6 @@ def scores_in(results: Results, *, human: bool = False) -> list[Score]:
     """The scores that results hold, in the order of a card; with `human` only those of human captions alone.
 
     A published DBAC without a matched one still has the matched one's row before it, as undefined.
-
-    >>> [score.key for score in scores_in({"lic": {"lic": 1.2, "lic_m": 47.2, "lic_d": 46.0}})]
-    ['lic', 'lic_m', 'lic_d']
     """
     return [
         score
@@ -113,27 +97,19 @@ def scores_in(results: Results, *, human: bool = False) -> list[Score]:
 
 
 def tasks_in(results: Results) -> dict[str, Score]:
-    """The scores of a captioner that results hold, by their task on the Hub.
-
-    >>> list(tasks_in({"lic": {"lic": 1.2, "lic_m": 47.2}}))
-    ['lic']
-    """
+    """The scores of a captioner that results hold, by their task on the Hub."""
     return {task: score for task, score in TASKS.items() if score.key in results.get(score.metric, {})}
 
 
-def entries_of(
-    results: Results, dataset: str, revision: str | None, date: str | None, source: Mapping[str, str]
-) -> str:
-    """The text of `.eval_results/captionbias.yaml`: an entry for each task that the results hold."""
+def entries_of(results: Results, fields: Mapping[str, Any]) -> str:
+    """The text of `.eval_results/captionbias.yaml`: an entry for each task that the results hold, with these fields."""
     entries = [
+        # Adding 0 turns -0 into 0.
         EvalResultEntry(
-            dataset_id=dataset,
             task_id=task,
-            value=_value(results, score),
-            dataset_revision=revision,
-            date=date,
-            notes=_notes(results, score),
-            **source,
+            value=results[score.metric][score.key] + 0.0,
+            notes=_notes(results[score.metric], score),
+            **fields,
         )
         for task, score in tasks_in(results).items()
     ]
@@ -141,17 +117,12 @@ def entries_of(
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))  # no line is folded
 
 
-def _value(results: Results, score: Score) -> float:
-    return float(results[score.metric][score.key]) + 0.0  # adding 0 turns -0 into 0
-
-
-def _notes(results: Results, score: Score) -> str:
-    result = results[score.metric]
+def _notes(result: Mapping[str, Any], score: Score) -> str:
     _, _, ends = interval(Result(result).estimates[score.key], score.digits).partition(" ")
-    found = verdict_in(result, score)
-    said = [f"95% interval {ends}" if ends else "", "" if found == NOTHING else found]
-    said += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
-    return "; ".join(filter(None, said))
+    judgement = verdict_in(result, score)
+    notes = [f"95% interval {ends}" if ends else "", "" if judgement == NOTHING else judgement]
+    notes += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
+    return "; ".join(filter(None, notes))
 
 
 def check_repo(argument: str, repo: str) -> None:
@@ -163,29 +134,33 @@ def check_repo(argument: str, repo: str) -> None:
     raise ValueError(f"{argument} is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")
 
 
-def check_revision(revision: str | None) -> None:
-    """Raise a ValueError unless this is a commit of a dataset, or None."""
+def entry_fields(
+    dataset: str,
+    revision: str | None = None,
+    date: str | None = None,
+    url: str | None = None,
+    name: str | None = None,
+    user: str | None = None,
+) -> dict[str, str | None]:
+    """What all entries of a model have in common: the dataset, the date, and where they come from, if a link says so.
+
+    ValueError: one that the Hub would not take.
+    """
+    check_repo("dataset", dataset)
     if revision is not None and not re.fullmatch("[0-9a-f]{40}", revision):
         raise ValueError(f"dataset_revision is {revision!r}: write the 40 hexadecimal digits of a commit")
-
-
-def check_date(date: str | None) -> None:
-    """Raise a ValueError unless this is an ISO 8601 date or time, or None."""
     try:
         datetime.fromisoformat("2026-01-31" if date is None else date.removesuffix("Z"))
     except ValueError as error:
         raise ValueError(f"date is {date!r}: write one such as 2026-01-31 or 2026-01-31T12:00:00Z") from error
-
-
-def checked_source(url: str | None, name: str | None, user: str | None) -> dict[str, str]:
-    """Where results were measured, if a link says so.
-
-    >>> checked_source("https://example.org/run", None, None)
-    {'source_url': 'https://example.org/run', 'source_name': 'captionbias'}
-    """
     if url is None and (name or user):
         raise ValueError("source_url is missing: the Hub shows a source's name and user with a link only")
     if url is not None and not url.startswith(("https://", "http://")):
         raise ValueError(f"source_url is {url!r}: write a link that begins with https://")
-    found = {"source_url": url, "source_name": url and (name or "captionbias"), "source_user": user}
-    return {key: one_line(value) for key, value in found.items() if value}
+    source = {"source_url": url, "source_name": url and (name or "captionbias"), "source_user": user}
+    return {
+        "dataset_id": dataset,
+        "dataset_revision": revision,
+        "date": date,
+        **{field: one_line(text) for field, text in source.items() if text},
+    }

@@ -29,18 +29,7 @@ def write_text(text: str, path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """The name of a file to write, which takes the place of `path`, a user's file, when all is written.
 
-    If that fails, nothing changes. A link stays, and what it points to is replaced; a file that was there leaves its
-    mode to the new one.
-
-    Raises:
-        ValueError: the folder does not exist or cannot be written to, or what is there is not a file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a.txt") as part:
-    ...         _ = part.write_text("whole")
-    ...     (Path(folder) / "a.txt").read_text(), os.listdir(folder)
-    ('whole', ['a.txt'])
+    A link stays, and what it points to is replaced, keeping its mode. ValueError: it cannot be written, or is no file.
     """
     with _explained(path):
         target = _target(path)

@@ -18,30 +18,17 @@ FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
-    """Write a result as JSON, whole or not at all; undefined numbers become null.
-
-    Raises:
-        ValueError: the folder does not exist or cannot be written to, or what is there is not a file.
-    """
+    """Write a result as JSON, whole or not at all; undefined numbers become null."""
     write_text(json_text(content, indent=2) + "\n", path)
 
 
 def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
-    """A result as JSON; undefined numbers become null.
-
-    >>> json_text({"lic": float("nan")})
-    '{"lic": null}'
-    """
+    """A result as JSON; undefined numbers become null."""
     return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An `object_pairs_hook` that refuses what JSON readers drop: a key that an object has twice.
-
-    >>> json.loads('{"lic": 1, "lic": 2}', object_pairs_hook=json_object)
-    Traceback (most recent call last):
-    ValueError: the key 'lic' is twice in one object: keep one
-    """
+    """An `object_pairs_hook` that refuses what JSON readers drop: a key that an object has twice."""
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
@@ -50,11 +37,7 @@ def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    r"""A table as CSV. No spreadsheet takes a text in it for a formula: what could be one gets a quote before it.
-
-    >>> csv_text(["task", "adds"], [["=cmd()", -0.125], ["knife", None]])
-    "task,adds\r\n'=cmd(),-0.125\r\nknife,\r\n"
-    """
+    """A table as CSV. No spreadsheet takes a text in it for a formula: what could be one gets a quote before it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # with another, a lone \r in a cell would begin a row
     writer.writerows([_no_formula(cell) for cell in row] for row in (header, *rows))

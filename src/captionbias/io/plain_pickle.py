@@ -29,17 +29,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def read_plain_pickle(file: BinaryIO, admitted: Mapping[str, Callable[..., Any]] | None = None) -> Any:
     """The plain data in a pickle: lists, tuples, dicts, sets, strings, bytes, numbers, booleans and None.
 
-    Args:
-        file: the pickle, opened to read bytes.
-        admitted: what else the pickle may name, as "module.name", and what is called in its place.
-
-    Raises:
-        ValueError: the pickle names anything else, is not a pickle or is cut off.
-
-    Example:
-        >>> import io
-        >>> read_plain_pickle(io.BytesIO(pickle.dumps([{"img_id": 42, "pred": "a dog"}])))
-        [{'img_id': 42, 'pred': 'a dog'}]
+    `admitted`: what else it may name, as "module.name", and what is called in its place; ValueError for all other.
     """
     try:
         return _PlainUnpickler(file, admitted or {}).load()

@@ -59,17 +59,6 @@ class Store:
 
     A key is 64 hexadecimal digits, or 32, a hyphen and 16. No method raises because of the disk: without a store scores
     are the same, they only take longer.
-
-    Example:
-        >>> import tempfile
-        >>> key = "0" * 64
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     store = Store(Path(folder), limit=GIGABYTE)
-        ...     with store.claim("trial", key):
-        ...         if store.load("trial", key, dict) is None:
-        ...             store.save("trial", key, {"correct": np.array([False, True])})
-        ...     store.load("trial", key, lambda arrays: arrays["correct"])
-        array([False,  True])
     """
 
     folder: Path
@@ -78,8 +67,7 @@ class Store:
     def load(self, kind: str, key: str, read: Callable[[Arrays], Found | None]) -> Found | None:
         """What `read` makes of an entry's arrays, which is now the last used; None when there is no such entry.
 
-        An entry that is damaged or another's, or of which `read` raises anything, is warned of and removed. One of
-        which `read` makes None does not count as used.
+        One that is damaged or another's, or of which `read` raises anything, is warned of and removed.
         """
         path = self._path(kind, key)
         try:
@@ -91,7 +79,7 @@ class Store:
                 content = {name: arrays[name] for name in arrays.files if name not in OWN}
                 if str(arrays["digest"]) != _digest(content):
                     raise ValueError("its numbers were altered")
-                found = read(content)
+                value = read(content)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except Exception as error:  # a damaged file makes its readers raise almost anything
@@ -102,10 +90,10 @@ class Store:
             if not isinstance(error, OSError):
                 _remove(path)  # or whoever looks next would be warned as well
             return None
-        if found is not None:
+        if value is not None:
             with suppress(OSError):  # a store that is only read from
                 os.utime(path)
-        return found
+        return value
 
     def save(self, kind: str, key: str, arrays: Arrays) -> None:
         """Keep arrays under a key, in place of those that were. If that fails, warn once a process."""
@@ -128,8 +116,7 @@ class Store:
     def claim(self, kind: str, key: str) -> Iterator[None]:
         """While this is held, others that claim the entry, threads or processes, wait; they should then `load` first.
 
-        The claim of a killed process ends with it. Where there can be no lock there is no claim, and an entry may be
-        computed twice. Who holds several claims at once takes them in sorted order: two could wait for each other.
+        Where there can be no lock there is no claim. Who holds several takes them in sorted order: two could wait.
         """
         path = self._path(kind, key, "lock")
         with ExitStack() as claimed:
@@ -154,10 +141,7 @@ class Store:
         return self._files("npz")
 
     def trim(self) -> None:
-        """Remove entries until the rest is within the limit, by kind and then the longest unused first.
-
-        What is outdated goes as well, and what killed processes left.
-        """
+        """Remove what is outdated, then entries beyond the limit: by kind, then the longest unused first."""
         entries, now = self.contents(), time.time()
         limited = [entry for kind in LIMITED for entry in entries if entry.kind == kind]
         excess = sum(entry.size for entry in limited) - self.limit
@@ -183,8 +167,8 @@ class Store:
     def _files(self, ending: str) -> list[Entry]:
         """Files of our own making, the longest unused first. A link is not one of them, whatever its name."""
         files = []
-        with suppress(OSError), os.scandir(self.folder) as found:
-            for file in found:
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for file in entries:
                 ours = file.name.endswith(ending) and FILE.fullmatch(file.name)
                 if ours and file.is_file(follow_symlinks=False):
                     with suppress(FileNotFoundError):  # another process removed it just now
@@ -215,22 +199,9 @@ class Store:
 
 
 def open_store(cache: bool | str | Path) -> Store | None:
-    """The store in a folder: the usual one for True, none for False. Nothing is written before an entry is.
+    """The store in a folder: `$CAPTIONBIAS_CACHE` or the usual one for True, none for False. Nothing is written yet.
 
-    The usual folder is `$CAPTIONBIAS_CACHE`, else `$XDG_CACHE_HOME/captionbias`, else `~/.cache/captionbias`.
-    `$CAPTIONBIAS_CACHE_GB` limits the size: 1 (10^9 bytes) by default, enough for some 70,000 trials of 1,500 captions.
-
-    Raises:
-        ValueError: `cache` or `$CAPTIONBIAS_CACHE_GB` is none of these.
-
-    Example:
-        >>> open_store(False) is None
-        True
-        >>> open_store("/data/trials").folder.name
-        'trials'
-        >>> open_store(3)
-        Traceback (most recent call last):
-        ValueError: cache is 3: give True (the usual folder), False (keep no trials) or the path of a folder
+    `$CAPTIONBIAS_CACHE_GB` limits the size: 1 (10^9 bytes) by default, some 70,000 trials of 1,500 captions.
     """
     if cache is False:
         return None

@@ -15,9 +15,8 @@ NEW = 60  # seconds in which a folder has no lock yet
 
 
 def own_folder(prefix: str) -> tuple[Path, Any]:
-    """A new temporary folder of this process, whose name begins with the prefix and its number.
+    """A new temporary folder of this process, which only its user can open, and the lock that keeps it: hold on to it.
 
-    Only its user can open it. Its lock is held as long as the process lives or the lock is released: hold on to it.
     What dead processes left in folders of this prefix is removed.
     """
     from filelock import FileLock
@@ -36,10 +35,10 @@ def sweep(temporary: Path, prefix: str) -> None:
 
     for left in temporary.glob(f"{prefix}*"):
         try:
-            found = left.lstat()
-            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+            status = left.lstat()
+            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
                 continue
-            if not (left / LOCK).exists() and time.time() - found.st_mtime < NEW:
+            if not (left / LOCK).exists() and time.time() - status.st_mtime < NEW:
                 continue
             with FileLock(left / LOCK, blocking=False):
                 pass

@@ -1,0 +1,167 @@
+"""`captionbias card`, `publish` and `install-metrics`: measured bias in cards, what is sent to the Hub, and modules."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import Parameter
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from captionbias.cli.options import Options, argument, command, option, switch
+from captionbias.cli.terminal import complaints, needs, say
+
+flag = partial(option, panel=None)
+NAMES = argument(list[str] | None, "Which metrics; all when none is named.", default=None)
+
+card = typer.Typer(
+    no_args_is_help=True,
+    help="Put measured bias into a dataset or model card; run again with new results to replace it.",
+)
+
+CARD: Options = {
+    "path": argument(Path, "A README.md, or the folder that holds it.", metavar="PATH"),
+    "results": flag(
+        list[Path], "What captionbias measure --output wrote; repeat it for each file.", default=Parameter.empty
+    ),
+}
+MEASURED: Options = {
+    "dataset": flag(str, "The dataset on the Hub that was measured on.", default=Parameter.empty, metavar="OWNER/NAME"),
+    "dataset_revision": flag(str | None, "Its commit, 40 hexadecimal digits.", metavar="COMMIT"),
+    "model_name": flag(str | None, "The model's name in the picture.", show_default="the folder's"),
+    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="of the commit"),
+    "source_url": flag(str | None, "A link to how it was measured."),
+    "source_name": flag(str | None, "The name of that link.", show_default="captionbias"),
+    "source_user": flag(str | None, "The user on the Hub."),
+}
+
+
+def _update(function: str, path: Path, results: list[Path], **options: Any) -> None:
+    """Update the card, and print which files changed."""
+    with needs("hub"):
+        from captionbias.hub import cards
+    for line in getattr(cards, function)(path, cards.read_results(results), **options) or ["nothing changed"]:
+        say(str(line))
+
+
+command(
+    card,
+    "dataset",
+    CARD,
+    partial(_update, "update_dataset_card"),
+    """The bias of the human captions, as a section of a dataset card.
+
+    Example: captionbias card dataset README.md --results human.json
+    """,
+)
+command(
+    card,
+    "model",
+    CARD | MEASURED,
+    partial(_update, "update_model_card"),
+    """The captioner's amplification: a section of a model card, and .eval_results/captionbias.yaml.
+
+    Example: captionbias card model README.md --results all.json --dataset someone/captions
+    """,
+)
+
+
+publish = typer.Typer(
+    no_args_is_help=True,
+    help="Create or update repositories on the Hugging Face Hub. The token is that of hf auth login or HF_TOKEN.",
+)
+
+SENT: Options = {
+    "dry_run": switch("--dry-run", "List what would be sent, and send nothing.", panel=None),
+    "create_pr": switch(
+        "--create-pr", "Open a pull request instead of committing; a missing repository is created first.", panel=None
+    ),
+    "private": switch("--private", "Create the repository private; refuse one that is public.", panel=None),
+    "message": flag(str | None, "The commit message.", show_default="the version of captionbias"),
+}
+FOLDER: Options = {
+    "folder": argument(Path, "The folder to publish."),
+    "repo": flag(str, "The repository on the Hub.", "--to", default=Parameter.empty, metavar="<owner/name>"),
+}
+METRICS: Options = {
+    "owner": flag(str, "The user or organisation on the Hub.", "--to", default=Parameter.empty, metavar="<owner>"),
+    "names": NAMES,
+}
+
+
+def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, **options: Any) -> None:
+    """Publish a folder, and print what was done; progress bars are for a terminal only."""
+    with needs("hub"):
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+
+        from captionbias.hub.publishing import publish as publish_folder
+
+    if not complaints.is_terminal:
+        disable_progress_bars()
+    done = publish_folder(folder, repo, kind, dry_run=dry_run, private=private or None, **options)  # type: ignore[arg-type]
+    for path in done.files if dry_run else ():
+        say(f"would be sent: {path}")
+    for path in done.deleted:
+        say(f"deleted: {path}")
+    say(f"nothing was sent; this would be {done.url}" if dry_run else f"published: {done.url}")
+
+
+def _send_metrics(names: list[str] | None, owner: str, **options: Any) -> None:
+    with needs("hub"):
+        from captionbias.hub.modules import metric_folders
+    for folder in metric_folders(names):
+        _send("space", folder, f"{owner}/{folder.name}", **options)
+
+
+command(
+    publish,
+    "metric",
+    METRICS | SENT,
+    _send_metrics,
+    """Make metrics Spaces, so that evaluate.load("<owner>/lic") works anywhere.
+
+    Example: captionbias publish metric lic dbac --to someone --dry-run
+    """,
+)
+command(
+    publish,
+    "space",
+    FOLDER | SENT,
+    partial(_send, "space"),
+    """Make a folder with a Gradio app a Space.
+
+    Example: captionbias publish space spaces/captionbias --to someone/captionbias --dry-run
+    """,
+)
+command(
+    publish,
+    "dataset",
+    FOLDER | SENT,
+    partial(_send, "dataset"),
+    """Make a folder of Parquet files with a card a dataset; Parquet files of earlier builds go in the same commit.
+
+    Rows that may not be redistributed (the card has extra_gated_prompt) go to a private repository only, behind a gate.
+
+    Example: captionbias publish dataset controlled-verbs --to someone/controlled-verbs --dry-run
+    """,
+)
+
+
+def install_metrics(names: list[str] | None) -> None:
+    """Make evaluate.load("dbac"), and every other metric here, work anywhere on this machine, offline too.
+
+    Example: captionbias install-metrics
+    """
+    with needs("evaluate"):
+        from captionbias.hub.modules import install_metrics as install
+
+    for path in install(names or None):
+        say(f"evaluate.load({path.stem!r}) loads {path}")
+
+
+def add(app: typer.Typer) -> None:
+    """Add them to the command line."""
+    app.add_typer(card, name="card")
+    app.add_typer(publish, name="publish")
+    command(app, "install-metrics", {"names": NAMES}, install_metrics)
