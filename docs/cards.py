@@ -64,7 +64,7 @@ from captionbias import metrics
 from captionbias.hub import modules
 
 
-class Module(modules.CaptionMetric):
+class {kind}(modules.CaptionMetric):
     metric = metrics.{name}
 '''
 SPACE = '''"""The Space of {title}."""
@@ -80,7 +80,9 @@ REQUIREMENTS = "captionbias[app,evaluate]>=0.1\n"
 def files(metric: str) -> dict[str, str]:
     """Every file of a metric's folder that is made, by its name; a metric of images has a Space of its own."""
     entry = METRICS[metric]
-    made = {"README.md": filled(metric), f"{metric}.py": MODULE.format(name=metric, title=entry.title)}
+    kind = "".join(map(str.capitalize, metric.split("_")))  # of which evaluate makes the module's name
+    module = MODULE.format(name=metric, title=entry.title, kind=kind)
+    made = {"README.md": filled(metric), f"{metric}.py": module}
     space = {"app.py": SPACE.format(name=metric, title=entry.title), "requirements.txt": REQUIREMENTS}
     return made if entry.of_images else made | space
 

@@ -4,5 +4,5 @@ from captionbias import metrics
 from captionbias.hub import modules
 
 
-class Module(modules.CaptionMetric):
+class Dpa(modules.CaptionMetric):
     metric = metrics.dpa

@@ -4,5 +4,5 @@ from captionbias import metrics
 from captionbias.hub import modules
 
 
-class Module(modules.CaptionMetric):
+class Imagecaptioner2(modules.CaptionMetric):
     metric = metrics.imagecaptioner2

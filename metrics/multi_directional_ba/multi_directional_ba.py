@@ -4,5 +4,5 @@ from captionbias import metrics
 from captionbias.hub import modules
 
 
-class Module(modules.CaptionMetric):
+class MultiDirectionalBa(modules.CaptionMetric):
     metric = metrics.multi_directional_ba

@@ -4,5 +4,5 @@ from captionbias import metrics
 from captionbias.hub import modules
 
 
-class Module(modules.CaptionMetric):
+class Sway(modules.CaptionMetric):
     metric = metrics.sway
