@@ -177,9 +177,9 @@ def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(t
     judge.fit(trial(train=8))
     judge.fit(trial(train=8, seed=1))
     assert sorted(made) == list(range(12))
-    kept = reading.Kept([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
-    assert len(list(kept)) == 2
-    assert list(kept.kept) == [0], "there is no room for two"
+    images = reading.CachedImages([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
+    assert len(list(images)) == 2
+    assert list(images.cached) == [0], "there is no room for two"
 
 
 def test_large_images_are_made_small_for_the_small_judge():

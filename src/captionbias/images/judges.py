@@ -26,7 +26,7 @@ from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import needs_images
 from captionbias.images.captioners import read_processor, reason
 from captionbias.images.judging import Judged, in_memory, judged, train
-from captionbias.images.reading import Kept, opened
+from captionbias.images.reading import CachedImages, decode_all
 
 if TYPE_CHECKING:
     import torch
@@ -148,8 +148,8 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     digest = model.identity.split()[0][:8]
     name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
-    question = replace(question, images=Kept(question.images))  # each trial and epoch looks at them again
-    asked = _identity(question, schedule, _digest(map(np.asarray, opened(question.images))), place)
+    question = replace(question, images=CachedImages(question.images))  # each trial and epoch looks at them again
+    asked = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)
     return Attacker(
         f"{name},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
         precision,
@@ -170,7 +170,7 @@ def small_pixels(images: Sequence[Any]) -> Array:
     """Images as the small judge sees them: `(images, side, side, 3)` of bytes."""
     side = small_side(images[0]) if len(images) else SIDE
     small = np.empty((len(images), side, side, 3), np.uint8)
-    for number, image in enumerate(opened(images)):
+    for number, image in enumerate(decode_all(images)):
         small[number] = shrunk(image, side)
     return small
 
