@@ -78,7 +78,7 @@ def mask(
 
         from captionbias.images.detectors import load_detector, regions_of
         from captionbias.images.masked_copies import SETTINGS, Find, write_masked
-        from captionbias.images.masks import SHOWN, Regions, read_regions
+        from captionbias.images.masks import LISTED, Regions, read_regions
         from captionbias.images.reading import read_images
 
     if not complaints.is_terminal or console.quiet:
@@ -97,9 +97,9 @@ def mask(
     with steps() as progress:
         copies = write_masked(read, find, output, settings=settings, batch=batch_size, progress=progress, **values)
     if not console.quiet:
-        for reason in list(copies.left_out.values())[:SHOWN]:
+        for reason in list(copies.left_out.values())[:LISTED]:
             note(f"left out: {reason}")
-        if len(copies.left_out) > SHOWN:
-            note(f"left out: {len(copies.left_out) - SHOWN:,} more, listed in {output / SETTINGS}")
+        if len(copies.left_out) > LISTED:
+            note(f"left out: {len(copies.left_out) - LISTED:,} more, listed in {output / SETTINGS}")
     earlier = f", {copies.there:,} were there" if copies.there else ""
     say(f"{copies.written:,} masked copies are new in {output}{earlier}; left out: {len(copies.left_out):,}")
