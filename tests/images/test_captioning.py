@@ -16,7 +16,7 @@ from PIL import Image
 from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
 from captionbias.images import captioners, captioning
-from captionbias.images.captioners import said
+from captionbias.images.captioners import plain
 from captionbias.images.captioning import caption
 from captionbias.images.draws import Draws
 from captionbias.images.reading import read_images
@@ -330,7 +330,7 @@ def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures
     ],
 )
 def test_thoughts_and_places_are_not_in_captions(text, expected):
-    assert said(text) == expected
+    assert plain(text) == expected
 
 
 def refused(model, images, **options):

@@ -153,7 +153,7 @@ def test_a_model_as_it_is_answers_the_same_caption_once(tiny_blip, monkeypatch):
     asked = []
     answers = judges.Scorer.answers
     monkeypatch.setattr(
-        judges.Scorer, "answers", lambda self, images, texts: asked.extend(texts) or answers(self, images, texts)
+        judges.Scorer, "answers", lambda self, texts, rows: asked.extend(rows) or answers(self, texts, rows)
     )
     judge = find_judge(str(tiny_blip), question(), as_is=True)
     judge.fit(trial(seed=0))

@@ -27,10 +27,7 @@ def credits(
 ) -> Floats:
     """What the person and the rest of its image add to the log-odds of each word, `(words, 2)`, in nats.
 
-    Args:
-        images: RGB pictures, one for each word.
-        regions: the pixels that show the person, `(H, W)`.
-        fill: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
+    `images`, `regions`: for each word an RGB picture, and its pixels that show the person, `(H, W)`.
     """
 
     def said(hidden: Sequence[Flags]) -> Floats:
@@ -43,7 +40,7 @@ def credits(
 
 
 def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Named]) -> Floats:
-    """Of each word after all that is before it in its caption, `(words,)`.
+    """That of each word after all that is before it in its caption, `(words,)`.
 
     The model generates, as when it captions, but says the given tokens: every family that generates can be asked.
     """
@@ -71,8 +68,8 @@ def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Nam
             output_logits=True,
         )
     steps = zip(made.logits, tokens.T, strict=True)
-    found = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
-    rows = torch.stack(found, dim=1).cpu().numpy()
+    each = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
+    rows = torch.stack(each, dim=1).cpu().numpy()
     return np.array([row[len(begun) + np.array(one.places)].sum() for row, one in zip(rows, batch, strict=True)])
 
 

@@ -43,17 +43,16 @@ def fit(
 ) -> Judged:
     """Train a judge for a trial and score its test captions.
 
-    Args:
-        pixels: the image of each row of the trial's captions, `(rows, side, side, 3)`.
-        prompt: the words after each caption. `answers`: the words of each class's answer.
+    `pixels`: the image of each row, `(rows, side, side, 3)`. `prompt`: the words after each caption. `answers`: the
+    words of each class's answer.
     """
     with one_thread(), own_random_numbers(trial.seed, device):
-        judge = Judge(trial, pixels, prompt, answers, device)
+        judge = SmallJudge(trial, pixels, prompt, answers, device)
         train(trial, judge.network, judge.backward, judge.answer, schedule)
     return judged(trial, judge.answer)
 
 
-class Judge:
+class SmallJudge:
     """A network with the words that it knows: those of the training captions, of the prompt and of the answers."""
 
     def __init__(
@@ -93,7 +92,7 @@ class Judge:
     @torch.no_grad()
     def answer(self, rows: Integers) -> Floats:
         """The log-probability of each answer, `(rows, answers)`."""
-        found = np.empty((len(rows), len(self.answers)))
+        answered = np.empty((len(rows), len(self.answers)))
         order = np.argsort(self.trial.examples.tokens.lengths[rows], kind="stable")
         for start in range(0, len(rows), TEST_BATCH):
             places = order[start : start + TEST_BATCH]
@@ -104,8 +103,8 @@ class Judge:
                 for word, following in pairwise(answer):
                     state = self.network.read(grid, state, word.expand(len(places)))
                     total = total + self.network.say(grid, state).log_softmax(1)[:, following]
-                found[places, number] = total.cpu().double().numpy()
-        return found
+                answered[places, number] = total.cpu().double().numpy()
+        return answered
 
     def _asked(self, rows: Integers) -> tuple[Grid, State]:
         """What is seen of the images, and the LSTM's state after the captions and the prompt."""
