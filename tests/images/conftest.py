@@ -13,9 +13,10 @@ import pytest
 import torch
 from PIL import Image
 
+from benchmarks.families import SMALL, SPECIAL, tokenizer
+
 SIZE = 16
 TEXT = "a woman man with dog cake pizza tie surfboard on the street in red describe this picture user assistant"
-SPECIAL = ["<pad>", "<unk>", "<s>", "</s>", "<image>"]
 TEMPLATE = (
     "{% for message in messages %}{{ message.role }} "
     "{% for part in message.content %}{{ '<image>' if part.type == 'image' else part.text }} {% endfor %}"
@@ -31,22 +32,7 @@ def one_thread():
 
 def words(*, ends: str = "$A") -> object:
     """A tokenizer with a word a token; `ends` is what it makes of a text."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
-    table = Tokenizer(models.WordLevel({word: number for number, word in enumerate(SPECIAL + TEXT.split())}, "<unk>"))
-    table.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    table.post_processor = processors.TemplateProcessing(single=ends, special_tokens=[("<s>", 2), ("</s>", 3)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=table,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        bos_token="<s>",
-        eos_token="</s>",
-        cls_token="<s>",
-        sep_token="</s>",
-        extra_special_tokens={"image_token": "<image>"},
-    )
+    return tokenizer(ends=ends, words=TEXT)
 
 
 def saved(folder: Path, model: torch.nn.Module, *parts: object) -> Path:
@@ -69,11 +55,10 @@ def tiny_blip(tmp_path_factory) -> Path:
     """A folder with a BLIP."""
     from transformers import BlipConfig, BlipForConditionalGeneration, BlipImageProcessor, BlipProcessor
 
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     ends = {"bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0}
     config = BlipConfig(
-        text_config={"vocab_size": 24, "encoder_hidden_size": 32, "max_position_embeddings": 64, **ends, **common},
-        vision_config={"image_size": SIZE, "patch_size": 8, **common},
+        text_config={"vocab_size": 24, "encoder_hidden_size": 32, "max_position_embeddings": 64, **ends, **SMALL},
+        vision_config={"image_size": SIZE, "patch_size": 8, **SMALL},
         projection_dim=32,
     )
     processor = BlipProcessor(BlipImageProcessor(size={"height": SIZE, "width": SIZE}), words(ends="<s> $A </s>"))
@@ -91,9 +76,8 @@ def tiny_encoder_decoder(tmp_path_factory) -> Path:
         ViTImageProcessor,
     )
 
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        ViTConfig(image_size=SIZE, patch_size=8, **common),
+        ViTConfig(image_size=SIZE, patch_size=8, **SMALL),
         GPT2Config(vocab_size=24, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=2, eos_token_id=3),
     )
     config.pad_token_id, config.decoder_start_token_id, config.eos_token_id = 0, 2, 3
@@ -106,15 +90,14 @@ def tiny_git(tmp_path_factory) -> Path:
     """A folder with a GIT."""
     from transformers import CLIPImageProcessor, GitConfig, GitForCausalLM, GitProcessor
 
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = GitConfig(
-        vision_config={"image_size": SIZE, "patch_size": 8, **common},
+        vision_config={"image_size": SIZE, "patch_size": 8, **SMALL},
         vocab_size=24,
         max_position_embeddings=64,
         bos_token_id=2,
         eos_token_id=3,
         pad_token_id=0,
-        **common,
+        **SMALL,
     )
     size = {"height": SIZE, "width": SIZE}
     image_processor = CLIPImageProcessor(size=size, crop_size=size)
@@ -127,10 +110,9 @@ def tiny_chat_model(tmp_path_factory) -> Path:
     """A folder with a LLaVA, whose chat template says `user <image> PROMPT assistant`."""
     from transformers import CLIPImageProcessor, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
 
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = LlavaConfig(
-        vision_config={"model_type": "clip_vision_model", "image_size": SIZE, "patch_size": 8, **common},
-        text_config={"model_type": "llama", "vocab_size": 24, "bos_token_id": 2, "eos_token_id": 3, **common},
+        vision_config={"model_type": "clip_vision_model", "image_size": SIZE, "patch_size": 8, **SMALL},
+        text_config={"model_type": "llama", "vocab_size": 24, "bos_token_id": 2, "eos_token_id": 3, **SMALL},
         image_token_index=4,
         pad_token_id=0,
         vision_feature_layer=-1,

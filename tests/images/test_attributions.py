@@ -19,6 +19,7 @@ from captionbias.images.class_activation import _as_map, _log_probability
 from captionbias.images.named_words import Named
 from captionbias.images.occlusion import log_probabilities
 from tests.cli.conftest import ran, refused
+from tests.images.coco_pictures import annotation, write_annotations
 from tests.images.conftest import words
 
 torch = pytest.importorskip("torch")
@@ -97,6 +98,12 @@ def attributed(where: str, **options):
     return found
 
 
+def opened(folder: Path, count: int) -> tuple[list[Image.Image], list[np.ndarray]]:
+    """The first pictures, with a person in the left half of each."""
+    pictures = [Image.open(path).convert("RGB") for path in sorted(folder.iterdir())[:count]]
+    return pictures, [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
+
+
 @learns
 def test_occlusion_orders_captioners_by_what_their_word_depends_on():
     found = {where: attributed(where).overall for where in ("person", "everywhere", "outside", "thing")}
@@ -143,8 +150,7 @@ def test_the_model_is_left_as_it_was(method):
 def test_every_kind_of_captioner_is_read(kind, all_pictures, request):
     """The words of its captions are found, and their log-probability is that with which it makes them."""
     model, processor, tokenizer = open_captioner(request.getfixturevalue(kind))
-    pictures = [Image.open(path).convert("RGB") for path in sorted(all_pictures.iterdir())[:4]]
-    persons = [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
+    pictures, persons = opened(all_pictures, 4)
     captions = ["a woman with a man", "a dog and cake", "the woman", "MAN on street"]
     with pytest.warns(CaptionBiasWarning, match="1 of 4 images are left out: their captions name no attribute"):
         found = attribute_images(model, processor, pictures, persons, captions, tokenizer=tokenizer, bootstrap=0)
@@ -169,7 +175,7 @@ def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_
     """As BART's decoders, Florence-2's for one, begin."""
     model, processor, _ = open_captioner(tiny_encoder_decoder)
     model.generation_config.forced_bos_token_id = 2
-    inputs = dict(processor(images=[Image.open(min(all_pictures.iterdir())).convert("RGB")], return_tensors="pt"))
+    inputs = dict(processor(images=opened(all_pictures, 1)[0], return_tensors="pt"))
     made = model.generate(**inputs, max_new_tokens=4, return_dict_in_generate=True, output_logits=True)
     ids = made.sequences[0, -3:].tolist()
     wanted = [float(made.logits[1 + place][0].log_softmax(-1)[number]) for place, number in enumerate(ids)]
@@ -179,8 +185,7 @@ def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_
 
 def test_words_do_not_depend_on_their_batch(tiny_blip, all_pictures):
     model, processor, tokenizer = open_captioner(tiny_blip)
-    pictures = [Image.open(path).convert("RGB") for path in sorted(all_pictures.iterdir())[:3]]
-    persons = [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
+    pictures, persons = opened(all_pictures, 3)
     captions = ["a woman", "a man with dog on the street", "the woman with a man"]
 
     def credits(size: int, method: str) -> list[tuple[float, float]]:
@@ -266,19 +271,9 @@ def test_what_does_not_fit_is_refused():
 @pytest.fixture
 def annotations(all_pictures, tmp_path) -> Path:
     """A person in the left half of each picture."""
-    images, boxes = [], []
-    for number, path in enumerate(sorted(all_pictures.iterdir())):
-        width, height = Image.open(path).size
-        images.append({"id": number, "file_name": path.name, "width": width, "height": height})
-        outline = [0, 0, width / 2, 0, width / 2, height, 0, height]
-        boxes.append(
-            {"id": number, "image_id": number, "category_id": 1, "iscrowd": 0, "area": width * height / 2}
-            | {"bbox": [0, 0, width / 2, height], "segmentation": [outline]}
-        )
-    path = tmp_path / "instances.json"
-    categories = [{"id": 1, "name": "person"}]
-    path.write_text(json.dumps({"images": images, "annotations": boxes, "categories": categories}))
-    return path
+    sizes = [Image.open(path).size for path in sorted(all_pictures.iterdir())]
+    people = [annotation(number, box=(0, 0, width / 2, height)) for number, (width, height) in enumerate(sizes)]
+    return write_annotations(tmp_path, people, range(len(sizes)), size=(0, 0))
 
 
 def test_the_command_writes_shares_and_a_page_with_pictures(tiny_blip, all_pictures, annotations, tmp_path):
