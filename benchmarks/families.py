@@ -59,14 +59,12 @@ def family(name: str) -> Callable[[Callable[[], Parts]], Callable[[], Parts]]:
 # Parts
 
 
-def tokenizer(
-    *more: str, ends: str = "$A", image_token: str | None = "<image>", words: str = WORDS, **named: str
-) -> Any:
+def tokenizer(*more: str, ends: str = "$A", image_token: str | None = "<image>", **named: str) -> Any:
     """A tokenizer with a word a token; `more` and `named` are special tokens, the latter by their names."""
     named |= {"image_token": image_token} if image_token else {}
     special = list(dict.fromkeys([*SPECIAL, *more, *named.values()]))
-    numbers = {word: number for number, word in enumerate([*special, *words.split()])}
-    table = Tokenizer(models.WordLevel(numbers, "<unk>"))
+    words = {word: number for number, word in enumerate([*special, *WORDS.split()])}
+    table = Tokenizer(models.WordLevel(words, "<unk>"))
     table.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
     table.post_processor = processors.TemplateProcessing(single=ends, special_tokens=[("<s>", 2), ("</s>", 3)])
     table.add_special_tokens(special)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
 from captionbias.images import captioning
 from captionbias.images.attributions import _View, attribute_images
@@ -20,7 +21,7 @@ from captionbias.images.named_words import Named
 from captionbias.images.occlusion import log_probabilities
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations
-from tests.images.conftest import words
+from tests.images.conftest import few_words
 
 torch = pytest.importorskip("torch")
 from PIL import Image  # noqa: E402
@@ -73,7 +74,8 @@ def trained(where: str):
     )
     config.pad_token_id, config.decoder_start_token_id, config.eos_token_id = 0, 2, 3
     model, processor = VisionEncoderDecoderModel(config), ViTImageProcessor(size={"height": SIZE, "width": SIZE})
-    tokenizer = words()
+    with few_words():
+        tokenizer = families.tokenizer()
     pictures, _, captions = planted(512, where, seed=1)
     pixels = processor(images=pictures, return_tensors="pt")["pixel_values"]
     labels = tokenizer([f"{caption} </s>" for caption in captions], return_tensors="pt").input_ids

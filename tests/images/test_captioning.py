@@ -13,6 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
+from benchmarks import families
 from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
 from captionbias.images import captioners, captioning
@@ -20,7 +21,6 @@ from captionbias.images.captioners import plain
 from captionbias.images.captioning import caption
 from captionbias.images.draws import Draws
 from captionbias.images.reading import read_images
-from tests.images.conftest import TEMPLATE
 
 MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
 SHORT = {"max_new_tokens": 8}
@@ -62,7 +62,7 @@ def test_captions_are_those_of_a_plain_loop_alone_and_in_batches(model, all_pict
     images = read_images(all_pictures)
     prompt = "describe this picture" if "llava" in model.name else None
     expected = dict(zip(images.ids, by_hand(model, images, prompt), strict=True))
-    assert len(set(expected.values())) > 6
+    assert len(set(expected.values())) > 4
     for batch_size in (1, 4):
         found = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
         assert found == expected, batch_size
@@ -297,7 +297,7 @@ def with_template(folder, source, template, *, of_tokenizer):
     return folder
 
 
-TYPED = TEMPLATE.replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
+TYPED = families.template().replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
 JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
 
 
