@@ -75,6 +75,22 @@ def tiny_chat_model(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_detector(tmp_path_factory) -> str:
+    """A folder with a model that finds boxes of people and dogs."""
+    from transformers import YolosConfig, YolosForObjectDetection
+    from transformers.models.yolos.image_processing_pil_yolos import YolosImageProcessorPil
+
+    torch.manual_seed(0)
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    names = {"id2label": {0: "person", 1: "dog"}, "label2id": {"person": 0, "dog": 1}}
+    configuration = YolosConfig(**small, image_size=[32, 48], patch_size=8, num_detection_tokens=4, **names)
+    folder = tmp_path_factory.mktemp("yolos")
+    YolosForObjectDetection(configuration).save_pretrained(folder)
+    YolosImageProcessorPil(size={"shortest_edge": 32, "longest_edge": 48}).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
 def all_pictures(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(0)

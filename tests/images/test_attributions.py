@@ -90,7 +90,7 @@ def trained(where: str):
 
 
 def attributed(where: str, **options):
-    """Of a captioner's own captions of other pictures."""
+    """What speaks for the words of a captioner's own captions of other pictures."""
     model, processor, tokenizer = trained(where)
     pictures, persons, captions = planted(60, where, seed=9)
     found = attribute_images(model, processor, pictures, persons, tokenizer=tokenizer, **options)
@@ -210,16 +210,10 @@ def test_a_map_of_convolutions_serves_and_another_layer_is_named():
     assert 0 <= with_layer("encoder.embeddings.patch_embeddings.projection").overall.share.value <= 1
     with pytest.raises(ValueError, match=r"layer 'encoder\.gone' is not a module"):
         with_layer("encoder.gone")
-    with pytest.raises(
-        ValueError, match=r"layer encoder\.pooler: what the captioner says does not depend on its output"
-    ):
+    with pytest.raises(ValueError, match=r"layer encoder\.pooler: what the captioner says does not depend on its"):
         with_layer("encoder.pooler")
     with pytest.raises(ValueError, match=r"shape \(2, 3\) is not a map of the picture"):
         _as_map(torch.zeros(2, 3), 1.0, None)
-    with pytest.raises(ValueError, match="give method='gradients' with them"):
-        with_layer("encoder", method="occlusion")
-    with pytest.raises(ValueError, match="method 'saliency' is unknown: choose from occlusion, gradients"):
-        with_layer(None, method="saliency")
 
 
 def test_a_captioner_that_sees_a_picture_in_pieces_is_occluded():
@@ -256,18 +250,23 @@ def test_regions_follow_the_processor_that_cuts_pictures():
     assert view.picture(picture)[0, 0] == pytest.approx([1, 0, 128 / 255], abs=0.01)
 
 
-def test_what_does_not_fit_is_refused():
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"regions": [np.ones((SIZE, SIZE), bool)] * 3}, "regions: 3 for 4 images"),
+        ({"regions": [np.ones((2, 2), bool)] * 4}, r"regions: that of image row 0 has the shape \(2, 2\)"),
+        ({"regions": [np.zeros((SIZE, SIZE), bool)] * 4}, r"none is left: 4 of 4 .* no person is in their regions"),
+        ({"captions": ["a dog"] * 4}, "captions: none names the attribute"),
+        ({"layer": "encoder"}, "give method='gradients' with them"),
+        ({"method": "saliency"}, "method 'saliency' is unknown: choose from occlusion, gradients"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
     model, processor, tokenizer = trained("person")
     pictures, persons, captions = planted(4, "person", seed=3)
-    given = {"tokenizer": tokenizer, "bootstrap": 0}
-    with pytest.raises(ValueError, match="regions: 3 for 4 images"):
-        attribute_images(model, processor, pictures, persons[:3], captions, **given)
-    with pytest.raises(ValueError, match=r"regions: that of image row 0 has the shape \(2, 2\)"):
-        attribute_images(model, processor, pictures, [np.ones((2, 2), bool)] * 4, captions, **given)
-    with pytest.raises(ValueError, match="captions: none names the attribute"):
-        attribute_images(model, processor, pictures, persons, ["a dog"] * 4, **given)
-    with pytest.raises(ValueError, match=r"images: none is left: 4 of 4 .* no person is in their regions"):
-        attribute_images(model, processor, pictures, [np.zeros_like(one) for one in persons], captions, **given)
+    given = {"regions": persons, "captions": captions, "tokenizer": tokenizer, "bootstrap": 0} | change
+    with pytest.raises(ValueError, match=message):
+        attribute_images(model, processor, pictures, **given)
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
     50.0
     """
     read = _read_answers(answers)
-    given = {} if scores is None else _read_scores(scores, read.captioners)
+    metrics = {} if scores is None else _read_scores(scores, read.captioners)
     people = read.asked.shape[1]
     human = _human_scores(read, np.ones((read.images, 1)), np.ones((people, 1)))[:, 0]
     blocks = [_human_scores(read, *times) for times in resamples(read.images, people, bootstrap, seed)]
@@ -122,10 +122,10 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
         images=read.images,
         annotators=people,
         human=dict(zip(read.captioners, estimates, strict=True)),
-        scores=given,
+        scores=metrics,
         correlations={
             metric: _correlation(np.array([column[name] for name in read.captioners]), human, replicates)
-            for metric, column in given.items()
+            for metric, column in metrics.items()
         },
         agreement=agreement,
         alpha=alpha,

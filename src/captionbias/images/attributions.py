@@ -194,15 +194,15 @@ def attribute_images(
     nobody, silent = set(), set()
 
     def maps(batch: Sequence[Named]) -> Iterable[tuple[Any, Flags, Floats]]:
-        """Of each word the picture, and in the captioner's view of it the person and what speaks for the word."""
-        seen, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
+        """The picture of each word, and in the captioner's view of it the person and what speaks for the word."""
+        batch_pictures, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
         names = [pictures.ids[one.image] for one in batch]
-        inside = list(map(view.region, people, seen, names))
+        inside = list(map(view.region, people, batch_pictures, names))
         if method == "occlusion":
-            parts = occlusion.credits(model, processor, seen, people, batch, fill)
-            return zip(seen, inside, map(_spread, parts, inside), strict=True)
-        cells = class_activation.maps(model, processor, tokenizer, seen, batch, layer, averaged)
-        return zip(seen, inside, map(_enlarged, cells, inside), strict=True)
+            parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
+            return zip(batch_pictures, inside, map(_spread, parts, inside), strict=True)
+        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, layer, averaged)
+        return zip(batch_pictures, inside, map(_enlarged, cells, inside), strict=True)
 
     with evaluating(model):
         for start in range(0, len(named), batch_size):

@@ -35,10 +35,8 @@ def beside_pictures(
         )
     every, places = images_of(captions, images)
     model = find_image_encoder(image_encoder or USUAL)
-    digest = model.identity[:8]
-    name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
     features = picture_features(every.select(places), model, open_store(cache), distributed=distributed)
-    return replace(attacker, explained=None), features, name
+    return replace(attacker, explained=None), features, model.signature
 
 
 def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:

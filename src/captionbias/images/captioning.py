@@ -272,10 +272,10 @@ def _ask(
         temperature, top_p, seed = draw
         draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
         generation["logits_processor"] = LogitsProcessorList([draws])
-    given = captioner.model, captioner.processor, list(pictures.values())
+    options = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
     try:
         with silenced():
-            texts = caption_images(*given, tokenizer=hearing, generation=generation, distributed=False, **search)
+            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
     except torch.OutOfMemoryError as error:
         raise ValueError(f"batch_size {search['batch_size']} needs more memory than {place} has: lower it") from error
     except Exception as error:  # families raise almost anything at what they cannot do

@@ -101,18 +101,18 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
 
     decoder = bool(model.config.is_encoder_decoder)
     device, longest = inputs["pixel_values"].device, max(len(one.ids) for one in batch)
-    given = dict(inputs)
-    begun = None if decoder else given.pop("input_ids", None)  # a chat model's prompt
-    if begun is None:
-        begun = torch.full((len(batch), 1), _first_token(model), device=device)
+    arguments = dict(inputs)
+    prompt = None if decoder else arguments.pop("input_ids", None)  # a chat model's prompt
+    if prompt is None:
+        prompt = torch.full((len(batch), 1), _first_token(model), device=device)
     filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
     padded = torch.tensor([one.ids + [filler] * (longest - len(one.ids)) for one in batch], device=device)
-    text = torch.cat((begun, padded), dim=1)
-    for name, value in given.items():  # what the processor says of each token of the prompt
-        if value.shape == begun.shape:
-            given[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
-    logits = model(**given, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
-    row, place = zip(*((row, begun.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
+    text = torch.cat((prompt, padded), dim=1)
+    for name, value in arguments.items():  # what the processor says of each token of the prompt
+        if value.shape == prompt.shape:
+            arguments[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
+    logits = model(**arguments, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
+    row, place = zip(*((row, prompt.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
     before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
     said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
     return said
@@ -120,8 +120,8 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
 
 def _first_token(model: Any) -> int:
     """What the decoder begins a caption with."""
-    own = model.config.get_text_config(decoder=True)
-    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(own, "bos_token_id", None)):
+    language = model.config.get_text_config(decoder=True)
+    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(language, "bos_token_id", None)):
         if number is not None:
             return int(number)
     raise ValueError(

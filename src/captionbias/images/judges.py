@@ -72,10 +72,10 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
 
 def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
-    own = answers or {}
-    if unknown := [value for value in own if value not in values]:
+    chosen = answers or {}
+    if unknown := [value for value in chosen if value not in values]:
         raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
-    all_answers = tuple(own.get(value, value) for value in values)
+    all_answers = tuple(chosen.get(value, value) for value in values)
     for value, answer in zip(values, all_answers, strict=True):
         if not answer.strip():
             raise ValueError(f"answers[{value!r}] is {answer!r}: give a word or more")
@@ -107,11 +107,11 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
 
     pixels = small_pixels(question.images)
     prompt, *answers = (tuple(text.split()) for text in tokenize([question.prompt, *question.answers]).texts())
-    asked = _identity(question, schedule, _digest([pixels]), place)
+    identity = _identity(question, schedule, _digest([pixels]), place)
     return Attacker(
         f"{SAT},{pixels.shape[1]}px,{schedule.epochs} epochs",
         None,
-        f"{SAT} {asked}",
+        f"{SAT} {identity}",
         partial(
             show_attend_tell.fit, pixels=pixels, prompt=prompt, answers=tuple(answers), schedule=schedule, device=place
         ),
@@ -126,14 +126,12 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
         import transformers  # noqa: F401
 
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
-    digest = model.identity.split()[0][:8]
-    name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
     question = replace(question, images=CachedImages(question.images))  # each trial and epoch looks at them again
-    asked = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)
+    identity = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)
     return Attacker(
-        f"{name},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
+        f"{model.signature},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
         precision,
-        f"{model.identity} {precision} {asked}",
+        f"{model.identity} {precision} {identity}",
         ModelJudge(model, question, schedule, precision, place).fit,
         placement="plain",
         explained=None,
@@ -338,10 +336,10 @@ class Scorer:
         """The log-probability of each row's own answer, with gradients."""
         import torch
 
-        own = [self.tokens[number] for number in classes]
-        following = self._following(self._prepared(texts, rows), [tokens[:-1] for tokens in own])
+        answers = [self.tokens[number] for number in classes]
+        following = self._following(self._prepared(texts, rows), [tokens[:-1] for tokens in answers])
         return torch.stack(
-            [row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, own, strict=True)]
+            [row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, answers, strict=True)]
         )
 
     def _following(self, prepared: Prepared, begun: Sequence[tuple[int, ...]]) -> Tensor:
@@ -416,5 +414,5 @@ class Scorer:
 
 def _conversation(image: Any, text: str) -> list[dict[str, Any]]:
     """A conversation in which a chat model has described the image with this text, and goes on."""
-    asked = [{"type": "image", "image": image}, {"type": "text", "text": REQUEST}]
-    return [{"role": "user", "content": asked}, {"role": "assistant", "content": [{"type": "text", "text": text}]}]
+    request = [{"type": "image", "image": image}, {"type": "text", "text": REQUEST}]
+    return [{"role": "user", "content": request}, {"role": "assistant", "content": [{"type": "text", "text": text}]}]

@@ -22,7 +22,7 @@ from captionbias.metrics import catalogue, find_metric
 from captionbias.progress import Watch
 
 ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
-# Of each version what is masked, and how much of it; the first five are the paper's and one that masks the objects.
+# What is masked in each version, and how much of it; the first five are the paper's and one that masks the objects.
 VERSIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ORIGINAL: ((), ""),
     "half the person": ((PEOPLE,), "top:0.5"),
@@ -39,10 +39,10 @@ class MaskingStudy:
     """A captioner on several versions of the same images.
 
     Attributes:
-        captions: of each version the caption of each image, by its id.
-        comparisons: of each metric the versions, measured on the same images and human captions, and how each differs
+        captions: the caption of each image by its id, for each version.
+        comparisons: the versions by each metric, measured on the same images and human captions, and how each differs
             from the original.
-        attributions: of each version how much of what makes the captioner name the attribute is outside the person;
+        attributions: how much of what makes the captioner name the attribute is outside the person, for each version;
             empty unless it was asked for.
     """
 

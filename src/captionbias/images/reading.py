@@ -301,8 +301,8 @@ def _rgb(image: Image) -> Image:
     elif image.mode == "F":
         image = Image.fromarray(_bytes_of_pixels(np.asarray(image), "image"))
     if image.has_transparency_data:
-        seen = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
+        rgba = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
     return image.convert("RGB")
 
 

@@ -65,10 +65,10 @@ class SmallJudge:
     ) -> None:
         self.trial, self.pixels, self.device = trial, pixels, device
         self.words, known = batches.vocabulary(trial)
-        own = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
-        self.prompt = torch.tensor([own[word] for word in prompt], dtype=torch.long, device=device)
-        self.answers = [torch.tensor([own[word] for word in answer], device=device) for answer in answers]
-        self.network = Network(known + len(own)).to(device)
+        numbers = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
+        self.prompt = torch.tensor([numbers[word] for word in prompt], dtype=torch.long, device=device)
+        self.answers = [torch.tensor([numbers[word] for word in answer], device=device) for answer in answers]
+        self.network = Network(known + len(numbers)).to(device)
 
     def backward(self, rows: Integers) -> None:
         self._loss(rows, self.trial.examples.targets[rows]).backward()  # type: ignore[no-untyped-call]
@@ -160,8 +160,8 @@ class Network(nn.Module):
 
     def look(self, pixels: Tensor) -> Grid:
         """What there is to attend to in images `(images, side, side, 3)` of bytes."""
-        seen = self.convolutions(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1)
-        cells = self.grid_dropout(seen.flatten(2).transpose(1, 2))
+        features = self.convolutions(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1)
+        cells = self.grid_dropout(features.flatten(2).transpose(1, 2))
         return Grid(cells, self.key(cells))
 
     def start(self, grid: Grid) -> State:
