@@ -6,6 +6,8 @@ Their weights are large, so that captions differ from picture to picture.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +15,10 @@ import pytest
 import torch
 from PIL import Image
 
+from benchmarks import families
+
 SIZE = 16
 TEXT = "a woman man with dog cake pizza tie surfboard on the street in red describe this picture user assistant"
-SPECIAL = ["<pad>", "<unk>", "<s>", "</s>", "<image>"]
-TEMPLATE = (
-    "{% for message in messages %}{{ message.role }} "
-    "{% for part in message.content %}{{ '<image>' if part.type == 'image' else part.text }} {% endfor %}"
-    "{% endfor %}{% if add_generation_prompt %}assistant {% endif %}"
-)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,122 +27,67 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-def words(*, ends: str = "$A") -> object:
-    """A tokenizer with a word a token; `ends` is what it makes of a text."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
-    table = Tokenizer(models.WordLevel({word: number for number, word in enumerate(SPECIAL + TEXT.split())}, "<unk>"))
-    table.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    table.post_processor = processors.TemplateProcessing(single=ends, special_tokens=[("<s>", 2), ("</s>", 3)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=table,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        bos_token="<s>",
-        eos_token="</s>",
-        cls_token="<s>",
-        sep_token="</s>",
-        extra_special_tokens={"image_token": "<image>"},
-    )
+@contextmanager
+def few_words() -> Iterator[None]:
+    """Tokenizers know the words of `TEXT` alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(families, "WORDS", TEXT)
+        yield
 
 
-def saved(folder: Path, model: torch.nn.Module, *parts: object) -> Path:
+@few_words()
+def tiny(folder: Path, family: str) -> Path:
     generator = torch.Generator().manual_seed(0)
+    model, parts = families.FAMILIES[family]()
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if weight.ndim > 1:
                 spread = 3 if "embed" in name else 1.5
                 weight.copy_(torch.randn(weight.shape, generator=generator) * spread / weight[0].numel() ** 0.5)
                 if len(weight) == 24:
-                    weight[: len(SPECIAL)] /= 4  # or captions would be of special tokens, and end before a word
-    model.save_pretrained(folder)
-    for part in parts:
+                    weight[: len(families.SPECIAL)] /= (
+                        4  # or captions would be of special tokens, and end before a word
+                    )
+    for part in (model, *parts):
         part.save_pretrained(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def tiny_blip(tmp_path_factory) -> Path:
-    """A folder with a BLIP."""
-    from transformers import BlipConfig, BlipForConditionalGeneration, BlipImageProcessor, BlipProcessor
-
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    ends = {"bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0}
-    config = BlipConfig(
-        text_config={"vocab_size": 24, "encoder_hidden_size": 32, "max_position_embeddings": 64, **ends, **common},
-        vision_config={"image_size": SIZE, "patch_size": 8, **common},
-        projection_dim=32,
-    )
-    processor = BlipProcessor(BlipImageProcessor(size={"height": SIZE, "width": SIZE}), words(ends="<s> $A </s>"))
-    return saved(tmp_path_factory.mktemp("blip"), BlipForConditionalGeneration(config), processor)
+    return tiny(tmp_path_factory.mktemp("blip"), "BLIP")
 
 
 @pytest.fixture(scope="session")
 def tiny_encoder_decoder(tmp_path_factory) -> Path:
-    """A folder with a vision transformer and a GPT-2."""
-    from transformers import (
-        GPT2Config,
-        VisionEncoderDecoderConfig,
-        VisionEncoderDecoderModel,
-        ViTConfig,
-        ViTImageProcessor,
-    )
-
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        ViTConfig(image_size=SIZE, patch_size=8, **common),
-        GPT2Config(vocab_size=24, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=2, eos_token_id=3),
-    )
-    config.pad_token_id, config.decoder_start_token_id, config.eos_token_id = 0, 2, 3
-    image_processor = ViTImageProcessor(size={"height": SIZE, "width": SIZE})
-    return saved(tmp_path_factory.mktemp("vit-gpt2"), VisionEncoderDecoderModel(config), image_processor, words())
+    return tiny(tmp_path_factory.mktemp("vit-gpt2"), "ViT-GPT2")
 
 
 @pytest.fixture(scope="session")
 def tiny_git(tmp_path_factory) -> Path:
-    """A folder with a GIT."""
-    from transformers import CLIPImageProcessor, GitConfig, GitForCausalLM, GitProcessor
-
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = GitConfig(
-        vision_config={"image_size": SIZE, "patch_size": 8, **common},
-        vocab_size=24,
-        max_position_embeddings=64,
-        bos_token_id=2,
-        eos_token_id=3,
-        pad_token_id=0,
-        **common,
-    )
-    size = {"height": SIZE, "width": SIZE}
-    image_processor = CLIPImageProcessor(size=size, crop_size=size)
-    processor = GitProcessor(image_processor, words(ends="<s> $A </s>"))
-    return saved(tmp_path_factory.mktemp("git"), GitForCausalLM(config), processor)
+    return tiny(tmp_path_factory.mktemp("git"), "GIT")
 
 
 @pytest.fixture(scope="session")
 def tiny_chat_model(tmp_path_factory) -> Path:
-    """A folder with a LLaVA, whose chat template says `user <image> PROMPT assistant`."""
-    from transformers import CLIPImageProcessor, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+    """Its chat template says `user <image> PROMPT assistant`."""
+    return tiny(tmp_path_factory.mktemp("llava"), "LLaVA")
 
-    common = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = LlavaConfig(
-        vision_config={"model_type": "clip_vision_model", "image_size": SIZE, "patch_size": 8, **common},
-        text_config={"model_type": "llama", "vocab_size": 24, "bos_token_id": 2, "eos_token_id": 3, **common},
-        image_token_index=4,
-        pad_token_id=0,
-        vision_feature_layer=-1,
-    )
-    size = {"height": SIZE, "width": SIZE}
-    processor = LlavaProcessor(
-        CLIPImageProcessor(size=size, crop_size=size),
-        words(),
-        patch_size=8,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        chat_template=TEMPLATE,
-    )
-    return saved(tmp_path_factory.mktemp("llava"), LlavaForConditionalGeneration(config), processor)
+
+@pytest.fixture(scope="session")
+def tiny_detector(tmp_path_factory) -> str:
+    """A folder with a model that finds boxes of people and dogs."""
+    from transformers import YolosConfig, YolosForObjectDetection
+    from transformers.models.yolos.image_processing_pil_yolos import YolosImageProcessorPil
+
+    torch.manual_seed(0)
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    names = {"id2label": {0: "person", 1: "dog"}, "label2id": {"person": 0, "dog": 1}}
+    configuration = YolosConfig(**small, image_size=[32, 48], patch_size=8, num_detection_tokens=4, **names)
+    folder = tmp_path_factory.mktemp("yolos")
+    YolosForObjectDetection(configuration).save_pretrained(folder)
+    YolosImageProcessorPil(size={"shortest_edge": 32, "longest_edge": 48}).save_pretrained(folder)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

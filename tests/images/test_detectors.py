@@ -29,21 +29,6 @@ def images():
 
 
 @pytest.fixture(scope="module")
-def boxes(tmp_path_factory):
-    """A model of object detection."""
-    from transformers import YolosConfig, YolosForObjectDetection
-    from transformers.models.yolos.image_processing_pil_yolos import YolosImageProcessorPil
-
-    torch.manual_seed(0)
-    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    configuration = YolosConfig(**small, image_size=[32, 48], patch_size=8, num_detection_tokens=4, **LABELS)
-    folder = tmp_path_factory.mktemp("yolos")
-    YolosForObjectDetection(configuration).save_pretrained(folder)
-    YolosImageProcessorPil(size={"shortest_edge": 32, "longest_edge": 48}).save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
 def semantic(tmp_path_factory):
     from transformers import AutoImageProcessor, SegformerConfig, SegformerForSemanticSegmentation
     from transformers.models.segformer.image_processing_pil_segformer import SegformerImageProcessorPil
@@ -86,8 +71,8 @@ def instances(tmp_path_factory):
     return str(folder)
 
 
-def test_boxes_and_segments_fit_the_images_and_do_not_depend_on_the_batch(images, boxes, semantic, instances):
-    for model, form in ((boxes, "box"), (semantic, "segment"), (instances, "segment")):
+def test_boxes_and_segments_fit_the_images_and_do_not_depend_on_the_batch(images, tiny_detector, semantic, instances):
+    for model, form in ((tiny_detector, "box"), (semantic, "segment"), (instances, "segment")):
         together = detect_regions(model, images, form=form, threshold=0.1)
         assert [region.shape for region in together] == [shape[:2] for shape in SHAPES]
         assert together.found.all()
@@ -110,7 +95,7 @@ def test_a_segment_is_the_models_own(images, semantic):
     np.testing.assert_array_equal(both, np.ones_like(labels, bool))
 
 
-def test_parts_and_boxes_of_what_is_found(images, semantic, boxes):
+def test_parts_and_boxes_of_what_is_found(images, semantic, tiny_detector):
     whole, top = (detect_regions(semantic, images, form=form) for form in ("segment", "top:0.5"))
     box = detect_regions(semantic, images, form="box")[0]
     assert (top[0] <= whole[0]).all()
@@ -121,11 +106,13 @@ def test_parts_and_boxes_of_what_is_found(images, semantic, boxes):
     assert box.sum() == width * height
 
 
-def test_a_higher_threshold_finds_less_and_other_labels_other_things(images, boxes):
-    found = {level: detect_regions(boxes, images, ["person", "dog"], "box", threshold=level) for level in (0.0, 1.0)}
+def test_a_higher_threshold_finds_less_and_other_labels_other_things(images, tiny_detector):
+    found = {
+        level: detect_regions(tiny_detector, images, ["person", "dog"], "box", threshold=level) for level in (0.0, 1.0)
+    }
     assert found[0.0].found.all()
     assert not found[1.0].found.any()
-    people, dogs = (detect_regions(boxes, images, [label], "box", threshold=0) for label in ("person", "dog"))
+    people, dogs = (detect_regions(tiny_detector, images, [label], "box", threshold=0) for label in ("person", "dog"))
     both = [one | other for one, other in zip(people, dogs, strict=True)]
     np.testing.assert_array_equal(
         np.concatenate([region.ravel() for region in found[0.0]]), np.hstack([b.ravel() for b in both])
@@ -134,15 +121,15 @@ def test_a_higher_threshold_finds_less_and_other_labels_other_things(images, box
         _ = masked(images, found[1.0])[0]
 
 
-def test_what_a_detector_cannot_do_is_an_error(images, boxes, tmp_path):
+def test_what_a_detector_cannot_do_is_an_error(images, tiny_detector, tmp_path):
     from transformers import YolosConfig, YolosModel
 
     with pytest.raises(ValueError, match="finds boxes, not segments: mask boxes"):
-        load_detector(boxes)
+        load_detector(tiny_detector)
     with pytest.raises(ValueError, match="does not know the label 'cat': choose from person, dog"):
-        load_detector(boxes, ["cat"], form="box")
+        load_detector(tiny_detector, ["cat"], form="box")
     with pytest.raises(ValueError, match="threshold is 2: give a score in"):
-        load_detector(boxes, form="box", threshold=2)
+        load_detector(tiny_detector, form="box", threshold=2)
     with pytest.raises(ValueError, match=r"cannot be loaded .*: give a folder with config.json"):
         load_detector(str(tmp_path), form="box")
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
@@ -151,16 +138,16 @@ def test_what_a_detector_cannot_do_is_an_error(images, boxes, tmp_path):
         load_detector(str(tmp_path), form="box")
 
 
-def test_weights_that_are_missing_or_pickled_are_refused(boxes, tmp_path):
+def test_weights_that_are_missing_or_pickled_are_refused(tiny_detector, tmp_path):
     from safetensors.torch import load_file, save_file
 
-    shutil.copytree(boxes, tmp_path / "part")
+    shutil.copytree(tiny_detector, tmp_path / "part")
     weights = load_file(tmp_path / "part" / "model.safetensors")
     kept = {name: weight for name, weight in weights.items() if "class_labels_classifier" not in name}
     save_file(kept, tmp_path / "part" / "model.safetensors", {"format": "pt"})
     with pytest.raises(ValueError, match="the weights lack class_labels_classifier"):
         load_detector(str(tmp_path / "part"), form="box")
-    shutil.copytree(boxes, tmp_path / "pickled")
+    shutil.copytree(tiny_detector, tmp_path / "pickled")
     (tmp_path / "pickled" / "model.safetensors").unlink()
     torch.save(weights, tmp_path / "pickled" / "pytorch_model.bin")
     with pytest.raises(ValueError, match="cannot be loaded"):

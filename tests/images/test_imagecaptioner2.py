@@ -43,8 +43,10 @@ def pictures(cue):
     return list(np.full((len(cue), 16, 16), 60, np.uint8) + 140 * np.asarray(cue, np.uint8)[:, None, None])
 
 
-def people(word):
-    return [f"a woman {('dog', 'cake')[number]}" for number in word]
+def both(sex, captioner, person):
+    """Captions of the captioner and of people, whose words are these, of images with these labels."""
+    said = [[f"a woman {('dog', 'cake')[number]}" for number in words] for words in (captioner, person)]
+    return {"predictions": said[0], "references": [[one] for one in said[1]], "attributes": labels(sex)}
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +66,9 @@ def interval(result, key="imagecaptioner2"):
 
 def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitigate(draws, quick):
     sex, coin, other, cue = draws
-    shown = {"attributes": labels(sex), "images": pictures(cue)}
     leaning = np.where(np.random.default_rng(1).random(IMAGES) < 0.8, sex, coin)
-    more = imagecaptioner2(predictions=people(leaning), references=[[one] for one in people(other)], **shown, **quick)
-    less = imagecaptioner2(predictions=people(other), references=[[one] for one in people(leaning)], **shown, **quick)
+    more = imagecaptioner2(**both(sex, leaning, other), images=pictures(cue), **quick)
+    less = imagecaptioner2(**both(sex, other, leaning), images=pictures(cue), **quick)
     assert interval(more)[0] > 10
     assert interval(less)[1] < -10
     assert less["imagecaptioner2"] == pytest.approx(-more["imagecaptioner2"], abs=1e-6)
@@ -78,11 +79,7 @@ def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitiga
 def test_what_image_and_caption_say_together_is_seen_here_and_not_by_lic(draws, quick):
     """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin."""
     sex, coin, _, cue = draws
-    captions = {
-        "predictions": people(sex ^ cue),
-        "references": [[one] for one in people(coin)],
-        "attributes": labels(sex),
-    }
+    captions = both(sex, sex ^ cue, coin)
     seen = imagecaptioner2(**captions, images=pictures(cue), **quick)
     assert seen["imagecaptioner2"] > 30
     assert abs(seen["imagecaptioner2_d"] - 50) < 8
@@ -96,22 +93,12 @@ def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     sex, coin, other, cue = draws
     persons = np.zeros((IMAGES, 16, 16), bool)
     persons[:, :8, :8] = True
-    captions = {
-        "predictions": people(coin),
-        "references": [[one] for one in people(other)],
-        "attributes": labels(sex),
-        "masks": list(persons),
-    }
-    outside = [
-        np.where(person, 0, picture).astype(np.uint8) for person, picture in zip(persons, pictures(sex), strict=True)
-    ]
+    captions = both(sex, coin, other) | {"masks": list(persons)}
+    outside = list(np.where(persons, 0, pictures(sex)).astype(np.uint8))
     found = imagecaptioner2(**captions, images=outside, **quick)
     assert min(found["imagecaptioner2_m"], found["imagecaptioner2_d"]) > 85
     assert abs(found["imagecaptioner2"]) < 5
-    inside = [
-        np.where(person, p, q).astype(np.uint8)
-        for person, p, q in zip(persons, pictures(sex), pictures(cue), strict=True)
-    ]
+    inside = list(np.where(persons, pictures(sex), pictures(cue)).astype(np.uint8))
     masked = imagecaptioner2(**captions, images=inside, **quick | {"epochs": 4})
     assert abs(masked["imagecaptioner2_m"] - 50) < 8
 
@@ -168,14 +155,8 @@ def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, a
     captions, images, persons = planted
     found = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is, fill="blur", details=True)
     assert "judge:blip" in found["signature"]
-    for part in (
-        "as-is|",
-        "masks:regions,blur|",
-        "prompt:in the picture|",
-        "answers:woman,man|",
-        "split:balanced,all|",
-    ):
-        assert part in found["signature"]
+    for part in ("as-is", "masks:regions,blur", "prompt:in the picture", "answers:woman,man", "split:balanced,all"):
+        assert f"{part}|" in found["signature"]
     assert imagecaptioner2(**captions, images=images, **as_it_is)["signature"] != found["signature"]
     assert found["test_images"] == 40
     assert found["details"]["attribute_counts"] == {"female": 20, "male": 20}
@@ -205,18 +186,20 @@ def test_images_are_found_by_their_ids_whatever_their_order(planted, as_it_is, t
         imagecaptioner2(named, images=tmp_path, **as_it_is)
 
 
-def test_bad_images(planted, as_it_is):
-    captions, images, persons = planted
-    for given, message in [
-        ({}, "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption"),
-        ({"images": images[:39]}, "images has 39 images .* captions of 40"),
-        ({"images": images, "masks": persons[:39]}, "masks has 39 regions, images has 40 images"),
-        ({"images": images, "masks": np.zeros_like(persons)}, "image row 0 has nothing to mask"),
-        ({"images": [*images[:39], "nowhere.png"]}, "nowhere.png"),
-        ({"images": images, "epochs": 0}, "epochs must be a whole number of 1 or more"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            imagecaptioner2(**captions, **as_it_is, **given)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"images": None}, "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption"),
+        ({"images": [np.zeros((4, 4))] * 39}, "images has 39 images .* captions of 40"),
+        ({"masks": [np.ones((64, 64), bool)] * 39}, "masks has 39 regions, images has 40 images"),
+        ({"images": ["nowhere.png"] * 40}, "nowhere.png"),
+        ({"epochs": 0}, "epochs must be a whole number of 1 or more"),
+    ],
+)
+def test_bad_images(planted, as_it_is, change, message):
+    captions, images, _ = planted
+    with pytest.raises(ValueError, match=message):
+        imagecaptioner2(**captions, **as_it_is, **{"images": images} | change)
 
 
 def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it_is, tmp_path, monkeypatch):

@@ -45,15 +45,6 @@ def test_copies_are_called_by_id_and_masked_exactly(planted, tmp_path):
     assert written == {"settings": {"fill": "#102030", "kind": "png"}, "left_out": copies.left_out}
 
 
-def test_jpg_copies_are_close_to_the_images(tmp_path):
-    smooth = np.tile(np.arange(WIDTH, dtype=np.uint8)[:, None] * 8, (HEIGHT, 1, 3))
-    inside = np.zeros((HEIGHT, WIDTH), bool)
-    inside[:, :10] = True
-    write_masked(Images(("a",), [smooth]), [inside], tmp_path / "to")
-    shown = np.asarray(read_images(tmp_path / "to")[0], int)
-    assert abs(shown[:, 12:] - smooth[:, 12:]).max() < 8
-
-
 def test_copies_that_are_there_are_not_made_again(planted, tmp_path, monkeypatch):
     images, regions = planted
     to = tmp_path / "to"

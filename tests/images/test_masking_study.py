@@ -31,15 +31,15 @@ def drawn(planted):
 
 @pytest.fixture
 def annotations(drawn, tmp_path):
-    """Of each drawing the person's box, and that of the form on the right."""
+    """The person's box in each drawing, and that of the form on the right."""
     pictures, people = drawn
-    found = []
+    things = []
     for image, (picture, person) in enumerate(zip(pictures, people, strict=True)):
         for category, region in ((1, person), (18, (picture == 0).all(axis=2))):
             rows, columns = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
             box = (columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1)
-            found.append(annotation(image, category=category, box=tuple(map(int, box))))
-    return write_annotations(tmp_path, found, ids=range(IMAGES), size=(SIZE, SIZE))
+            things.append(annotation(image, category=category, box=tuple(map(int, box))))
+    return write_annotations(tmp_path, things, ids=range(IMAGES), size=(SIZE, SIZE))
 
 
 def captioner(planted):

@@ -77,11 +77,9 @@ def test_several_people_are_one_region_and_other_things_stay(tmp_path):
 )
 def test_the_whole_person_a_part_or_the_box_is_masked(form, expected, tmp_path):
     np.testing.assert_array_equal(region(tmp_path, annotation(42), form=form), expected)
-
-
-def test_a_part_is_taken_of_each_person(tmp_path):
-    found = region(tmp_path, annotation(42, box=(0, 0, 4, 4)), annotation(42, box=(10, 10, 4, 8)), form="top:0.5")
-    np.testing.assert_array_equal(found, area(slice(0, 2), slice(0, 4)) | area(slice(10, 14), slice(10, 14)))
+    if form == "top:0.5":  # of each person
+        both = region(tmp_path, annotation(42), annotation(42, box=(10, 10, 4, 8)), form=form)
+        np.testing.assert_array_equal(both, expected | area(slice(10, 14), slice(10, 14)))
 
 
 def test_boxes_and_polygons_off_the_edge_are_cut_off_there(tmp_path):
@@ -147,13 +145,9 @@ def test_images_are_found_by_file_name_or_by_id(tmp_path):
     ("changed", "message"),
     [
         ({"segmentation": [[1, 2, 3]]}, r'annotations\[0\], of image 42: "segmentation" must be polygons'),
-        ({"segmentation": [[1, 2, 3, 4, 5, float("1e9")]]}, '"segmentation" must be polygons'),
         ({"segmentation": {"size": [5, 5], "counts": [25]}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE), "counts": [3, 4]}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE), "counts": "05"}}, "run lengths of the size of the image"),
         ({"segmentation": {"size": list(SIZE), "counts": "0i"}}, "run lengths of the size of the image"),
         ({"segmentation": {"size": list(SIZE), "counts": "~" * 400}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE)}}, "run lengths of the size of the image"),
         ({"bbox": [1, 2, 3]}, r'annotations\[0\], of image 42: "bbox" is \[1, 2, 3\]: correct it'),
         ({"bbox": [1, 2, "3", 4]}, '"bbox" is'),
         ({"bbox": None}, r'annotations\[0\]: "bbox" is None'),
@@ -183,12 +177,7 @@ def test_what_does_not_fit_the_images_is_an_error(tmp_path):
         read_regions(path, one_image())
 
 
-def test_a_file_without_sizes_is_taken_to_be_about_the_images(tmp_path):
-    found = region(tmp_path, annotation(42), size=(0, 0))
-    np.testing.assert_array_equal(found, area(slice(3, 11), slice(2, 8)))
-
-
-@pytest.mark.parametrize("form", ["", "Box", "top", "top:", "top:0", "top:1.5", "middle:0.5", "top:half", "top:-1"])
+@pytest.mark.parametrize("form", ["", "Box", "top:", "top:0", "top:1.5", "middle:0.5", "top:half"])
 def test_an_unknown_form_is_refused(form):
     with pytest.raises(ValueError, match=r"is unknown: give segment, box, or a side and the share"):
         read_form(form)

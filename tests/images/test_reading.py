@@ -280,9 +280,11 @@ def test_addresses_in_a_table_are_fetched(folder, pixels):
         read_images("https://host/images.tar")
 
 
-def test_tables_in_memory_and_datasets_with_one_split_are_images(pixels):
+def test_sequences_tables_in_memory_and_datasets_with_one_split_are_images(pixels, tmp_path):
     pictures = [Image.fromarray(pixels), pixels]
     frame = pd.DataFrame({"image": pictures, "image_id": [5, 6]})
+    assert read_images([tmp_path / "street 1.bmp", *pictures]).ids == ("street 1", "row 1", "row 2")
+    assert read_images(np.stack([pixels, pixels]))[1].size == SIZE
     for source in (frame, {"image": pictures, "image_id": [5, 6]}):
         images = read_images(source)
         assert images.ids == ("5", "6")
@@ -295,13 +297,6 @@ def test_tables_in_memory_and_datasets_with_one_split_are_images(pixels):
     with pytest.raises(ValueError, match=r"images is streamed, .* give datasets.Dataset.from_list\(list\(images.take"):
         read_images(streamed)
     assert read_images(datasets.Dataset.from_list(list(streamed.take(1000)))).ids == ("7",), "as the message says"
-
-
-def test_sequences_of_anything_are_images(folder, pixels):
-    images = read_images([folder / "street 1.bmp", pixels, Image.fromarray(pixels)])
-    assert images.ids == ("street 1", "row 1", "row 2")
-    assert len(list(images)) == 3
-    assert read_images(np.stack([pixels, pixels]))[1].size == SIZE
 
 
 def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory):

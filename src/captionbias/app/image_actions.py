@@ -17,7 +17,7 @@ from captionbias.app.results import DATA, Run
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, open_pictures
 from captionbias.captions import Captions, check_captions, uncross
-from captionbias.images.masks import shown
+from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, Selected, coco_name
 
 METRIC, PRESET = "imagecaptioner2", "fast"
@@ -110,11 +110,11 @@ def with_images(
     kept = sorted(rows.items(), key=lambda item: item[1])
     if not kept:
         raise ValueError(
-            f"no caption has an image: the captions are of {shown(first.image_ids)}, the images are "
-            f"{shown(pictures.ids)}; choose the column with the ids or file names of the images"
+            f"no caption has an image: the captions are of {first_of(first.image_ids)}, the images are "
+            f"{first_of(pictures.ids)}; choose the column with the ids or file names of the images"
         )
     if lost := [name for name, place in zip(first.image_ids, found, strict=True) if place is None]:
-        notes.append(f"{len(lost):,} of {len(first):,} captions have no image and are left out: {shown(lost)}")
+        notes.append(f"{len(lost):,} of {len(first):,} captions have no image and are left out: {first_of(lost)}")
     ids = [pictures.ids[place] for place, _ in kept]
 
     def of_rows(values: Any) -> Any:

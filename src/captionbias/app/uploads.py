@@ -30,7 +30,7 @@ import numpy as np
 from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
-from captionbias.images.masks import masked_image, read_regions, shown
+from captionbias.images.masks import first_of, masked_image, read_regions
 from captionbias.images.reading import Images, coco_name
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
@@ -386,9 +386,9 @@ def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
             file.write(shrunk(after, side).tobytes())
             kept.append(name)
     if not kept:
-        raise ValueError(f"no image is left: {shown(left_out) if left_out else 'the archives are empty'}")
+        raise ValueError(f"no image is left: {first_of(left_out) if left_out else 'the archives are empty'}")
     if left_out:
-        notes.append(f"{len(left_out):,} files are left out: {shown(left_out)}")
+        notes.append(f"{len(left_out):,} files are left out: {first_of(left_out)}")
     return {"ids": kept, "side": side, "notes": notes, "previews": previews}
 
 

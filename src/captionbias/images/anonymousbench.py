@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import Table, as_table
 from captionbias.captions.values import image_keys, is_missing
@@ -65,21 +65,19 @@ class AnonymousBench:
     def as_dict(self) -> dict[str, Any]:
         """For a file."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        human = {name: {"gt": found.value, "low": found.low, "high": found.high} for name, found in self.human.items()}
+        human = {name: {"gt": gt.value, "low": gt.low, "high": gt.high} for name, gt in self.human.items()}
         return fields | {"human": human, "correlations": {name: asdict(c) for name, c in self.correlations.items()}}
 
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """One answer a row: the numbers of its captioner, image and annotator, and whether it is yes, all `(answers,)`."""
+    """How often each annotator answered, and answered yes, to each captioner's caption of each image: sparse arrays
+    `(captioners * images, annotators)`."""
 
     captioners: list[str]
     images: int
-    annotators: int
-    captioner: Integers
-    image: Integers
-    annotator: Integers
-    yes: Floats
+    asked: Any
+    yes: Any
 
 
 def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, seed: int = 0) -> AnonymousBench:
@@ -106,17 +104,14 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
 
     >>> rows = [("nic", 1, "yes"), ("nic", 2, "no"), ("sat", 1, "no"), ("sat", 2, "no")]
     >>> captioner, image, answer = zip(*rows)
-    >>> found = anonymousbench({"captioner": captioner, "image_id": image, "answer": answer})
-    >>> found.human["nic"].value
+    >>> anonymousbench({"captioner": captioner, "image_id": image, "answer": answer}).human["nic"].value
     50.0
     """
     read = _read_answers(answers)
-    given = {} if scores is None else _read_scores(scores, read.captioners)
-    human = _human_scores(read, np.ones((read.images, 1)), np.ones((read.annotators, 1)))[:, 0]
-    blocks = [
-        _human_scores(read, images, annotators)
-        for images, annotators in resamples(read.images, read.annotators, bootstrap, seed)
-    ]
+    metrics = {} if scores is None else _read_scores(scores, read.captioners)
+    people = read.asked.shape[1]
+    human = _human_scores(read, np.ones((read.images, 1)), np.ones((people, 1)))[:, 0]
+    blocks = [_human_scores(read, *times) for times in resamples(read.images, people, bootstrap, seed)]
     replicates = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(human), 0))
     agreement, alpha = _agreement(read)
     estimates = [
@@ -125,12 +120,12 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
     ]
     return AnonymousBench(
         images=read.images,
-        annotators=read.annotators,
+        annotators=people,
         human=dict(zip(read.captioners, estimates, strict=True)),
-        scores=given,
+        scores=metrics,
         correlations={
-            metric: _correlation(np.array([of_metric[name] for name in read.captioners]), human, replicates)
-            for metric, of_metric in given.items()
+            metric: _correlation(np.array([column[name] for name in read.captioners]), human, replicates)
+            for metric, column in metrics.items()
         },
         agreement=agreement,
         alpha=alpha,
@@ -138,14 +133,14 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
 
 
 def _read_answers(source: Any) -> _Answers:
+    from scipy.sparse import csr_array
+
     table = as_table(source, "answers")
-    names = [_text(value, table, "captioner", row) for row, value in enumerate(table.column("captioner"))]
+    names = _texts(table, "captioner")
     column = next((name for name in IMAGES if name in table.columns), IMAGES[0])
     images = image_keys(f"{table.name}: {column}", table.column(column))
-    people = ["the annotator"] * len(names)
-    if "annotator" in table.columns:
-        people = [_text(value, table, "annotator", row) for row, value in enumerate(table.column("annotator"))]
-    yes = [_answer(value, table, row) for row, value in enumerate(table.column("answer"))]
+    people = _texts(table, "annotator") if "annotator" in table.columns else ["the annotator"] * len(names)
+    yes = [_answer(text, table, row) for row, text in enumerate(_texts(table, "answer"))]
 
     rows: dict[tuple[str, str, str], int] = {}
     for row, key in enumerate(zip(names, images, people, strict=True)):
@@ -164,32 +159,31 @@ def _read_answers(source: Any) -> _Answers:
             CaptionBiasWarning,
             stacklevel=3,
         )
-    kept = [row for row, image in enumerate(images) if image in shared]
+    used = [row for row, image in enumerate(images) if image in shared]
     captioners = list(answered)
-    _, image = np.unique([images[row] for row in kept], return_inverse=True)
-    _, annotator = np.unique([people[row] for row in kept], return_inverse=True)
-    return _Answers(
-        captioners,
-        len(shared),
-        int(annotator.max()) + 1,
-        np.array([captioners.index(names[row]) for row in kept]),
-        image,
-        annotator,
-        np.array([yes[row] for row in kept], np.float64),
-    )
+    captioner = np.array([captioners.index(names[row]) for row in used])
+    _, image = np.unique([images[row] for row in used], return_inverse=True)
+    _, annotator = np.unique([people[row] for row in used], return_inverse=True)
+    places = captioner * len(shared) + image, annotator
+    shape = len(captioners) * len(shared), int(annotator.max()) + 1
+    said_yes = np.array([yes[row] for row in used], np.float64)
+    asked = csr_array((np.ones(len(used)), places), shape=shape)
+    return _Answers(captioners, len(shared), asked, csr_array((said_yes, places), shape=shape))
 
 
-def _text(value: Any, table: Table, column: str, row: int) -> str:
-    if is_missing(value) or not str(value).strip():
-        raise ValueError(f"{table.name}: {column}[{row}] is missing; add it or drop the row")
-    return str(value).strip()
+def _texts(table: Table, column: str) -> list[str]:
+    texts = ["" if is_missing(value) else str(value).strip() for value in table.column(column)]
+    if "" in texts:
+        raise ValueError(f"{table.name}: {column}[{texts.index('')}] is missing; add it or drop the row")
+    return texts
 
 
-def _answer(value: Any, table: Table, row: int) -> bool:
-    text = _text(value, table, "answer", row).lower().removesuffix(".0")
-    if text not in ANSWERS:
+def _answer(text: str, table: Table, row: int) -> bool:
+    answer = ANSWERS.get(text.lower().removesuffix(".0"))
+    if answer is None:
+        value = table.column("answer")[row]
         raise ValueError(f"{table.name}: answer[{row}] is {value!r}; answer 'can you tell the gender?' with yes or no")
-    return ANSWERS[text]
+    return answer
 
 
 def _read_scores(source: Any, captioners: list[str]) -> dict[str, dict[str, float]]:
@@ -200,9 +194,8 @@ def _read_scores(source: Any, captioners: list[str]) -> dict[str, dict[str, floa
         rows: dict[str, Any] = dict(content)
     else:
         table = as_table(source, "scores")
-        names = [_text(value, table, "captioner", row) for row, value in enumerate(table.column("captioner"))]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        names = _texts(table, "captioner")
+        if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"{where}: {twice} has two rows of scores; give one row for each captioner")
         columns = {name: table.column(name) for name in table.columns if name != "captioner"}
         rows = {name: {key: column[row] for key, column in columns.items()} for row, name in enumerate(names)}
@@ -245,13 +238,7 @@ def _human_scores(answers: _Answers, images: Floats, annotators: Floats) -> Floa
     `images`, `annotators`: how often each counts in each replicate, `(images, replicates)`, `(annotators, replicates)`.
     A caption that nobody in a replicate has answered is left out of it.
     """
-    from scipy.sparse import csr_array
-
-    captions = len(answers.captioners) * answers.images
-    places = answers.captioner * answers.images + answers.image, answers.annotator
-    shape = captions, answers.annotators
-    asked = csr_array((np.ones(len(answers.yes)), places), shape=shape) @ annotators
-    yes = csr_array((answers.yes, places), shape=shape) @ annotators
+    asked, yes = answers.asked @ annotators, answers.yes @ annotators
     share = np.divide(yes, asked, out=np.zeros_like(yes), where=asked > 0).reshape(-1, *images.shape)
     weight = images * (asked > 0).reshape(-1, *images.shape)
     with np.errstate(invalid="ignore"):
@@ -270,13 +257,13 @@ def _correlation(scores: Floats, human: Floats, replicates: Floats) -> Correlati
         return Correlation(missing=f"{whose} gave every captioner the same score")
     from scipy.stats import pearsonr
 
-    found = pearsonr(scores, human)
-    value = float(found.statistic)
+    correlation = pearsonr(scores, human)
+    value = float(correlation.statistic)
     centred, drawn = scores - scores.mean(), replicates - replicates.mean(axis=0)
     with np.errstate(invalid="ignore"):
-        of_replicates = centred @ drawn / (np.linalg.norm(centred) * np.linalg.norm(drawn, axis=0))
-    over_captioners = tuple(map(float, found.confidence_interval())) if len(scores) > LEAST else (None, None)
-    return Correlation(value, *_interval(value, of_replicates, (-1.0, 1.0)), *over_captioners)
+        resampled = centred @ drawn / (np.linalg.norm(centred) * np.linalg.norm(drawn, axis=0))
+    over_captioners = tuple(map(float, correlation.confidence_interval())) if len(scores) > LEAST else (None, None)
+    return Correlation(value, *_interval(value, resampled, (-1.0, 1.0)), *over_captioners)
 
 
 def _interval(value: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float | None, float | None]:
@@ -289,15 +276,13 @@ def _agreement(answers: _Answers) -> tuple[float | None, float | None]:
 
     Source: Krippendorff, Content Analysis: alpha is 1 - observed / expected disagreement, each answer weighted alike.
     """
-    caption = answers.captioner * answers.images + answers.image
-    asked = np.bincount(caption).astype(np.float64)
-    yes = np.bincount(caption, answers.yes)[asked > 1]
-    asked = asked[asked > 1]
+    asked, yes = answers.asked.sum(axis=1), answers.yes.sum(axis=1)
+    asked, yes = asked[asked > 1], yes[asked > 1]
     if not len(asked):
         return None, None
     differing = yes * (asked - yes)
     agreement = 1 - differing.sum() / (asked * (asked - 1) / 2).sum()
-    total, of_yes = asked.sum(), yes.sum()
-    expected = 2 * of_yes * (total - of_yes) / (total - 1)
+    total, all_yes = asked.sum(), yes.sum()
+    expected = 2 * all_yes * (total - all_yes) / (total - 1)
     alpha = 1 - (2 * differing / (asked - 1)).sum() / expected if expected else None
     return float(agreement), None if alpha is None else float(alpha)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,11 +14,12 @@ from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.captions.values import is_missing
 from captionbias.images import class_activation, needs_images, occlusion
 from captionbias.images.masks import check_fill
-from captionbias.images.named_words import find_words
+from captionbias.images.named_words import Named, find_words
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource
+from captionbias.training.captioning import caption_images, evaluating
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class ImageAttributions:
         return {
             "method": self.method,
             **self.overall.as_dict(),
-            "by_label": {label: found.as_dict() for label, found in self.by_label.items()},
+            "by_label": {label: shares.as_dict() for label, shares in self.by_label.items()},
             "images": self.images,
             "notes": self.notes,
             "credits": [credit._asdict() for credit in self.credits],
@@ -176,13 +176,13 @@ def attribute_images(
     if method == "occlusion" and (layer is not None or averaged):
         raise ValueError("layer and averaged are of maps: give method='gradients' with them")
     check_fill(fill)
-    found = read_images(images)
-    if len(regions) != len(found):
+    pictures = read_images(images)
+    if len(regions) != len(pictures):
         raise ValueError(
-            f"regions: {len(regions):,} for {len(found):,} images; give one for each image, in their order"
+            f"regions: {len(regions):,} for {len(pictures):,} images; give one for each image, in their order"
         )
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
-    texts = _captions(model, processor, tokenizer, found, captions)
+    texts = _captions(model, processor, tokenizer, pictures, captions)
     named = find_words(texts, tokenizer, attribute_lexicon)
     if not named:
         raise ValueError(
@@ -190,56 +190,51 @@ def attribute_images(
         )
     view = _View(processor)
     credits: list[Credit] = []
-    pictures: dict[int, bytes] = {}
+    drawn: dict[int, bytes] = {}
     nobody, silent = set(), set()
-    with _frozen(model):
+
+    def maps(batch: Sequence[Named]) -> Iterable[tuple[Any, Flags, Floats]]:
+        """The picture of each word, and in the captioner's view of it the person and what speaks for the word."""
+        batch_pictures, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
+        names = [pictures.ids[one.image] for one in batch]
+        inside = list(map(view.region, people, batch_pictures, names))
+        if method == "occlusion":
+            parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
+            return zip(batch_pictures, inside, map(_spread, parts, inside), strict=True)
+        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, layer, averaged)
+        return zip(batch_pictures, inside, map(_enlarged, cells, inside), strict=True)
+
+    with evaluating(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            seen, people = [found[one.image] for one in batch], [regions[one.image] for one in batch]
-            inside = [
-                view.region(person, image, found.ids[one.image])
-                for person, image, one in zip(people, seen, batch, strict=True)
-            ]
-            if method == "occlusion":
-                parts = occlusion.credits(model, processor, seen, people, batch, fill)
-                maps = [_spread(own, rest, person) for (own, rest), person in zip(parts, inside, strict=True)]
-            else:
-                cells = class_activation.maps(model, processor, tokenizer, seen, batch, layer, averaged)
-                maps = [_enlarged(heat, person.shape) for heat, person in zip(cells, inside, strict=True)]
-            for one, image, person, heat in zip(batch, seen, inside, maps, strict=True):
+            for one, (picture, person, heat) in zip(batch, maps(batch), strict=True):
                 if not person.any():
                     nobody.add(one.image)
                 elif not heat.any():
                     silent.add(one.image)
                 else:
-                    if len(pictures) < overlays:
-                        pictures[len(credits)] = _overlay(view.picture(image), heat, person)
-                    sums = float(heat[person].sum()), float(heat[~person].sum())
-                    area = float((~person).mean())
-                    credits.append(Credit(found.ids[one.image], one.word, one.label, *sums, area, texts[one.image]))
-    notes = _left_out(len(found), len(found) - len({one.image for one in named}), len(nobody), len(silent))
+                    if len(drawn) < overlays:
+                        drawn[len(credits)] = _overlay(view.picture(picture), heat, person)
+                    parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
+                    credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, texts[one.image]))
+    notes = _left_out(len(pictures), len(pictures) - len({one.image for one in named}), len(nobody), len(silent))
     if not credits:
         raise ValueError(f"images: none is left: {'; '.join(notes)}")
-    labels = sorted({credit.label for credit in credits})
-    by_label = {label: _shares([one for one in credits if one.label == label], bootstrap, seed) for label in labels}
-    most = max(shares.gain for shares in by_label.values())
-    for label, shares in by_label.items():
-        if shares.share is None or shares.gain < LITTLE * most:
-            by_label[label] = shares._replace(share=None)
-            notes.append(
-                f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
-            )
+    by_label = _by_label(credits, bootstrap, seed)
+    notes += [
+        f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
+        for label, shares in by_label.items()
+        if shares.share is None
+    ]
     for note in notes:
         warnings.warn(note, CaptionBiasWarning, stacklevel=2)
-    return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(found), notes, pictures)
+    return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
 
 
 def _captions(
     model: Any, processor: Any, tokenizer: Any, images: Any, captions: Mapping[str, str] | Sequence[str] | None
 ) -> list[str]:
     """A caption of each image, empty where there is none."""
-    from captionbias.training.captioning import caption_images
-
     if captions is None:
         return caption_images(model, processor, images, tokenizer=tokenizer, distributed=False)
     if isinstance(captions, Mapping):
@@ -251,18 +246,6 @@ def _captions(
     if len(listed) != len(images):
         raise ValueError(f"captions: {len(listed):,} for {len(images):,} images; give one for each, in their order")
     return ["" if is_missing(text) else str(text) for text in listed]
-
-
-@contextmanager
-def _frozen(model: nn.Module) -> Iterator[None]:
-    """In evaluation mode, as which a captioner captions; every module's own mode is put back."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
 
 
 # The picture as the captioner sees it
@@ -308,18 +291,19 @@ class _View:
         return np.moveaxis(pixels[0].double().numpy(), 0, 2)
 
 
-def _spread(own: float, rest: float, person: Flags) -> Floats:
-    """A map of the credits of the person and of the rest, each spread over its part of the picture."""
+def _spread(credits: Floats, person: Flags) -> Floats:
+    """A map of the credits of the person and of the rest, `(2,)`, each spread over its part of the picture."""
+    own, rest = credits
     heat: Floats = np.where(person, own / max(person.sum(), 1), rest / max((~person).sum(), 1))
     return heat
 
 
-def _enlarged(heat: Floats32, shape: tuple[int, ...]) -> Floats:
-    """A map `(height, width)` in that shape, with a sum of 1 if there is anything in it."""
+def _enlarged(heat: Floats32, person: Flags) -> Floats:
+    """A map `(height, width)` as large as the person's, with a sum of 1 if there is anything in it."""
     from torch import from_numpy
     from torch.nn.functional import interpolate
 
-    large = interpolate(from_numpy(heat)[None, None], size=shape, mode="bilinear", align_corners=False)
+    large = interpolate(from_numpy(heat)[None, None], size=person.shape, mode="bilinear", align_corners=False)
     pixels: Floats = large[0, 0].double().numpy()
     return pixels / (pixels.sum() or 1)
 
@@ -329,17 +313,22 @@ def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
     from PIL import Image
 
     covered = SHADE * heat[..., None].clip(min=0) / np.abs(heat).max()
-    shown = picture * (1 - covered) + covered * np.array([1.0, 0.0, 0.0])
+    overlay = picture * (1 - covered) + covered * np.array([1.0, 0.0, 0.0])
     inner = person.copy()
     for axis in (0, 1):
         inner &= np.roll(person, 1, axis) & np.roll(person, -1, axis)
-    shown[person & ~inner] = 1
+    overlay[person & ~inner] = 1
     file = io.BytesIO()
-    Image.fromarray(np.rint(255 * shown).astype(np.uint8)).save(file, "PNG")
+    Image.fromarray(np.rint(255 * overlay).astype(np.uint8)).save(file, "PNG")
     return file.getvalue()
 
 
-# What is said of all
+def _by_label(credits: Sequence[Credit], replicates: int, seed: int) -> dict[str, Shares]:
+    """The shares of each label's words; no share where the picture adds little to them, beside another label's."""
+    labels = sorted({credit.label for credit in credits})
+    by_label = {label: _shares([one for one in credits if one.label == label], replicates, seed) for label in labels}
+    least = LITTLE * max(shares.gain for shares in by_label.values())
+    return {label: one if one.gain >= least else one._replace(share=None) for label, one in by_label.items()}
 
 
 def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:

@@ -23,12 +23,8 @@ def beside_pictures(
     cache: bool | str | Path,
     distributed: bool,
 ) -> tuple[Attacker, Floats32, str]:
-    """The attacker that reads captions beside pictures, the pictures' features, `(n, width)`, and the encoder's name.
-
-    The name ends with a digest of the encoder's weights.
-
-    Raises:
-        ValueError: the attacker cannot read pictures, pictures are missing, or the encoder cannot be used.
+    """The attacker that reads captions beside pictures, the pictures' features, `(n, width)`, and the encoder's name,
+    which ends with a digest of its weights.
     """
     from captionbias.attackers.pretrained.pictures import USUAL, find_image_encoder, picture_features
 
@@ -37,37 +33,32 @@ def beside_pictures(
             f"images: encoder {attacker.name!r} reads captions alone; choose bert-frozen, a sentence encoder such as "
             "all-MiniLM-L6-v2, or bow (preset='fast')"
         )
-    found, places = images_of(captions, images)
+    every, places = images_of(captions, images)
     model = find_image_encoder(image_encoder or USUAL)
-    digest = model.identity[:8]
-    name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
-    features = picture_features(found.select(places), model, open_store(cache), distributed=distributed)
-    return replace(attacker, explained=None), features, name
+    features = picture_features(every.select(places), model, open_store(cache), distributed=distributed)
+    return replace(attacker, explained=None), features, model.signature
 
 
 def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
     """All the images, and the place among them of the one that each caption is of.
 
     They are joined by their ids, where the captions have ids; a list whose ids are not the captions' is in their order.
-
-    Raises:
-        ValueError: images are missing, or there are no ids to join by.
     """
-    found = read_images(images)
-    places = {image: place for place, image in enumerate(found.ids)}
+    every = read_images(images)
+    places = {image: place for place, image in enumerate(every.ids)}
     ids = captions.image_ids
     listed = is_column(images) and not (ids and any(image in places for image in ids))
     if ids is None or listed:
-        if len(found) != len(captions):
+        if len(every) != len(captions):
             raise ValueError(
-                f"images has {len(found):,} images (the first is {found.ids[0]!r}) and there are captions of "
+                f"images has {len(every):,} images (the first is {every.ids[0]!r}) and there are captions of "
                 f"{len(captions):,}: give one for each, or captions with the images' ids"
             )
-        return found, range(len(found))
+        return every, range(len(every))
     if missing := [image for image in ids if image not in places]:
         raise ValueError(
             f"images: there is none with the id {missing[0]!r} ({len(missing):,} of {len(captions):,} captions have "
-            f"none, and ids are such as {found.ids[0]!r}); give the images of all captions, or leave captions without "
+            f"none, and ids are such as {every.ids[0]!r}); give the images of all captions, or leave captions without "
             "an image out"
         )
-    return found, [places[image] for image in ids]
+    return every, [places[image] for image in ids]

@@ -60,11 +60,7 @@ class Captioner:
 
 
 def find_captioner(name: str, revision: str | None = None) -> Model:
-    """A captioner's files, here or on the Hub; of a LoRA adapter those of the model that it is for, too.
-
-    Raises:
-        ValueError: there are none, or peft is needed and missing.
-    """
+    """A captioner's files, here or on the Hub; of a LoRA adapter those of the model that it is for, too."""
     folder = find_folder(name, "model", revision)
     if not (folder / ADAPTER).is_file():
         return find_model(name, "model", LIBRARIES, revision=revision)
@@ -78,9 +74,9 @@ def find_captioner(name: str, revision: str | None = None) -> Model:
             f"model {name!r}: {folder / ADAPTER} does not name the model that it is for; add its name or "
             "folder as base_model_name_or_path"
         )
-    found = find_model(base, "model", LIBRARIES)
-    identity = f"{found.identity} {digest(folder)} peft {version('peft')}"
-    return Adapted(signed_name(name, folder), found.folder, identity, folder)
+    files = find_model(base, "model", LIBRARIES)
+    identity = f"{files.identity} {digest(folder)} peft {version('peft')}"
+    return Adapted(signed_name(name, folder), files.folder, identity, folder)
 
 
 def load_captioner(
@@ -91,11 +87,7 @@ def load_captioner(
     device: torch.device,
     device_map: Any = None,
 ) -> Captioner:
-    """The model on its device, or on those of the map, and what it is asked.
-
-    Raises:
-        ValueError: it cannot be read, does not caption images, or takes no prompt or no template arguments.
-    """
+    """The model on its device, or on those of the map, and what it is asked."""
     from transformers import AutoConfig, AutoModelForMultimodalLM
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
@@ -109,8 +101,8 @@ def load_captioner(
         loaded: Any = AutoModelForMultimodalLM.from_pretrained(
             files.folder, dtype=dtype, device_map=device_map, output_loading_info=True
         )
-        model, found = loaded
-        refuse_missing(found["missing_keys"])
+        model, loading = loaded
+        refuse_missing(loading["missing_keys"])
         if isinstance(files, Adapted):
             from peft import PeftModel
 
@@ -211,27 +203,23 @@ class Hearing:
         ends = _ends(self.captioner)
         self.cut = {row for row, last in enumerate(tokens[:, -1].tolist()) if last not in ends}
         begun = "<think>" if self.captioner.asked.rstrip().endswith("<think>") else ""
-        return [said(begun + text) for text in self.captioner.tokenizer.batch_decode(tokens, **options)]
+        return [plain(begun + text) for text in self.captioner.tokenizer.batch_decode(tokens, **options)]
 
 
 def _ends(captioner: Captioner) -> set[int]:
     """The tokens that a whole caption ends with."""
     tokenizer, generation = captioner.tokenizer, captioner.model.generation_config
-    ends = [tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id, generation.pad_token_id]
+    ends = generation.eos_token_id if isinstance(generation.eos_token_id, list) else [generation.eos_token_id]
     return {
         *ends,
-        *(generation.eos_token_id if isinstance(generation.eos_token_id, list) else [generation.eos_token_id]),
+        *(tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id, generation.pad_token_id),
     }
 
 
-def said(text: str) -> str:
-    """A caption without the thoughts before it, the places that it names and the blanks around it.
-
-    >>> said("<think>A beach?</think> a<phrase> dog</phrase><object><patch_index_0044></object> swims.")
-    'a dog swims.'
-    """
-    for unsaid in (THOUGHT, PLACES, TAGS):
-        text = unsaid.sub("", text)
+def plain(text: str) -> str:
+    """A caption without the thoughts before it, the places that it names and the blanks around it."""
+    for pattern in (THOUGHT, PLACES, TAGS):
+        text = pattern.sub("", text)
     return " ".join(text.split())
 
 
@@ -254,16 +242,16 @@ def _reading(files: Model) -> Iterator[None]:
 
 
 def _trouble(files: Model, error: Exception) -> str:
-    said = reason(error)
-    if needed := re.search(r"requires the (\S+) library|Package `(\S+)` is required", said):
+    text = reason(error)
+    if needed := re.search(r"requires the (\S+) library|Package `(\S+)` is required", text):
         package = (needed[1] or needed[2]).lower()
         return f"needs {package}: pip install {package} first"
-    if "trust_remote_code" in said:
+    if "trust_remote_code" in text:
         return "brings code of its own, which is not run: take a copy of it for transformers alone, often named ...-hf"
-    if "does not recognize this architecture" in said:
+    if "does not recognize this architecture" in text:
         known = f"transformers {version('transformers')}"
         return f"is of a kind that {known} does not know: update transformers, or name another"
-    return f"cannot be read from {files.folder} ({said}): download or save it there again, or name another"
+    return f"cannot be read from {files.folder} ({text}): download or save it there again, or name another"
 
 
 def _check_torchvision() -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cache as once
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +20,9 @@ from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.ranks import share
 from captionbias.images import needs_images
-from captionbias.images.captioners import DTYPES, Hearing, find_captioner, load_captioner, reason
+from captionbias.images.captioners import DTYPES, Captioner, Hearing, find_captioner, load_captioner, reason
 from captionbias.images.draws import Draws
-from captionbias.images.reading import Images, open_image, read_images, read_source
+from captionbias.images.reading import Images, open_image, read_ahead, read_images, read_source
 from captionbias.io.files import replacing
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Watch, told_if_long
@@ -35,10 +32,8 @@ if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-
 # Part of every key: raise it when captions are made or kept, or images digested, in another way.
 FORMAT = 2
-THREADS = min(8, os.cpu_count() or 1)  # that read and decode images while the model captions others
 MAX_LISTED = 20  # images in a warning
 
 
@@ -108,99 +103,85 @@ def caption(
     Example:
         caption("Salesforce/blip-image-captioning-base", "photos")  # {"42": "a woman with a dog", ...}
     """
-    found = read_images(images)
+    pictures = read_images(images)
     with needs_images():
-        import torch
-        import transformers
-
-        from captionbias.training.captioning import caption_images
-    for argument, value in (("batch_size", batch_size), ("max_new_tokens", max_new_tokens), ("num_beams", num_beams)):
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    search = {"batch_size": batch_size, "max_new_tokens": max_new_tokens, "num_beams": num_beams}
+    for argument, value in search.items():
         if value < 1:
             raise ValueError(f"{argument} is {value}: it must be 1 or more")
-    drawn = _drawn(temperature, top_p, num_beams)
-    files, store, place = find_captioner(str(model), revision), open_store(cache), device()
-    precision = _precision(dtype, place)
-    arguments = dict(template_arguments or {})
-    generation = [max_new_tokens, num_beams, drawn and [*drawn, sampling_seed]]
-    settings = [FORMAT, files.identity, prompt, arguments, generation, precision]
+    draw = _draw(temperature, top_p, num_beams, sampling_seed)
+    files, place = find_captioner(str(model), revision), device()
+    precision, arguments = _precision(dtype, place), dict(template_arguments or {})
+    settings = [FORMAT, files.identity, prompt, arguments, [max_new_tokens, num_beams, draw], precision]
     identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
-    kept = _kept(store, identity)
+    kept = _KeptCaptions(open_store(cache), identity)
     load = once(partial(load_captioner, files, prompt, arguments, precision, place, device_map))
-
-    def captions_of(batch: list[_Read]) -> list[tuple[str, bool]]:
-        captioner = load()
-        hearing, options = Hearing(captioner), {}
-        if drawn:
-            draws = Draws(*drawn, [f"{sampling_seed} {one.digest}" for one in batch])
-            options["logits_processor"] = transformers.LogitsProcessorList([draws])
-        try:
-            with silenced():
-                texts = caption_images(
-                    captioner.model,
-                    captioner.processor,
-                    [one.picture for one in batch],
-                    tokenizer=hearing,
-                    batch_size=batch_size,
-                    max_new_tokens=max_new_tokens,
-                    num_beams=num_beams,
-                    generation=options,
-                    distributed=False,
-                )
-        except torch.OutOfMemoryError as error:
-            raise ValueError(f"batch_size {batch_size} needs more memory than {place} has: lower it") from error
-        except Exception as error:  # families raise almost anything at what they cannot do
-            raise ValueError(
-                f"model {files.name!r} cannot caption these images, asked {captioner.asked!r} ({reason(error)}): give "
-                "another prompt, or name another model"
-            ) from error
-        return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
-
-    batches = [range(start, min(start + batch_size, len(found))) for start in range(0, len(found), batch_size)]
+    batches = [range(start, min(start + batch_size, len(pictures))) for start in range(0, len(pictures), batch_size)]
 
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:
-        with closing(_ahead(partial(_read, found, kept), (batches[position] for position in positions))) as read:
-            for number, (position, batch) in enumerate(zip(positions, read, strict=True)):
+        """The answers to each of these batches, which are read while the batch before is captioned."""
+        read = partial(_read, pictures, kept.captions)
+        with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
+            for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
                 if strict and (faults := [one.fault for one in batch if one.fault]):
                     raise ValueError(faults[0])
-                if missing := [one for one in batch if one.picture is not None]:
-                    fresh = {one.digest: said for one, said in zip(missing, captions_of(missing), strict=True)}
-                    kept.update(fresh)
-                    if store:
-                        _keep(store, identity, fresh)
-                yield position, [(*kept.get(one.digest, ("", False)), one.fault) for one in batch]
-            if store:
-                store.trim()
+                if new := {one.digest: one.picture for one in batch if one.picture is not None}:
+                    kept.add(dict(zip(new, _ask(load(), files.name, new, draw, search, place), strict=True)))
+                yield position, [(*kept.captions.get(one.digest, ("", False)), one.fault) for one in batch]
+            kept.trim()
 
-    keys = [f"{identity} {[found.ids[row] for row in batch]}" for batch in batches]
+    keys = [f"{identity} {[pictures.ids[row] for row in batch]}" for batch in batches]
     doing = f"captions by {files.name}"
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        done = [one for batch in share(keys, run, distributed=distributed) for one in batch]
-    unread = [fault for _, _, fault in done if fault]
-    if len(unread) == len(found):
-        raise ValueError(f"images: none of {len(found):,} can be read; the first: {unread[0]}")
-    _note(unread, len(found), "cannot be read and are left out")
-    said = {image: text for image, (text, _, fault) in zip(found.ids, done, strict=True) if not fault}
-    _note([image for image, text in said.items() if not text], len(found), "have an empty caption and are left out")
-    cut = [image for image, (_, is_cut, _) in zip(found.ids, done, strict=True) if is_cut]
-    _note(cut, len(found), f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)")
-    return {image: text for image, text in said.items() if text}
+        answers = [_Answer(*one) for batch in share(keys, run, distributed=distributed) for one in batch]
+    return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 
-def _drawn(temperature: float | None, top_p: float | None, num_beams: int) -> tuple[float, float] | None:
-    """Temperature and top p of captions that are drawn."""
+class _Answer(NamedTuple):
+    """The caption of an image, and whether the limit cut it off; or why the image cannot be read."""
+
+    text: str
+    is_cut: bool
+    fault: str
+
+
+def _captions(answers: Mapping[str, _Answer], max_new_tokens: int) -> dict[str, str]:
+    """The captions, with warnings of images that have none, or one that was cut off."""
+    faults = [answer.fault for answer in answers.values() if answer.fault]
+    if len(faults) == len(answers):
+        raise ValueError(f"images: none of {len(answers):,} can be read; the first: {faults[0]}")
+    empty = [image for image, answer in answers.items() if not (answer.text or answer.fault)]
+    cut = [image for image, answer in answers.items() if answer.is_cut]
+    for images, lack in (
+        (faults, "cannot be read and are left out"),
+        (empty, "have an empty caption and are left out"),
+        (cut, f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)"),
+    ):
+        if images:
+            listed = "; ".join(images[:MAX_LISTED]) + ("; ..." if len(images) > MAX_LISTED else "")
+            warnings.warn(
+                f"{len(images):,} of {len(answers):,} images {lack}: {listed}", CaptionBiasWarning, stacklevel=3
+            )
+    return {image: answer.text for image, answer in answers.items() if answer.text}
+
+
+def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
+    """Temperature, top p and seed of captions that are drawn."""
     if temperature is None and top_p is None:
         return None
-    found = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p
-    if not 0 < found[0] < np.inf:
+    draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
+    if not 0 < draw[0] < np.inf:
         raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
-    if not 0 < found[1] <= 1:
+    if not 0 < draw[1] <= 1:
         raise ValueError(f"top_p is {top_p}: it must be above 0 and no more than 1")
     if num_beams > 1:
         raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
-    return found
+    return draw
 
 
 def _precision(dtype: str | None, place: torch.device) -> str:
@@ -214,18 +195,7 @@ def _precision(dtype: str | None, place: torch.device) -> str:
 
 
 def write_captions(captions: Mapping[str, str], path: str | Path) -> None:
-    """Write `image_id, caption` as Parquet or CSV, by the ending of the name, whole or not at all.
-
-    Raises:
-        ValueError: another ending, or a file that cannot be written.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_captions({"42": "a dog"}, Path(folder) / "nic.csv")
-    ...     print((Path(folder) / "nic.csv").read_text(), end="")
-    image_id,caption
-    42,a dog
-    """
+    """Write `image_id, caption` as Parquet or CSV, by the ending of the name, whole or not at all."""
     import pandas as pd
 
     check_ending(path)
@@ -243,9 +213,6 @@ def check_ending(path: str | Path) -> None:
         raise ValueError(f"{path} ends in neither .csv nor .parquet: name a file of one of these kinds")
 
 
-# The model
-
-
 def open_captioner(
     model: str | Path,
     *,
@@ -255,14 +222,8 @@ def open_captioner(
     device_map: str | Mapping[str, Any] | None = None,
     revision: str | None = None,
 ) -> tuple[Any, Any, Any]:
-    """A captioner, what makes its input of images, and its tokenizer.
-
-    Args:
-        model, prompt, template_arguments, device_map, revision: see `caption`.
-        dtype: as of `caption`, but float32 on every device when None.
-
-    Raises:
-        ValueError: the model cannot be read, or does not caption images.
+    """A captioner, what makes its input of images, and its tokenizer; the arguments are those of `caption`, but the
+    weights are float32 on every device where `dtype` is None.
     """
     with needs_images():
         import torch  # noqa: F401
@@ -272,9 +233,6 @@ def open_captioner(
     precision = _precision(dtype or "float32", device())
     captioner = load_captioner(files, prompt, template_arguments or {}, precision, device(), device_map)
     return captioner.model, captioner.processor, captioner.tokenizer
-
-
-# Images
 
 
 @dataclass(frozen=True)
@@ -295,37 +253,56 @@ def _read(images: Images, kept: Mapping[str, Any], row: int) -> _Read:
         return _Read(fault=str(error))
 
 
-def _ahead(read: Callable[[int], _Read], batches: Iterable[range]) -> Generator[list[_Read], None, None]:
-    """The images of each batch, read by threads while the batch before is captioned."""
-    with ThreadPoolExecutor(THREADS) as pool:
-        coming: deque[list[Future[_Read]]] = deque()
-        for batch in batches:
-            coming.append([pool.submit(read, row) for row in batch])
-            if len(coming) > 1:
-                yield [one.result() for one in coming.popleft()]
-        for last in coming:
-            yield [one.result() for one in last]
+def _ask(
+    captioner: Captioner,
+    name: str,
+    pictures: Mapping[str, Image],
+    draw: tuple[float, float, int] | None,
+    search: Mapping[str, Any],
+    place: torch.device,
+) -> list[tuple[str, bool]]:
+    """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
+    import torch
+    from transformers import LogitsProcessorList
+
+    from captionbias.training.captioning import caption_images
+
+    hearing, generation = Hearing(captioner), {}
+    if draw:
+        temperature, top_p, seed = draw
+        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
+        generation["logits_processor"] = LogitsProcessorList([draws])
+    options = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
+    try:
+        with silenced():
+            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
+    except torch.OutOfMemoryError as error:
+        raise ValueError(f"batch_size {search['batch_size']} needs more memory than {place} has: lower it") from error
+    except Exception as error:  # families raise almost anything at what they cannot do
+        raise ValueError(
+            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({reason(error)}): give another "
+            "prompt, or name another model"
+        ) from error
+    return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
 
 
-def _note(images: list[str], total: int, lack: str) -> None:
-    if images:
-        listed = "; ".join(images[:MAX_LISTED]) + ("; ..." if len(images) > MAX_LISTED else "")
-        warnings.warn(f"{len(images):,} of {total:,} images {lack}: {listed}", CaptionBiasWarning, stacklevel=3)
+class _KeptCaptions:
+    """Captions by the digests of their images, and whether they are cut off; kept in the store, if there is one."""
 
+    def __init__(self, store: Store | None, identity: str) -> None:
+        self.store, self.identity = store, identity
+        self.captions: dict[str, tuple[str, bool]] = {}
+        if store:
+            for key in store.keys("captions", identity):
+                content = store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes()))
+                self.captions |= content or {}
 
-# Captions that are kept
+    def add(self, captions: Mapping[str, tuple[str, bool]]) -> None:
+        self.captions |= captions
+        if self.store:
+            content = np.frombuffer(json.dumps(captions).encode(), np.uint8)
+            self.store.save("captions", f"{self.identity}-{token_hex(8)}", {"captions": content})
 
-
-def _kept(store: Store | None, identity: str) -> dict[str, tuple[str, bool]]:
-    """Captions by the digests of their images, and whether they are cut off."""
-    found: dict[str, tuple[str, bool]] = {}
-    if store is None:
-        return found
-    for key in store.keys("captions", identity):
-        found |= store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes())) or {}
-    return found
-
-
-def _keep(store: Store, identity: str, captions: Mapping[str, tuple[str, bool]]) -> None:
-    content = np.frombuffer(json.dumps(captions).encode(), np.uint8)
-    store.save("captions", f"{identity}-{token_hex(8)}", {"captions": content})
+    def trim(self) -> None:
+        if self.store:
+            self.store.trim()

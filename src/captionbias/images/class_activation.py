@@ -37,10 +37,7 @@ def maps(
 ) -> list[Floats32]:
     """The map of each word, `(height, width)` in cells of the feature map, nothing in it below 0.
 
-    Args:
-        images: pictures, one for each word.
-        layer: a module's name in `model.named_modules()`; the vision encoder when None.
-        averaged: weight a channel by its mean gradient, as Grad-CAM does.
+    `images`: a picture for each word. `layer`, `averaged`: as `attribute_images` takes them.
     """
     import torch
 
@@ -51,26 +48,26 @@ def maps(
     if len(shape) != 4 or shape[0] != len(images):
         raise ValueError(f"method: gradients need a captioner that sees a picture whole, not in pieces; {OTHER}")
     inputs["pixel_values"].requires_grad_(True)
-    kept: list[Tensor] = []
-    hook = _feature_layer(model, layer).register_forward_hook(lambda _, __, output: kept.append(_states(output)))
+    states: list[Tensor] = []
+    hook = _feature_layer(model, layer).register_forward_hook(lambda _, __, output: states.append(_states(output)))
     try:
         with torch.enable_grad():
             try:
                 total = _log_probability(model, tokenizer, inputs, batch)
             except Exception as error:  # families differ in what they must be given
                 raise ValueError(f"method: this captioner gives no gradients ({first_line(error)}); {OTHER}") from error
-            found = torch.autograd.grad(total, kept[-1], allow_unused=True)[0] if kept else None
+            gradient = torch.autograd.grad(total, states[-1], allow_unused=True)[0] if states else None
     finally:
         hook.remove()
-    if found is None:
+    if gradient is None:
         raise ValueError(
             f"layer {layer or 'of the vision encoder'}: what the captioner says does not depend on its output; give "
             f"another as layer, a name in model.named_modules(), or {OTHER}"
         )
     height, width = inputs["pixel_values"].shape[-2:]
-    states, gradient = (_as_map(values.detach().float(), height / width, layer) for values in (kept[-1], found))
-    weight = gradient.mean(dim=(2, 3), keepdim=True) if averaged else gradient
-    maps = (weight * states).sum(dim=1).clamp(min=0)
+    cells, weight = (_as_map(values.detach().float(), height / width, layer) for values in (states[-1], gradient))
+    weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
+    maps = (weight * cells).sum(dim=1).clamp(min=0)
     return [np.asarray(one, np.float32) for one in maps.cpu().numpy()]
 
 
@@ -82,8 +79,8 @@ def _feature_layer(model: Any, layer: str | None) -> nn.Module:
     if layer is not None:
         if layer not in modules:
             raise ValueError(f"layer {layer!r} is not a module of the model; see model.named_modules()")
-        found: nn.Module = modules[layer]
-        return found
+        module: nn.Module = modules[layer]
+        return module
     for name, module in modules.items():
         if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
             return module
@@ -99,23 +96,23 @@ def _states(output: Any) -> Tensor:
 
 
 def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], batch: Sequence[Named]) -> Tensor:
-    """Of each caption's word after all tokens before it, the sum over the batch."""
+    """The sum over the batch of that of each caption's word, after all tokens before it."""
     import torch
 
     decoder = bool(model.config.is_encoder_decoder)
     device, longest = inputs["pixel_values"].device, max(len(one.ids) for one in batch)
-    given = dict(inputs)
-    begun = None if decoder else given.pop("input_ids", None)  # a chat model's prompt
-    if begun is None:
-        begun = torch.full((len(batch), 1), _first_token(model), device=device)
+    arguments = dict(inputs)
+    prompt = None if decoder else arguments.pop("input_ids", None)  # a chat model's prompt
+    if prompt is None:
+        prompt = torch.full((len(batch), 1), _first_token(model), device=device)
     filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
     padded = torch.tensor([one.ids + [filler] * (longest - len(one.ids)) for one in batch], device=device)
-    text = torch.cat((begun, padded), dim=1)
-    for name, value in given.items():  # what the processor says of each token of the prompt
-        if value.shape == begun.shape:
-            given[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
-    logits = model(**given, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
-    row, place = zip(*((row, begun.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
+    text = torch.cat((prompt, padded), dim=1)
+    for name, value in arguments.items():  # what the processor says of each token of the prompt
+        if value.shape == prompt.shape:
+            arguments[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
+    logits = model(**arguments, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
+    row, place = zip(*((row, prompt.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
     before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
     said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
     return said
@@ -123,8 +120,8 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
 
 def _first_token(model: Any) -> int:
     """What the decoder begins a caption with."""
-    own = model.config.get_text_config(decoder=True)
-    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(own, "bos_token_id", None)):
+    language = model.config.get_text_config(decoder=True)
+    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(language, "bos_token_id", None)):
         if number is not None:
             return int(number)
     raise ValueError(

@@ -26,20 +26,8 @@ def load_detector(
 ) -> Detector:
     """A function that finds the things with these labels in upright RGB images.
 
-    The model runs on Accelerate's device. Images go through it together where it sees them in one size, so that none is
-    padded and what is found does not depend on the others.
-
-    Args:
-        model: a folder, or owner/name on the Hub, of a model of object detection, or of instance, panoptic or semantic
-            segmentation. Weights must be .safetensors; pickled ones are not read.
-        labels: the model's names of what to find; of a semantic model each is one region, not one for each person.
-        form: see `read_form`. A model of object detection finds boxes, not segments.
-        threshold: the least score of what counts, in [0, 1]. Semantic models give no score.
-        batch: images at a time.
-
-    Raises:
-        ValueError: there is no such model, it does neither of these, or does not know a label, it finds boxes only and
-            segments are to be masked, or a package is missing.
+    `model`: a folder, or owner/name on the Hub, of object detection (boxes alone) or of segmentation, in safetensors.
+    `form`: see `read_form`. `threshold`: the least score of what counts, in [0, 1]; semantic models give none.
     """
     with needs_images():
         import pycocotools  # noqa: F401
@@ -77,28 +65,27 @@ def load_detector(
     one_size = {"height", "width"} <= dict(getattr(processor, "size", None) or {}).keys()
 
     def detect(pictures: Sequence[Image]) -> list[list[Thing]]:
-        together: dict[Any, list[int]] = defaultdict(list)
+        """Pictures of one size together, so that none is padded and no answer depends on the others."""
+        by_size: dict[Any, list[int]] = defaultdict(list)
         for row, picture in enumerate(pictures):
-            together[None if one_size else picture.size].append(row)
-        found: list[list[Thing]] = [[] for _ in pictures]
-        for rows in together.values():
-            same = [pictures[row] for row in rows]
+            by_size[None if one_size else picture.size].append(row)
+        things: dict[int, list[Thing]] = {}
+        for rows in by_size.values():
             with silenced():
-                answers = pipe(same, batch_size=batch, threshold=threshold)
-            for row, things in zip(rows, answers, strict=True):
-                found[row] = [_thing(thing) for thing in things if thing["label"] in labels]
-        return found
+                answers = pipe([pictures[row] for row in rows], batch_size=batch, threshold=threshold)
+            for row, answer in zip(rows, answers, strict=True):
+                things[row] = [_thing(one) for one in answer if one["label"] in labels]
+        return [things[row] for row in range(len(pictures))]
 
     return detect
 
 
-def _thing(found: dict[str, Any]) -> Thing:
+def _thing(answer: dict[str, Any]) -> Thing:
     from pycocotools import mask
 
-    if "box" in found:
-        box = found["box"]
+    if box := answer.get("box"):
         return Thing((box["xmin"], box["ymin"], box["xmax"] - box["xmin"], box["ymax"] - box["ymin"]))
-    encoded = mask.encode(np.asfortranarray(np.asarray(found["mask"]) > 0, np.uint8))
+    encoded = mask.encode(np.asfortranarray(np.asarray(answer["mask"]) > 0, np.uint8))
     return Thing(tuple(mask.toBbox(encoded).tolist()), encoded["counts"])
 
 

@@ -11,15 +11,9 @@ if TYPE_CHECKING:
 
 
 class Draws:
-    """Makes a greedy search draw: the highest of log-probabilities with Gumbel noise is a draw from them.
-
-    Each row has a generator of its own, so that a caption depends neither on the others of its batch nor on a restart.
-    A processor of logits, as transformers' `generate` takes them.
-
-    Args:
-        temperature: by which the logits are divided; below 1 captions are less varied.
-        top_p: draw from the likeliest tokens, whose probabilities add up to this.
-        keys: one a row; the same key draws the same.
+    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
+    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
+    on the others of its batch nor on a restart.
     """
 
     def __init__(self, temperature: float, top_p: float, keys: Sequence[str]) -> None:

@@ -198,9 +198,9 @@ def imagecaptioner2(
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     values, classes = number_classes(captions, notes)
     note_nothing_masked(mentions, lexicon, notes)
-    seen, masking = _seen(images, masks, form, fill, captions)
+    judged_images, masking = _judged_images(images, masks, form, fill, captions)
 
-    question = Question(seen, prompt_for(lexicon.name, prompt), answers_for(values, answers))
+    question = Question(judged_images, prompt_for(lexicon.name, prompt), answers_for(values, answers))
     attacker = find_judge(settings["judge"], question, as_is=as_is, epochs=settings["epochs"])
     masked = words.mask(mentions, lexicon.mask)
     plan, copies = AttackPlan("imagecaptioner2", values, {}), copies_of(captions, notes)
@@ -241,14 +241,14 @@ def imagecaptioner2(
             "images": len(captions),
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
             "trials": trial_rows(seeds, {key: sample.values for key, sample in samples.items()}),
-            "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
+            "by_attribute": {KEYS[side]: _by_class(scores, values, classes) for side, scores in scored.items()},
         }
         if details
         else None,
     )
 
 
-def _seen(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:
+def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:
     """The captions' images as the judge sees them, in the captions' order, and what the signature says of masking."""
     from captionbias.images.masks import masked, read_regions
     from captionbias.images.reading import Selected
@@ -258,15 +258,15 @@ def _seen(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> 
             "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
             "dataset's column or a sequence of paths, PIL images or pixels"
         )
-    found, places = images_of(captions, images)
-    shown = found.select(places)
+    every, places = images_of(captions, images)
+    pictures = every.select(places)
     if masks is None:
-        return shown, "given"
+        return pictures, "given"
     if isinstance(masks, (str, Path)):
-        return masked(shown, read_regions(masks, shown, form=form), fill), f"{form},{fill}"
-    if len(masks) != len(found):
-        raise ValueError(f"masks has {len(masks):,} regions, images has {len(found):,} images: give one for each")
-    return masked(shown, Selected(masks, places), fill), f"regions,{fill}"
+        return masked(pictures, read_regions(masks, pictures, form=form), fill), f"{form},{fill}"
+    if len(masks) != len(every):
+        raise ValueError(f"masks has {len(masks):,} regions, images has {len(every):,} images: give one for each")
+    return masked(pictures, Selected(masks, places), fill), f"regions,{fill}"
 
 
 def _trial(
@@ -312,9 +312,9 @@ def _samples(
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {
-            f"imagecaptioner2{form}_{KEYS[side]}": of_side.means(form, multiplicity)
-            for side, of_side in scored.items()
-            for form in of_side.sums
+            f"imagecaptioner2{form}_{KEYS[side]}": scores.means(form, multiplicity)
+            for side, scores in scored.items()
+            for form in scores.sums
         }
 
     images = next(iter(scored.values())).counts.shape[1]
@@ -328,11 +328,11 @@ def _samples(
 def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Any) -> dict[str, dict[str, float]]:
     """The scores over the images of each attribute value alone."""
     members: Flags = classes[:, None] == np.arange(len(values))
-    found = {}
+    means = {}
     for form in scored.sums:
-        of_trials = scored.means(form, members.astype(np.float64))
-        found[f"imagecaptioner2{form}"] = mean_over_trials(of_trials, np.ones_like(of_trials))
-    return {value: {key: float(means[number]) for key, means in found.items()} for number, value in enumerate(values)}
+        trials = scored.means(form, members.astype(np.float64))
+        means[f"imagecaptioner2{form}"] = mean_over_trials(trials, np.ones_like(trials))
+    return {value: {key: float(mean[number]) for key, mean in means.items()} for number, value in enumerate(values)}
 
 
 add(imagecaptioner2)

@@ -7,13 +7,12 @@ judge is an attacker like any other: the engine trains it, shares its trials out
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import needs_images
 from captionbias.images.captioners import read_processor, reason
 from captionbias.images.judging import Judged, in_memory, judged, train
-from captionbias.images.reading import Kept, opened
+from captionbias.images.reading import CachedImages, decode_all
 
 if TYPE_CHECKING:
     import torch
@@ -43,6 +42,8 @@ REQUEST = "Describe this image in one sentence."  # what a chat model is asked b
 # Raised when the same trial gives other scores than before.
 VERSION = 2
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
@@ -57,58 +58,37 @@ class Question:
 
 
 def prompt_for(attribute: str, prompt: str | None = None) -> str:
-    """The user's prompt, or the attribute's.
-
-    >>> prompt_for("race")
-    'Therefore, the race is'
-
-    Raises:
-        ValueError: the prompt is empty, or there is none for the attribute.
-    """
+    """The user's prompt, or the attribute's."""
     if prompt is None and attribute not in PROMPTS:
         raise ValueError(
             f"prompt is missing: there is one for {', '.join(PROMPTS)}, none for {attribute!r}; give one, such as "
             f"{PROMPTS['gender']!r}"
         )
-    found = PROMPTS[attribute] if prompt is None else prompt
-    if not found.strip():
-        raise ValueError(f"prompt is {found!r}: give the words between caption and answer")
-    return found.strip()
+    prompt = PROMPTS[attribute] if prompt is None else prompt
+    if not prompt.strip():
+        raise ValueError(f"prompt is {prompt!r}: give the words between caption and answer")
+    return prompt.strip()
 
 
 def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The answer for each value of the attribute: the value itself unless the user's mapping has another.
-
-    >>> answers_for(["female", "male"], {"female": "woman"})
-    ('woman', 'male')
-
-    Raises:
-        ValueError: an answer for no value, an empty one, or one for two values.
-    """
-    given = answers or {}
-    if unknown := [value for value in given if value not in values]:
+    """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
+    chosen = answers or {}
+    if unknown := [value for value in chosen if value not in values]:
         raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
-    found = tuple(given.get(value, value) for value in values)
-    for value, answer in zip(values, found, strict=True):
+    all_answers = tuple(chosen.get(value, value) for value in values)
+    for value, answer in zip(values, all_answers, strict=True):
         if not answer.strip():
             raise ValueError(f"answers[{value!r}] is {answer!r}: give a word or more")
-        if found.count(answer) > 1:
+        if all_answers.count(answer) > 1:
             raise ValueError(f"answers: {answer!r} is the answer for two values; give each its own")
-    return found
+    return all_answers
 
 
 def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: int | None = None) -> Attacker:
-    """The judge of that name, to be asked this question of every trial's captions, whose rows are the images'.
+    """The judge that is asked this question of every trial's captions, whose rows are the images'.
 
-    Args:
-        judge: `sat`, the small one that is trained from scratch (`captionbias.images.show_attend_tell`), or an
-            image-to-text model of transformers that continues a text (BLIP, GIT, an image encoder with a text decoder,
-            a chat model): a name on the Hub or a folder.
-        as_is: take the model as it is, and train nothing: the paper's self-assessment, if it is the captioner itself.
-        epochs: of the training; 40 from scratch and 5 of fine-tuning when None.
-
-    Raises:
-        ValueError: there is no such judge, a package is missing, or an image cannot be read.
+    `judge`: `sat` (`captionbias.images.show_attend_tell`), or a model of transformers that continues a text after an
+    image, by its name on the Hub or its folder. `as_is`: train nothing. `epochs`: 40 from scratch, 5 of fine-tuning.
     """
     if not (find_spec("torch") and find_spec("accelerate")):
         raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
@@ -127,11 +107,11 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
 
     pixels = small_pixels(question.images)
     prompt, *answers = (tuple(text.split()) for text in tokenize([question.prompt, *question.answers]).texts())
-    asked = _identity(question, schedule, _digest([pixels]), place)
+    identity = _identity(question, schedule, _digest([pixels]), place)
     return Attacker(
         f"{SAT},{pixels.shape[1]}px,{schedule.epochs} epochs",
         None,
-        f"{SAT} {asked}",
+        f"{SAT} {identity}",
         partial(
             show_attend_tell.fit, pixels=pixels, prompt=prompt, answers=tuple(answers), schedule=schedule, device=place
         ),
@@ -146,15 +126,13 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
         import transformers  # noqa: F401
 
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
-    digest = model.identity.split()[0][:8]
-    name = model.name if model.name.endswith(digest) else f"{model.name}-{digest}"
-    question = replace(question, images=Kept(question.images))  # each trial and epoch looks at them again
-    asked = _identity(question, schedule, _digest(map(np.asarray, opened(question.images))), place)
+    question = replace(question, images=CachedImages(question.images))  # each trial and epoch looks at them again
+    identity = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)
     return Attacker(
-        f"{name},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
+        f"{model.signature},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
         precision,
-        f"{model.identity} {precision} {asked}",
-        Judge(model, question, schedule, precision, place).fit,
+        f"{model.identity} {precision} {identity}",
+        ModelJudge(model, question, schedule, precision, place).fit,
         placement="plain",
         explained=None,
         reads_words=True,
@@ -170,7 +148,7 @@ def small_pixels(images: Sequence[Any]) -> Array:
     """Images as the small judge sees them: `(images, side, side, 3)` of bytes."""
     side = small_side(images[0]) if len(images) else SIDE
     small = np.empty((len(images), side, side, 3), np.uint8)
-    for number, image in enumerate(opened(images)):
+    for number, image in enumerate(decode_all(images)):
         small[number] = shrunk(image, side)
     return small
 
@@ -195,18 +173,8 @@ def _digest(arrays: Any) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
-    `others`: pixels and the like, of all rows together."""
-
-    tokens: list[list[int]]
-    along: dict[str, list[list[int]]]
-    others: dict[str, Any]
-
-
 @dataclass(eq=False)
-class Judge:
+class ModelJudge:
     """A model of transformers that is asked a question; without `schedule` it is not trained."""
 
     model: Model
@@ -240,7 +208,7 @@ class Judge:
         return self._loaded()
 
     def _loaded(self) -> Scorer:
-        return Scorer(self.model, self.question.prompt, self.question.answers, self.precision, self.device)
+        return Scorer(self.model, self.question, self.precision, self.device)
 
     def _texts(self, trial: Trial) -> list[str]:
         """Captions and prompt as text."""
@@ -251,57 +219,59 @@ class Judge:
 
     def _answered_once(self, texts: list[str], rows: Integers) -> Floats:
         """A model that is not trained says the same of the same caption in every trial."""
-        asked = [(int(row), texts[row]) for row in rows]
-        new = [number for number, one in enumerate(asked) if one not in self._answers]
+        keys = [(int(row), texts[row]) for row in rows]
+        new = [number for number, key in enumerate(keys) if key not in self._answers]
         for number, answered in zip(new, self._answered(self._unchanged, texts, rows[new]), strict=True):
-            self._answers[asked[number]] = answered
-        return np.stack([self._answers[one] for one in asked])
+            self._answers[keys[number]] = answered
+        return np.stack([self._answers[key] for key in keys])
 
     def _answered(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
         import torch
 
-        found = np.empty((len(rows), len(self.question.answers)))
+        answered = np.empty((len(rows), len(self.question.answers)))
         order = np.argsort([len(texts[row]) for row in rows], kind="stable")
         with torch.no_grad():
             for start in range(0, len(rows), AT_ONCE):
                 places = order[start : start + AT_ONCE]
-                found[places] = self._in_memory(scorer, texts, rows[places])
-        return found
-
-    def _in_memory(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
-        def answered(most: int) -> Floats:
-            parts = [rows[start : start + most] for start in range(0, len(rows), most)]
-            return np.concatenate([scorer.answers(*self._at(texts, part)) for part in parts])
-
-        with self._asked():
-            return in_memory(answered, AT_ONCE)
+                parts = self._in_parts(scorer, rows[places], partial(scorer.answers, texts))
+                answered[places] = np.concatenate(parts)
+        return answered
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
         """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
 
-        def parts(most: int) -> None:
-            scorer.network.zero_grad()
-            for start in range(0, len(rows), most):
-                part = rows[start : start + most]
-                loss = -scorer.truth(*self._at(texts, part), classes[part]).sum() / len(rows)
-                loss.backward()  # type: ignore[no-untyped-call]
+        def backward(part: Integers) -> None:
+            loss = -scorer.truth(texts, part, classes[part]).sum() / len(rows)
+            loss.backward()  # type: ignore[no-untyped-call]
 
-        with self._asked():
-            in_memory(parts, AT_ONCE)
+        self._in_parts(scorer, rows, backward)
 
-    @contextmanager
-    def _asked(self) -> Iterator[None]:
-        """What a model cannot do, which each family says in its own way, as an error that names it."""
+    def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
+        """What is computed of as many rows at once as there is memory for. What a model cannot do, which each family
+        says in its own way, is an error that names it.
+        """
+
+        def parts(most: int) -> list[Result]:
+            scorer.network.zero_grad()  # that what did not fit has left
+            return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
+
         try:
-            yield
+            return in_memory(parts, AT_ONCE)
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"judge {self.model.name!r} cannot go on after an image and a text ({reason(error)}): give another "
                 "model, or sat; docs/models.md lists families that can"
             ) from error
 
-    def _at(self, texts: list[str], rows: Integers) -> tuple[list[Any], list[str]]:
-        return [self.question.images[int(row)] for row in rows], [texts[row] for row in rows]
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
+    `others`: pixels and the like, of all rows together."""
+
+    tokens: list[list[int]]
+    along: dict[str, list[list[int]]]
+    others: dict[str, Any]
 
 
 class Scorer:
@@ -310,7 +280,7 @@ class Scorer:
     What follows is forced on it (teacher forcing, Eq. 2); nothing is generated.
     """
 
-    def __init__(self, model: Model, prompt: str, answers: Sequence[str], precision: str, place: torch.device) -> None:
+    def __init__(self, model: Model, question: Question, precision: str, place: torch.device) -> None:
         import inspect
 
         import torch
@@ -329,15 +299,15 @@ class Scorer:
         self.kind = self.network.config.model_type
         self.apart = not hasattr(self.processor, "tokenizer")
         self.network.to(place).eval()
-        self.precision, self.device = precision, place
+        self.images, self.precision, self.device = question.images, precision, place
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
-        self.tokens = [self._tokens(model, prompt, answer) for answer in answers]
-        for number, tokens in enumerate(self.tokens):
-            if tokens in self.tokens[:number]:
-                first = answers[self.tokens.index(tokens)]
+        self.tokens = [self._tokens(model, question.prompt, answer) for answer in question.answers]
+        for answer, tokens in zip(question.answers, self.tokens, strict=True):
+            first = question.answers[self.tokens.index(tokens)]
+            if first != answer:
                 raise ValueError(
-                    f"answers: {first!r} and {answers[number]!r} are the same to judge {model.name!r}, whose tokenizer "
-                    "does not know both; give answers that it knows"
+                    f"answers: {first!r} and {answer!r} are the same to judge {model.name!r}, whose tokenizer does not "
+                    "know both; give answers that it knows"
                 )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
@@ -349,43 +319,43 @@ class Scorer:
             raise ValueError(f"answers: {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}")
         return tuple(after[len(before) :])
 
-    def answers(self, images: list[Any], texts: list[str]) -> Floats:
+    def answers(self, texts: list[str], rows: Integers) -> Floats:
         """The log-probability of each answer, `(rows, answers)`; answers that begin alike are computed together."""
-        prepared = self._prepared(images, texts)
-        found = np.empty((len(texts), len(self.tokens)))
+        prepared = self._prepared(texts, rows)
+        answered = np.empty((len(rows), len(self.tokens)))
         begun = {tokens[:-1] for tokens in self.tokens}
         for begin in sorted(one for one in begun if not any(one != two and two[: len(one)] == one for two in begun)):
-            following = self._following(prepared, [begin] * len(texts))
+            following = self._following(prepared, [begin] * len(rows))
             for number, tokens in enumerate(self.tokens):
                 if begin[: len(tokens) - 1] == tokens[:-1]:
                     places = list(range(len(tokens)))
-                    found[:, number] = following[:, places, list(tokens)].sum(1).double().cpu().numpy()
-        return found
+                    answered[:, number] = following[:, places, list(tokens)].sum(1).double().cpu().numpy()
+        return answered
 
-    def truth(self, images: list[Any], texts: list[str], classes: Integers) -> Tensor:
+    def truth(self, texts: list[str], rows: Integers, classes: Integers) -> Tensor:
         """The log-probability of each row's own answer, with gradients."""
         import torch
 
-        own = [self.tokens[number] for number in classes]
-        following = self._following(self._prepared(images, texts), [tokens[:-1] for tokens in own])
+        answers = [self.tokens[number] for number in classes]
+        following = self._following(self._prepared(texts, rows), [tokens[:-1] for tokens in answers])
         return torch.stack(
-            [row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, own, strict=True)]
+            [row[range(len(tokens)), list(tokens)].sum() for row, tokens in zip(following, answers, strict=True)]
         )
 
     def _following(self, prepared: Prepared, begun: Sequence[tuple[int, ...]]) -> Tensor:
         """Log-probabilities of what follows the text and each token `begun`: `(rows, 1 + longest, tokens)`."""
         import torch
 
-        def padded(rows: Iterator[list[int]]) -> Tensor:
+        def padded(rows: Iterable[list[int]]) -> Tensor:
             tensors = [torch.tensor(row) for row in rows]
             return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True).to(self.device)
 
         starts = [len(tokens) for tokens in prepared.tokens]
         whole = [[*tokens, *begin] for tokens, begin in zip(prepared.tokens, begun, strict=True)]
         longest, most = max(map(len, whole)), 1 + max(map(len, begun))
-        kept = longest - min(starts) + 1
+        last = longest - min(starts) + 1  # places whose logits are needed
         inputs = {
-            "input_ids": padded(iter(whole)),
+            "input_ids": padded(whole),
             "attention_mask": padded([1] * len(row) for row in whole),
             **{
                 name: padded([*row, *[0] * len(begin)] for row, begin in zip(rows, begun, strict=True))
@@ -394,16 +364,17 @@ class Scorer:
         }
         if self.apart:
             inputs = {f"decoder_{name}": value for name, value in inputs.items()}
-        cut = {"logits_to_keep": kept} if self.cut else {}
+        cut = {"logits_to_keep": last} if self.cut else {}
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
-            logits = self.network(**inputs, **prepared.others, **cut).logits[:, -kept:]
-        places = torch.tensor(starts)[:, None] - 1 - (longest - kept) + torch.arange(most)
-        places = places.clamp(max=kept - 1).to(self.device)
+            logits = self.network(**inputs, **prepared.others, **cut).logits[:, -last:]
+        places = torch.tensor(starts)[:, None] - 1 - (longest - last) + torch.arange(most)
+        places = places.clamp(max=last - 1).to(self.device)
         rows = torch.arange(len(whole), device=self.device)[:, None]
         following: Tensor = logits.float()[rows, places].log_softmax(2)
         return following
 
-    def _prepared(self, images: list[Any], texts: list[str]) -> Prepared:
+    def _prepared(self, all_texts: list[str], rows: Integers) -> Prepared:
+        images, texts = [self.images[int(row)] for row in rows], [all_texts[row] for row in rows]
         if self.apart:
             start = self.network.config.decoder_start_token_id
             tokens = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
@@ -411,7 +382,7 @@ class Scorer:
             return Prepared([[start, *row] for row in tokens], {}, self._moved(pixels))
         if getattr(self.processor, "chat_template", None):
             inputs = self.processor.apply_chat_template(
-                [_said(image, text) for image, text in zip(images, texts, strict=True)],
+                [_conversation(image, text) for image, text in zip(images, texts, strict=True)],
                 tokenize=True,
                 continue_final_message=True,
                 return_dict=True,
@@ -441,7 +412,7 @@ class Scorer:
         return {name: value.to(self.device) if hasattr(value, "to") else value for name, value in dict(inputs).items()}
 
 
-def _said(image: Any, text: str) -> list[dict[str, Any]]:
+def _conversation(image: Any, text: str) -> list[dict[str, Any]]:
     """A conversation in which a chat model has described the image with this text, and goes on."""
-    asked = [{"type": "image", "image": image}, {"type": "text", "text": REQUEST}]
-    return [{"role": "user", "content": asked}, {"role": "assistant", "content": [{"type": "text", "text": text}]}]
+    request = [{"type": "image", "image": image}, {"type": "text", "text": REQUEST}]
+    return [{"role": "user", "content": request}, {"role": "assistant", "content": [{"type": "text", "text": text}]}]

@@ -31,8 +31,9 @@ class Judged(Fitted):
         return scores_of(self.answer(rows), self.trial.examples.targets[rows])
 
     def logits(self, rows: Integers) -> Floats:
-        found = self.answer(rows)
-        return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found - found.mean(axis=1, keepdims=True)
+        answered = self.answer(rows)
+        two = answered.shape[1] == 2
+        return answered[:, 1:] - answered[:, :1] if two else answered - answered.mean(axis=1, keepdims=True)
 
 
 def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
@@ -41,12 +42,7 @@ def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
 
 
 def scores_of(answered: Floats, classes: Integers) -> TrialScores:
-    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`.
-
-    >>> scores = scores_of(np.log([[0.3, 0.1]]), np.array([0]))
-    >>> np.exp(scores.log_probability).round(2).tolist(), np.exp(scores.raw).round(2).tolist()
-    ([0.75], [0.3])
-    """
+    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`."""
     normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
     raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
     return replace(score_classes(normalised, classes), raw=raw)
@@ -61,9 +57,7 @@ def train(
 ) -> None:
     """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
 
-    Args:
-        backward: the gradients of the loss on these rows.
-        answer: the log-probability of each answer on these rows, `(rows, answers)`.
+    `backward` makes the gradients of the loss on rows; `answer` gives each answer's log-probability, `(rows, answers)`.
     """
     import torch
 

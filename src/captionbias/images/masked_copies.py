@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from captionbias.arrays import Flags
 from captionbias.attackers.ranks import on_rank_0, share
@@ -112,33 +113,35 @@ def write_masked(
             made_from += hashlib.blake2b(np.ascontiguousarray(region).data, digest_size=16).hexdigest()
         return None if _made_from(path(row)) == made_from else _Outdated(open_image(source, name), region, made_from)
 
-    def copy(row: int, of: _Outdated) -> str:
+    def copy(row: int, image: _Outdated) -> str:
         """Why there is no copy, or ""."""
-        done = _or_reason(masked_image, of.picture, of.region, fill, f"image {images.ids[row]}")
-        if isinstance(done, str):
-            return done
+        name = f"image {images.ids[row]}"
+        copied = _or_reason(partial(masked_image, image.picture, image.region, fill, name))
+        if isinstance(copied, str):
+            return copied
         with replacing(path(row)) as part:
-            done.save(part, **KINDS[kind], **_comment(of.made_from, kind))
+            copied.save(part, **KINDS[kind], **_comment(image.made_from, kind))
         return ""
 
     def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
         """Each position with None if its copy was there, "" if it is new, or why there is none."""
-        with Parallel(cores(), prefer="threads") as threads:
+        with ThreadPoolExecutor(cores()) as threads:
             for start in range(0, len(positions), batch):
                 rows = positions[start : start + batch]
-                opened = threads(delayed(_or_reason)(outdated, row) for row in rows)
-                found: dict[int, Any] = dict(zip(rows, opened, strict=True))
-                fresh = {row: one for row, one in found.items() if isinstance(one, _Outdated)}
+                outcomes: dict[int, Any] = dict(
+                    zip(rows, threads.map(lambda row: _or_reason(partial(outdated, row)), rows), strict=True)
+                )
+                fresh = {row: one for row, one in outcomes.items() if isinstance(one, _Outdated)}
                 if callable(find) and fresh:
                     regions = find([one.picture for one in fresh.values()])
-                    fresh = {row: one._replace(region=regions[at]) for at, (row, one) in enumerate(fresh.items())}
-                found |= zip(fresh, threads(delayed(copy)(row, one) for row, one in fresh.items()), strict=True)
+                    fresh = {row: fresh[row]._replace(region=regions[at]) for at, row in enumerate(fresh)}
+                outcomes |= zip(fresh, threads.map(copy, fresh.keys(), fresh.values()), strict=True)
                 for row in rows:
-                    if found[row]:
+                    if outcomes[row]:
                         path(row).unlink(missing_ok=True)
                         if strict:
-                            raise ValueError(found[row])
-                    yield row, found[row]
+                            raise ValueError(outcomes[row])
+                    yield row, outcomes[row]
                 if progress:
                     progress("masking", (start + len(rows)) / len(positions))
 
@@ -175,9 +178,9 @@ def _comment(made_from: str, kind: str) -> dict[str, Any]:
 
     if kind == "jpg":
         return {"comment": made_from}
-    written = PngInfo()
-    written.add_text("comment", made_from)
-    return {"pnginfo": written}
+    info = PngInfo()
+    info.add_text("comment", made_from)
+    return {"pnginfo": info}
 
 
 def _made_from(copy: Path) -> str:
@@ -192,8 +195,8 @@ def _made_from(copy: Path) -> str:
     return comment.decode(errors="replace") if isinstance(comment, bytes) else str(comment)
 
 
-def _or_reason(function: Callable[..., T], *arguments: Any) -> T | str:
+def _or_reason(function: Callable[[], T]) -> T | str:
     try:
-        return function(*arguments)
+        return function()
     except ValueError as error:
         return str(error)

@@ -22,7 +22,7 @@ from captionbias.metrics import catalogue, find_metric
 from captionbias.progress import Watch
 
 ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
-# Of each version what is masked, and how much of it; the first five are the paper's and one that masks the objects.
+# What is masked in each version, and how much of it; the first five are the paper's and one that masks the objects.
 VERSIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ORIGINAL: ((), ""),
     "half the person": ((PEOPLE,), "top:0.5"),
@@ -39,10 +39,10 @@ class MaskingStudy:
     """A captioner on several versions of the same images.
 
     Attributes:
-        captions: of each version the caption of each image, by its id.
-        comparisons: of each metric the versions, measured on the same images and human captions, and how each differs
+        captions: the caption of each image by its id, for each version.
+        comparisons: the versions by each metric, measured on the same images and human captions, and how each differs
             from the original.
-        attributions: of each version how much of what makes the captioner name the attribute is outside the person;
+        attributions: how much of what makes the captioner name the attribute is outside the person, for each version;
             empty unless it was asked for.
     """
 
@@ -54,8 +54,8 @@ class MaskingStudy:
         """For a file: everything that was measured."""
         return {
             "captions": self.captions,
-            "comparisons": {metric: found.as_dict() for metric, found in self.comparisons.items()},
-            "attributions": {version: found.as_dict() for version, found in self.attributions.items()},
+            "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},
+            "attributions": {version: shares.as_dict() for version, shares in self.attributions.items()},
         }
 
 
@@ -112,34 +112,25 @@ def masking_experiment(
         )
     names = [name for name in dict.fromkeys(read_categories(Path(annotations).expanduser()).values()) if name != PERSON]
     labels = {PEOPLE: [PERSON], OBJECTS: list(names if objects is None else objects)}
-    original, generation = all_images.select(rows), generation or {}
+    original, people_regions = all_images.select(rows), people_regions.select(rows)
     pictures = {ORIGINAL: original}
     for version in [version for version in VERSIONS if version in versions and version != ORIGINAL]:
         kinds, form = VERSIONS[version]
         regions = read_regions(annotations, original, [label for kind in kinds for label in labels[kind]], form)
         pictures[version] = masked(original, regions, fill, strict=False)
-    captions = {
-        version: caption(
-            model,
-            shown,
-            watch=partial(_overall, watch, version, number, len(pictures)) if watch else None,
-            **generation,
-        )
-        for number, (version, shown) in enumerate(pictures.items())
-    }
+    captions, generation = {}, generation or {}
+    for number, (version, version_pictures) in enumerate(pictures.items()):
+        overall = partial(_overall, watch, version, number, len(pictures)) if watch else None
+        captions[version] = caption(model, version_pictures, watch=overall, **generation)
     comparisons = _comparisons(captions, people, metrics, options)
     shares: dict[str, ImageAttributions] = {}
     if attributions:
-        captioner, processor, tokenizer = open_captioner(
-            model, **{name: value for name, value in generation.items() if name in ASKED}
-        )
-        for version, shown in pictures.items():
+        loading = {name: value for name, value in generation.items() if name in ASKED}
+        captioner, processor, tokenizer = open_captioner(model, **loading)
+        for version, version_pictures in pictures.items():
+            given = captioner, processor, version_pictures, people_regions, captions[version]
             try:
-                shares[version] = attribute_images(
-                    *(captioner, processor, shown, people_regions.select(rows), captions[version]),
-                    tokenizer=tokenizer,
-                    fill=fill,
-                )
+                shares[version] = attribute_images(*given, tokenizer=tokenizer, fill=fill)
             except ValueError as error:  # with the person masked no caption may name the attribute
                 warnings.warn(f"{version}: no attribution ({error})", CaptionBiasWarning, stacklevel=2)
     return MaskingStudy(captions, comparisons, shares)
@@ -151,7 +142,7 @@ def _comparisons(
     metrics: Sequence[str],
     options: Mapping[str, Any],
 ) -> dict[str, Comparison]:
-    """Of each metric the versions, each against the original."""
+    """The versions by each metric, each against the original."""
     tables = {
         version: {"image_id": list(texts), "caption": list(texts.values())} for version, texts in captions.items()
     }

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from captionbias.captions.values import image_keys
 from captionbias.datasets.coco_files import read_categories, read_images, run_lengths
 from captionbias.datasets.json_records import read_records, short
 from captionbias.images import needs_images
-from captionbias.images.reading import ID_COLUMNS, Images, Selected, coco_name, open_image, stored_size, turned
+from captionbias.images.reading import ID_COLUMNS, Images, Lazy, Selected, coco_name, open_image, stored_size, turned
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SIDES = ("top", "bottom", "left", "right")
 BLUR = 1 / 16  # the standard deviation of blurring, of the longer side of the image
-SHOWN = 5  # names in a message
+LISTED = 5  # names in a message
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -45,14 +45,7 @@ class Form(NamedTuple):
 
 
 def read_form(text: str) -> Form:
-    """A form by its name: `segment`, `box`, or a share of the segment at one side, such as `top:0.5`.
-
-    Raises:
-        ValueError: it is none of these, or the share is not above 0 and at most 1.
-
-    >>> read_form("top:0.5")
-    Form(shape='segment', side='top', share=0.5)
-    """
+    """A form by its name: `segment`, `box`, or a share of the segment at one side, such as `top:0.5`."""
     if text in ("segment", "box"):
         return Form(text)
     side, _, number = text.partition(":")
@@ -66,21 +59,16 @@ def read_form(text: str) -> Form:
 
 
 @dataclass(frozen=True, eq=False)
-class Regions(Sequence[Flags]):
-    """The region of people or objects in each image, made when it is asked for: `(H, W)`, True inside.
-
-    It fits the image as `open_image` gives it, upright, and is all False where there is no such thing.
+class Regions(Lazy[Flags]):
+    """The region of people or objects in each upright image: `(H, W)`, True inside, all False where there is no such
+    thing. A ValueError for an image about which nothing is known, that has another size, or cannot be opened.
 
     Attributes:
-        images: the images.
-        things: what is in each of them, and None for an image about which nothing is known.
+        things: what is in each image; None where nothing is known about it.
         sizes: the `(H, W)` in pixels for which boxes and segments were made; (0, 0) if that is unknown.
         form: what of each thing belongs to the region.
         source: where the things come from, for messages.
         upright: whether things were found in upright images, not in images as stored.
-
-    Raises, for the image that is asked for:
-        ValueError: nothing is known about it, it has another size, or cannot be opened.
     """
 
     images: Images
@@ -93,17 +81,11 @@ class Regions(Sequence[Flags]):
     def __len__(self) -> int:
         return len(self.images)
 
-    @overload
-    def __getitem__(self, index: int) -> Flags: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Flags]: ...
-    def __getitem__(self, index: int | slice) -> Flags | list[Flags]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(len(self)))]
-        things = self.things[index]
+    def make(self, position: int) -> Flags:
+        things = self.things[position]
         if things is None:
-            raise ValueError(f"image {self.images.ids[index]} is not in {self.source}: leave it out")
-        (height, width), orientation = self._frame(index)
+            raise ValueError(f"image {self.images.ids[position]} is not in {self.source}: leave it out")
+        (height, width), orientation = self._frame(position)
         region = turned(np.zeros((height, width), bool), orientation)
         for thing in things:
             region |= _part(turned(_pixels(thing, self.form.shape, height, width), orientation), self.form)
@@ -120,12 +102,12 @@ class Regions(Sequence[Flags]):
         things, sizes = Selected(self.things, positions), Selected(self.sizes, positions)
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
-    def _frame(self, index: int) -> tuple[tuple[int, int], int]:
+    def _frame(self, position: int) -> tuple[tuple[int, int], int]:
         """The `(H, W)` that the things of an image refer to, and how they are turned to be upright."""
-        size, name = self.sizes[index], f"image {self.images.ids[index]}"
+        size, name = self.sizes[position], f"image {self.images.ids[position]}"
         if self.upright:
             return size, 1
-        height, width, orientation = stored_size(self.images.sources[index], name)
+        height, width, orientation = stored_size(self.images.sources[position], name)
         # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
         if size in ((height, width), (0, 0)):
             return (height, width), orientation
@@ -156,10 +138,10 @@ def _part(region: Flags, form: Form) -> Flags:
         return region
     axis = 0 if form.side in ("top", "bottom") else 1
     filled = np.flatnonzero(region.any(axis=1 - axis))
-    kept = math.ceil(form.share * (filled[-1] + 1 - filled[0]))
-    first = filled[0] if form.side in ("top", "left") else filled[-1] + 1 - kept
+    length = math.ceil(form.share * (filled[-1] + 1 - filled[0]))
+    first = filled[0] if form.side in ("top", "left") else filled[-1] + 1 - length
     inside = np.zeros(region.shape[axis], bool)
-    inside[first : first + kept] = True
+    inside[first : first + length] = True
     return region & (inside[:, None] if axis == 0 else inside)
 
 
@@ -206,34 +188,41 @@ def read_regions(
     fields = {"image_id": int, "category_id": int, "bbox": list}
     for number, record in enumerate(read_records(path, "annotations", fields)):
         row = rows.get(record["image_id"], -1)
-        if row < 0 or record["category_id"] not in wanted:
+        image_things = things[row] if row >= 0 else None
+        if image_things is None or record["category_id"] not in wanted:
             continue
         where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
-        box = tuple(record["bbox"])
-        if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
-            raise ValueError(f'{where}: "bbox" is {short(record["bbox"])}: correct it, or fetch the file again')
-        outline = record.get("segmentation")
-        counts = None
-        if outline and chosen.shape == "segment":
-            counts = run_lengths(outline, *(sizes[row] if any(sizes[row]) else _size_of(images, row)))
-            if counts is None:
-                raise ValueError(
-                    f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, '
-                    "or fetch the file again"
-                )
-        elif not outline and chosen.shape == "segment":
+        thing = Thing(_box(record["bbox"], where))
+        if chosen.shape == "segment" and (segment := record.get("segmentation")):
+            size = sizes[row] if any(sizes[row]) else stored_size(images.sources[row], f"image {images.ids[row]}")[:2]
+            thing = thing._replace(outline=_outline(segment, size, where))
+        elif chosen.shape == "segment":
             boxed.append(images.ids[row])
-        of_image = things[row]
-        assert of_image is not None
-        of_image.append(Thing(box, counts.encode() if counts else None))
+        image_things.append(thing)
     if boxed:
         warnings.warn(
             f"{path.name} has no segment for {len(boxed):,} of the things to mask, which are masked by their boxes: in "
-            f"{shown(list(dict.fromkeys(boxed)))}",
+            f"{first_of(list(dict.fromkeys(boxed)))}",
             CaptionBiasWarning,
             stacklevel=2,
         )
     return Regions(images, things, sizes, chosen, path.name)
+
+
+def _box(box: list[Any], where: str) -> tuple[float, float, float, float]:
+    if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
+        raise ValueError(f'{where}: "bbox" is {short(box)}: correct it, or fetch the file again')
+    return box[0], box[1], box[2], box[3]
+
+
+def _outline(segment: Any, size: tuple[int, int], where: str) -> bytes:
+    counts = run_lengths(segment, *size)
+    if counts is None:
+        raise ValueError(
+            f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, or fetch '
+            "the file again"
+        )
+    return counts.encode()
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
@@ -246,14 +235,14 @@ def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> No
             raise ValueError(f"{source} does not know the label {label!r}: choose from {', '.join(names)}")
 
 
-def shown(names: Sequence[str]) -> str:
-    """The first of many names, and how many there are.
+def first_of(names: Sequence[str]) -> str:
+    """The first of many names, and how many more there are.
 
-    >>> shown(["1", "2", "3", "4", "5", "6", "7"])
+    >>> first_of(["1", "2", "3", "4", "5", "6", "7"])
     '1, 2, 3, 4, 5 and 2 more'
     """
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
 
 
 def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
@@ -261,18 +250,12 @@ def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
     position = {name: row for row, name in enumerate(images.ids)}
     by_name = {key: position[name] for key, file in files.items() if (name := coco_name(file)) in position}
     by_id = {key: position[str(key)] for key in files if str(key) in position}
-    found = by_name if len(by_name) > len(by_id) else by_id
-    if not found:
+    if not (by_name or by_id):
         raise ValueError(
-            f"{path.name} has none of the images: their ids are {shown(images.ids)}, its ids "
-            f"{shown([str(key) for key in files])}; give the annotations of these images, or name the column of ids"
+            f"{path.name} has none of the images: their ids are {first_of(images.ids)}, its ids "
+            f"{first_of([str(key) for key in files])}; give the annotations of these images, or name the column of ids"
         )
-    return found
-
-
-def _size_of(images: Images, row: int) -> tuple[int, int]:
-    height, width, _ = stored_size(images.sources[row], f"image {images.ids[row]}")
-    return height, width
+    return by_name if len(by_name) > len(by_id) else by_id
 
 
 # Masking
@@ -320,7 +303,9 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
 
 
 @dataclass(frozen=True, eq=False)
-class _Masked(Sequence[Any]):
+class _MaskedSources(Lazy[Any]):
+    """The sources of masked images: each image with its region filled by a function."""
+
     images: Images
     regions: Sequence[Flags]
     fill: str
@@ -329,8 +314,9 @@ class _Masked(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.images)
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.mask(self.images[index], self.regions[index], self.fill, f"image {self.images.ids[index]}")
+    def make(self, position: int) -> Image:
+        name = f"image {self.images.ids[position]}"
+        return self.mask(self.images[position], self.regions[position], self.fill, name)
 
 
 def masked_image(image: Image, region: Flags, fill: str, name: str) -> Image:
@@ -360,7 +346,7 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
     check_fill(fill)
     if len(regions) != len(images):
         raise ValueError(f"regions has length {len(regions):,}, images {len(images):,}: give one region for each image")
-    return Images(images.ids, _Masked(images, regions, fill, masked_image if strict else mask_image))
+    return Images(images.ids, _MaskedSources(images, regions, fill, masked_image if strict else mask_image))
 
 
 def mask_dataset(
@@ -383,7 +369,7 @@ def mask_dataset(
             raise ValueError(f"the dataset has no column {column!r}: name its column of {usual}")
     position = {image: row for row, image in enumerate(regions.images.ids)}
     if lost := [key for key in image_keys(f"'{id_column}'", dataset[id_column][:]) if key not in position]:
-        raise ValueError(f"regions has none of the images {shown(lost)}: read the regions of these images too")
+        raise ValueError(f"regions has none of the images {first_of(lost)}: read the regions of these images too")
 
     def transform(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
         if image_column not in rows:

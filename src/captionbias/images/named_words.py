@@ -23,7 +23,7 @@ def find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> l
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("tokenizer does not say where its tokens are in a text; give the captioner's fast tokenizer")
     lexicon, tokens = load_lexicon(source), tokenize(texts)
-    mentions, rows, found = find_mentions(tokens, lexicon), tokens.rows, []
+    mentions, rows, named = find_mentions(tokens, lexicon), tokens.rows, []
     for start, length, label in zip(mentions.starts, mentions.lengths, mentions.labels, strict=True):
         if label < 0:  # masked in captions, but of no value
             continue
@@ -33,10 +33,9 @@ def find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> l
         cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
         places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
         if places:
-            found.append(
-                Named(image, texts[image][first:last].lower(), lexicon.labels[label], cut["input_ids"], places)
-            )
-    return found
+            word = texts[image][first:last].lower()
+            named.append(Named(image, word, lexicon.labels[label], cut["input_ids"], places))
+    return named
 
 
 def _span(text: str, words: Sequence[str], length: int) -> tuple[int, int]:

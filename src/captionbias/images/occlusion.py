@@ -27,10 +27,7 @@ def credits(
 ) -> Floats:
     """What the person and the rest of its image add to the log-odds of each word, `(words, 2)`, in nats.
 
-    Args:
-        images: RGB pictures, one for each word.
-        regions: the pixels that show the person, `(H, W)`.
-        fill: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
+    `images`, `regions`: for each word an RGB picture, and its pixels that show the person, `(H, W)`.
     """
 
     def said(hidden: Sequence[Flags]) -> Floats:
@@ -43,7 +40,7 @@ def credits(
 
 
 def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Named]) -> Floats:
-    """Of each word after all that is before it in its caption, `(words,)`.
+    """That of each word after all that is before it in its caption, `(words,)`.
 
     The model generates, as when it captions, but says the given tokens: every family that generates can be asked.
     """
@@ -51,17 +48,17 @@ def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Nam
 
     weights = next(model.parameters())
     first = getattr(model.generation_config, "forced_bos_token_id", None)
-    begun = [] if first is None else [first]
-    said = [begun + one.ids[: one.places[-1] + 1] for one in batch]
-    longest = max(map(len, said))
-    tokens = torch.tensor([row + row[-1:] * (longest - len(row)) for row in said], device=weights.device)
+    start = [] if first is None else [first]
+    texts = [start + one.ids[: one.places[-1] + 1] for one in batch]
+    longest = max(map(len, texts))
+    tokens = torch.tensor([row + row[-1:] * (longest - len(row)) for row in texts], device=weights.device)
     coming = iter(tokens.T)
 
     def forced(_: Any, scores: Any) -> Any:
         return torch.full_like(scores, -torch.inf).scatter_(1, next(coming)[:, None], 0)
 
     with silenced(), torch.no_grad():
-        made = model.generate(
+        output = model.generate(
             **{name: moved(value, weights) for name, value in inputs.items()},
             logits_processor=[forced],
             max_new_tokens=longest,
@@ -70,10 +67,10 @@ def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Nam
             return_dict_in_generate=True,
             output_logits=True,
         )
-    steps = zip(made.logits, tokens.T, strict=True)
-    found = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
-    rows = torch.stack(found, dim=1).cpu().numpy()
-    return np.array([row[len(begun) + np.array(one.places)].sum() for row, one in zip(rows, batch, strict=True)])
+    steps = zip(output.logits, tokens.T, strict=True)
+    each = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
+    rows = torch.stack(each, dim=1).cpu().numpy()
+    return np.array([row[len(start) + np.array(one.places)].sum() for row, one in zip(rows, batch, strict=True)])
 
 
 def _log_odds(log_probability: Floats) -> Floats:

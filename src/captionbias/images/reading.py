@@ -7,12 +7,14 @@ import hashlib
 import io
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -36,11 +38,29 @@ SHARD = ".tar"
 ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
 _COCO_NAME = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})")
 _WAY_OUT = "replace it, or leave it out"
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T]):
+    """Entries that are made when they are asked for, and not kept."""
+
+    @abstractmethod
+    def make(self, position: int) -> T:
+        """The entry at a position; IndexError if there is none."""
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self.make(position) for position in range(*index.indices(len(self)))]
+        return self.make(index)
 
 
 @dataclass(frozen=True, eq=False)
-class Images(Sequence["Image"]):
-    """Images by position, each decoded when it is asked for and not kept.
+class Images(Lazy["Image"]):
+    """Images by position.
 
     Attributes:
         ids: one for each image, all different.
@@ -57,14 +77,8 @@ class Images(Sequence["Image"]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    @overload
-    def __getitem__(self, index: int) -> Image: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Image]: ...
-    def __getitem__(self, index: int | slice) -> Image | list[Image]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(len(self)))]
-        return open_image(self.sources[index], f"image {self.ids[index]}")
+    def make(self, position: int) -> Image:
+        return open_image(self.sources[position], f"image {self.ids[position]}")
 
     def select(self, indices: Iterable[int]) -> Images:
         """The images at these positions, in this order."""
@@ -73,8 +87,8 @@ class Images(Sequence["Image"]):
 
 
 @dataclass(frozen=True, eq=False)
-class Selected(Sequence[Any]):
-    """Some entries of a sequence, each taken from it when it is asked for."""
+class Selected(Lazy[Any]):
+    """Some entries of a sequence."""
 
     entries: Sequence[Any]
     positions: Sequence[int]
@@ -82,38 +96,44 @@ class Selected(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.positions)
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.entries[self.positions[index]]
+    def make(self, position: int) -> Any:
+        return self.entries[self.positions[position]]
 
 
 @dataclass(eq=False)
-class Kept(Sequence[Any]):
-    """Images that are made once, while there is room for them in memory; the others are made anew for each use."""
+class CachedImages(Lazy[Any]):
+    """Images that are kept while there is room for them in memory; the others are made anew for each use."""
 
     images: Sequence[Any]
     room: int = 2_000_000_000  # bytes
-    kept: dict[int, Any] = field(default_factory=dict)
+    cached: dict[int, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.images)
 
-    def __getitem__(self, index: Any) -> Any:
-        if index in self.kept:
-            return self.kept[index]
-        image = self.images[index]
+    def make(self, position: int) -> Any:
+        if position in self.cached:
+            return self.cached[position]
+        image = self.images[position]
         size = 4 * image.width * image.height  # as Pillow holds RGB
         if size <= self.room:
             self.room -= size
-            self.kept[index] = image
+            self.cached[position] = image
         return image
 
 
-def opened(images: Sequence[Any]) -> Iterator[Any]:
-    """The images one after the other, opened on all cores, some ahead of their use."""
-    with ThreadPoolExecutor(cores()) as threads:  # whose `map` raises what the first bad image does
-        for start in range(0, len(images), AHEAD):
-            rows = range(start, min(start + AHEAD, len(images)))
-            yield from threads.map(images.__getitem__, rows)
+def decode_all(images: Sequence[Any]) -> Iterator[Any]:
+    """The images one after the other, decoded on all cores, some ahead of their use."""
+    batches = (range(start, min(start + AHEAD, len(images))) for start in range(0, len(images), AHEAD))
+    return chain.from_iterable(read_ahead(images.__getitem__, batches))
+
+
+def read_ahead(read: Callable[[int], T], batches: Iterable[Sequence[int]]) -> Generator[list[T], None, None]:
+    """What is read of each batch, on all cores, while the batch before is used."""
+    with ThreadPoolExecutor(cores()) as threads:
+        coming = ([threads.submit(read, row) for row in batch] for batch in batches)
+        for batch, _ in pairwise(chain(coming, [[]])):  # asks for the next batch before it gives this one
+            yield [one.result() for one in batch]
 
 
 @dataclass(frozen=True)
@@ -138,40 +158,24 @@ class Member:
 
 
 def open_image(source: Any, name: str = "image") -> Image:
-    """An image as RGB, upright: turned as its EXIF orientation says.
+    """An image as RGB, upright as its EXIF orientation says, and white where it is transparent; `name` is for messages.
 
-    Grey, 16-bit grey, palette and CMYK images are converted; what is transparent becomes white.
-
-    Args:
-        source: a path, an address (https://..., s3://... and what else fsspec knows), a PIL image, the bytes of a file,
-            `{"bytes": ..., "path": ...}` as datasets has it, or pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or
-            numbers with a fraction in [0, 1].
-        name: what messages call it.
-
-    Raises:
-        ValueError: there is no such file, it cannot be fetched, is no image, is cut off, or has more than `MAX_PIXELS`
-            pixels, or a package is missing. The message has `name` and the way out.
-
-    >>> open_image(np.full((2, 3), 0.5)).getpixel((0, 0))
-    (128, 128, 128)
+    `source`: a path, an address that fsspec knows, a `Member`, a PIL image, a file's bytes, `{"bytes", "path"}` as in
+    datasets, or pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or numbers with a fraction in [0, 1].
     """
     image = _opened(source, name)
+    from PIL import Image
+
     try:
         image.load()
-        return _turned(_rgb(image), _orientation(image))  # the orientation now: Pillow has turned a TIFF, and says so
+        pixels, orientation = _rgb(image), _orientation(image)  # now: Pillow has turned a TIFF, and says so
+        return pixels if orientation == 1 else Image.fromarray(turned(np.asarray(pixels), orientation))
     except Exception as error:  # decoders raise many kinds
         raise _unreadable(source, name, error) from error
 
 
 def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
-    """An image's source with its file in memory, for `open_image`, and a digest of what it holds.
-
-    Raises:
-        ValueError: there is no such file; or, of pictures and pixels, as `open_image`.
-
-    >>> read_source(b"one file")[1] == read_source({"bytes": b"one file", "path": "a.jpg"})[1] != read_source(b"two")[1]
-    True
-    """
+    """An image's source with its file in memory, for `open_image`, and a digest of what it holds."""
     content = _located(source)
     if isinstance(content, (Path, Remote, Member)):
         with suppress(OSError):  # `open_image` says what is wrong with it
@@ -188,14 +192,7 @@ def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
 
 
 def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
-    """The height and width of an image as stored, and its EXIF orientation, 1 to 8; nothing is decoded.
-
-    Raises:
-        ValueError: as `open_image`, but not for an image that is cut off.
-
-    >>> stored_size(np.zeros((2, 3)))
-    (2, 3, 1)
-    """
+    """The height and width of an image as stored, and its EXIF orientation, 1 to 8; nothing is decoded."""
     image = _opened(source, name)
     orientation = _orientation(image)
     height, width = image.height, image.width
@@ -207,22 +204,12 @@ def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
 
 
 def turned(pixels: Array, orientation: int) -> Array:
-    """Pixels `(H, W, ...)` as stored, made upright by an EXIF orientation.
-
-    >>> turned(np.array([[1, 2], [3, 4]]), 6).tolist()
-    [[3, 1], [4, 2]]
-    """
+    """Pixels `(H, W, ...)` as stored, made upright by an EXIF orientation."""
     if orientation >= 5:
         pixels = np.swapaxes(pixels, 0, 1)
     if orientation in (3, 4, 7, 8):
         pixels = pixels[::-1]
     return pixels[:, ::-1] if orientation in (2, 3, 6, 7) else pixels
-
-
-def _turned(image: Image, orientation: int) -> Image:
-    from PIL import Image
-
-    return image if orientation == 1 else Image.fromarray(turned(np.asarray(image), orientation))
 
 
 def _opened(source: Any, name: str) -> Image:
@@ -314,8 +301,8 @@ def _rgb(image: Image) -> Image:
     elif image.mode == "F":
         image = Image.fromarray(_bytes_of_pixels(np.asarray(image), "image"))
     if image.has_transparency_data:
-        seen = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
+        rgba = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
     return image.convert("RGB")
 
 
@@ -359,12 +346,13 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     """
     if isinstance(source, Images):
         return source
+    columns = image_column, id_column
     if hasattr(source, "cast_column"):
-        return _from_dataset(_whole(source), "the dataset", image_column, id_column)
+        return _from_dataset(_whole(source), "the dataset", *columns)
     if is_column(source):
-        return _checked("images", [_name(entry, row) for row, entry in enumerate(source)], source)
+        return _images("images", source)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
-        return _from_columns(table_from_memory(source, "images"), Path(), image_column, id_column)
+        return _from_columns(table_from_memory(source, "images"), Path(), *columns)
     if not isinstance(source, (str, Path)):
         raise ValueError(
             f"images is of type {type(source).__name__}: give a folder, a file, a dataset or a sequence of images"
@@ -372,30 +360,32 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     if is_url(source):
         raise ValueError(f"{source} is elsewhere: copy it to this machine, or give a table with a column of addresses")
     path = Path(source).expanduser()
+    suffix = path.suffix.lower()
     if path.is_dir():
-        return _from_folder(path, image_column, id_column)
-    if path.suffix.lower() in TABLES:
-        return _from_table(path, image_column, id_column)
-    if path.suffix.lower() == ".txt" and path.is_file():
-        lines = list(filter(None, map(str.strip, path.read_text(encoding="utf-8-sig").splitlines())))
-        return _from_files(str(path), _beside(path.parent, lines, str(path)))
-    if path.suffix.lower() == SHARD and path.is_file():
-        return _from_files(str(path), _of_images(_members(path)))
+        return _from_folder(path, *columns)
+    if suffix in TABLES:
+        return _from_table(path, *columns)
     if path.is_file():
-        return _from_files(str(path), [path])
+        files: Sequence[Any] = [path]
+        if suffix == ".txt":
+            lines = map(str.strip, path.read_text(encoding="utf-8-sig").splitlines())
+            files = _beside(path.parent, list(filter(None, lines)), str(path))
+        elif suffix == SHARD:
+            files = _of_images(_members(path))
+        return _images(str(path), files)
     if names_dataset(source):
-        return _from_dataset(_loaded(str(source)), str(source), image_column, id_column)
+        return _from_dataset(_loaded(str(source)), str(source), *columns)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
 
 
 def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
-    if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
-        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
-    files = _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
-    if not files and next(path.rglob("*.parquet"), None):
+    """A folder that datasets wrote, one of images, or one of shards."""
+    saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
+    files = [] if saved else _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
+    if saved or (not files and next(path.rglob("*.parquet"), None)):
         return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
     shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
-    return _from_files(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
+    return _images(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
 
 
 def _of_images(files: Iterable[Any]) -> list[Any]:
@@ -437,10 +427,6 @@ def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
     return [located(row, entry) for row, entry in enumerate(entries)]
 
 
-def _from_files(where: str, files: Sequence[Any]) -> Images:
-    return _checked(where, [_name(file, row) for row, file in enumerate(files)], files)
-
-
 def _from_table(path: Path, image_column: str | None, id_column: str | None) -> Images:
     table = table_from_file(path)
     if path.suffix.lower() == ".parquet" and _holds_images(path, image_column):  # as a dataset, they stay on disk
@@ -452,8 +438,8 @@ def _from_table(path: Path, image_column: str | None, id_column: str | None) -> 
 
 def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
     column = _column(table, image_column, IMAGE_COLUMNS)
-    sources, ids = _beside(folder, table.column(column), f"'{column}' of {table.name}"), _ids(table, id_column)
-    return _from_files(table.name, sources) if ids is None else _checked(table.name, ids, sources)
+    sources = _beside(folder, table.column(column), f"'{column}' of {table.name}")
+    return _images(table.name, sources, _ids(table, id_column))
 
 
 def _holds_images(path: Path, column: str | None) -> bool:
@@ -487,16 +473,13 @@ def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column:
         from datasets import Image
 
     table = Table(where, tuple(dataset.column_names), lambda column: list(dataset.with_format(None)[column][:]))
-    of_images = [column for column, kind in dataset.features.items() if isinstance(kind, Image)]
-    column = _column(table, image_column, (*of_images, *IMAGE_COLUMNS))
-    kept = dataset.select_columns([column]).with_format(None)
-    if isinstance(dataset.features[column], Image):
-        kept = kept.cast_column(column, Image(decode=False))
-    sources = kept[column]
+    typed = [column for column, kind in dataset.features.items() if isinstance(kind, Image)]
+    column = _column(table, image_column, (*typed, *IMAGE_COLUMNS))
+    images = dataset.select_columns([column]).with_format(None)
+    if column in typed:
+        images = images.cast_column(column, Image(decode=False))
     ids = _ids(table, id_column)
-    if ids is None:
-        ids = [_name(entry, row) for row, entry in enumerate(_paths(kept, column))]
-    return _checked(where, ids, sources)
+    return _images(where, images[column], _names(_paths(images, column)) if ids is None else ids)
 
 
 def _paths(dataset: Any, column: str) -> Iterable[Any]:
@@ -507,10 +490,10 @@ def _paths(dataset: Any, column: str) -> Iterable[Any]:
 
 
 def _column(table: Table, chosen: str | None, usual: Iterable[str]) -> str:
-    found = next((column for column in usual if column in table.columns), None) if chosen is None else chosen
-    if found not in table.columns:
+    column = next((column for column in usual if column in table.columns), None) if chosen is None else chosen
+    if column not in table.columns:
         raise no_column(chosen or IMAGE_COLUMNS[0], [table], way_out="name its column of images")
-    return found
+    return column
 
 
 def _ids(table: Table, chosen: str | None) -> list[str] | None:
@@ -518,11 +501,16 @@ def _ids(table: Table, chosen: str | None) -> list[str] | None:
     return None if column is None else image_keys(f"'{column}' of {table.name}", table.column(column))
 
 
-def _name(entry: Any, row: int) -> str:
-    path = entry.get("path") if isinstance(entry, dict) else entry
-    if not isinstance(path, (str, Path, Remote, Member)) or not str(path):
-        return f"row {row}"
-    return coco_name(str(path).partition("?")[0] if is_url(str(path)) else str(path))
+def _names(entries: Iterable[Any]) -> list[str]:
+    """The ids of images by their files' names, or by their rows."""
+    names = []
+    for row, entry in enumerate(entries):
+        path = entry.get("path") if isinstance(entry, dict) else entry
+        named = isinstance(path, (str, Path, Remote, Member)) and str(path)
+        names.append(
+            coco_name(str(path).partition("?")[0] if is_url(str(path)) else str(path)) if named else f"row {row}"
+        )
+    return names
 
 
 def coco_name(path: str | Path) -> str:
@@ -536,7 +524,9 @@ def coco_name(path: str | Path) -> str:
     return str(int(number[1])) if number else stem
 
 
-def _checked(where: str, ids: Sequence[str], sources: Sequence[Any]) -> Images:
+def _images(where: str, sources: Sequence[Any], ids: Sequence[str] | None = None) -> Images:
+    """The images with these ids, or those that their names give, if there are any and no two have the same id."""
+    ids = _names(sources) if ids is None else ids
     if not ids:
         raise ValueError(f"{where} has no images: check that it is the right one")
     rows: dict[str, int] = {}

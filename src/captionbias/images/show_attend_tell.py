@@ -43,17 +43,16 @@ def fit(
 ) -> Judged:
     """Train a judge for a trial and score its test captions.
 
-    Args:
-        pixels: the image of each row of the trial's captions, `(rows, side, side, 3)`.
-        prompt: the words after each caption. `answers`: the words of each class's answer.
+    `pixels`: the image of each row, `(rows, side, side, 3)`. `prompt`: the words after each caption. `answers`: the
+    words of each class's answer.
     """
     with one_thread(), own_random_numbers(trial.seed, device):
-        judge = Judge(trial, pixels, prompt, answers, device)
+        judge = SmallJudge(trial, pixels, prompt, answers, device)
         train(trial, judge.network, judge.backward, judge.answer, schedule)
     return judged(trial, judge.answer)
 
 
-class Judge:
+class SmallJudge:
     """A network with the words that it knows: those of the training captions, of the prompt and of the answers."""
 
     def __init__(
@@ -66,10 +65,10 @@ class Judge:
     ) -> None:
         self.trial, self.pixels, self.device = trial, pixels, device
         self.words, known = batches.vocabulary(trial)
-        own = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
-        self.prompt = torch.tensor([own[word] for word in prompt], dtype=torch.long, device=device)
-        self.answers = [torch.tensor([own[word] for word in answer], device=device) for answer in answers]
-        self.network = Network(known + len(own)).to(device)
+        numbers = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
+        self.prompt = torch.tensor([numbers[word] for word in prompt], dtype=torch.long, device=device)
+        self.answers = [torch.tensor([numbers[word] for word in answer], device=device) for answer in answers]
+        self.network = Network(known + len(numbers)).to(device)
 
     def backward(self, rows: Integers) -> None:
         self._loss(rows, self.trial.examples.targets[rows]).backward()  # type: ignore[no-untyped-call]
@@ -93,7 +92,7 @@ class Judge:
     @torch.no_grad()
     def answer(self, rows: Integers) -> Floats:
         """The log-probability of each answer, `(rows, answers)`."""
-        found = np.empty((len(rows), len(self.answers)))
+        answered = np.empty((len(rows), len(self.answers)))
         order = np.argsort(self.trial.examples.tokens.lengths[rows], kind="stable")
         for start in range(0, len(rows), TEST_BATCH):
             places = order[start : start + TEST_BATCH]
@@ -104,8 +103,8 @@ class Judge:
                 for word, following in pairwise(answer):
                     state = self.network.read(grid, state, word.expand(len(places)))
                     total = total + self.network.say(grid, state).log_softmax(1)[:, following]
-                found[places, number] = total.cpu().double().numpy()
-        return found
+                answered[places, number] = total.cpu().double().numpy()
+        return answered
 
     def _asked(self, rows: Integers) -> tuple[Grid, State]:
         """What is seen of the images, and the LSTM's state after the captions and the prompt."""
@@ -161,8 +160,8 @@ class Network(nn.Module):
 
     def look(self, pixels: Tensor) -> Grid:
         """What there is to attend to in images `(images, side, side, 3)` of bytes."""
-        seen = self.convolutions(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1)
-        cells = self.grid_dropout(seen.flatten(2).transpose(1, 2))
+        features = self.convolutions(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1)
+        cells = self.grid_dropout(features.flatten(2).transpose(1, 2))
         return Grid(cells, self.key(cells))
 
     def start(self, grid: Grid) -> State:

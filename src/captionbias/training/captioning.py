@@ -136,19 +136,27 @@ def _without_prompt(tokens: torch.Tensor, prompt: torch.Tensor | None) -> torch.
 
 
 @contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Every module in evaluation mode, as which a captioner captions; each module's own mode is put back."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextmanager
 def _untouched(model: nn.Module, device: torch.device) -> Iterator[None]:
     import torch
 
-    modes = [(module, module.training) for module in model.modules()]
     drawn = random.getstate(), np.random.get_state()
     gpu = device.type in GPUS
-    with torch.random.fork_rng([device] if gpu else [], device_type=device.type if gpu else "cuda"):
-        model.eval()
+    with torch.random.fork_rng([device] if gpu else [], device_type=device.type if gpu else "cuda"), evaluating(model):
         try:
             yield
         finally:
-            for module, mode in modes:
-                module.training = mode
             random.setstate(drawn[0])
             np.random.set_state(drawn[1])
 

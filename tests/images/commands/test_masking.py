@@ -9,7 +9,7 @@ import json
 import pytest
 from PIL import Image
 
-from tests.cli.conftest import invoke, refused
+from tests.cli.conftest import invoke
 from tests.images.coco_pictures import annotation, write_annotations
 from tests.images.conftest import tiny_blip  # noqa: F401
 
@@ -54,7 +54,3 @@ def test_every_version_is_captioned_measured_written_and_plotted(given, tmp_path
     assert {(one["first"], one["second"]) for one in differences} == {("person", "original"), ("objects", "original")}
     assert "person - original" in shown
     assert all(version in plot.read_text() for version in ("original", "person", "objects"))
-
-
-def test_an_unknown_version_is_one_line(given):
-    assert refused("masking", *given, "--version", "faces").startswith("versions: 'faces' is unknown; choose from")

@@ -38,6 +38,12 @@ class Model:
     folder: Path
     identity: str
 
+    @property
+    def signature(self) -> str:
+        """The name, with a digest of the files."""
+        digest = self.identity[:8]
+        return self.name if self.name.endswith(digest) else f"{self.name}-{digest}"
+
 
 def find_model(
     name: str,

@@ -2,78 +2,64 @@
 
 from __future__ import annotations
 
-from inspect import Parameter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import INPUT, RESULT, Options, metric_options, option
+from captionbias.cli.options import INPUT, Options, metric_options, option
 from captionbias.cli.terminal import console, say
-from captionbias.images.commands.caption import ANNOTATIONS, IMAGES, LOADING
-
-METHOD = "Method"
-OPTIONS: Options = (
-    {
-        "model": option(
-            str,
-            "The captioner: owner/name on the Hub, or a folder that save_pretrained wrote.",
-            default=Parameter.empty,
-            panel=INPUT,
-        )
-    }
-    | IMAGES
-    | ANNOTATIONS
-    | LOADING
-    | metric_options("fill")
-    | {
-        "captions": option(
-            Path | None,
-            "The captioner's captions, a file with the columns image_id and caption.",
-            panel=INPUT,
-            show_default="made now",
-        ),
-        "attribute": option(
-            str,
-            "The words: gender, race, age, or a JSON file, of tasks for one.",
-            default="gender",
-            panel=INPUT,
-            metavar="<name|file>",
-        ),
-        "method": option(
-            str,
-            "occlusion: person and rest are filled, for any captioner; gradients: a map of what speaks for the word.",
-            default="occlusion",
-            panel=METHOD,
-            metavar="<occlusion|gradients>",
-        ),
-        "layer": option(
-            str | None,
-            "Of gradients: the module whose output is the map.",
-            panel=METHOD,
-            show_default="the vision encoder",
-        ),
-        "averaged": option(
-            bool,
-            "Of gradients: weight a channel by its mean gradient, as Grad-CAM does.",
-            "--averaged",
-            default=False,
-            panel=METHOD,
-        ),
-        "batch_size": option(int, "Images at a time.", default=8, panel=METHOD, min=1),
-        "overlays": option(int, "Pictures in an HTML file.", default=24, panel=RESULT, min=0),
-        "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000, panel=RESULT, min=0),
-        "seed": option(int, "Seed of the bootstrap.", default=0, panel=RESULT),
-        "output": option(
-            Path | None, "Write every word's share as .json, or a page with pictures as .html.", panel=RESULT
-        ),
-    }
+from captionbias.images.commands.caption import (
+    ANNOTATIONS,
+    IMAGES,
+    LOADING,
+    MODEL_HELP,
+    required,
+    result,
+    take_images,
 )
+
+method_option = partial(option, panel="Method")
+OPTIONS: Options = {
+    "model": required(str, f"{MODEL_HELP}."),
+    **IMAGES,
+    **ANNOTATIONS,
+    **LOADING,
+    **metric_options("fill"),
+    "captions": option(
+        Path | None,
+        "The captioner's captions, a file with the columns image_id and caption.",
+        panel=INPUT,
+        show_default="made now",
+    ),
+    "attribute": option(
+        str,
+        "The words: gender, race, age, or a JSON file, of tasks for one.",
+        default="gender",
+        panel=INPUT,
+        metavar="<name|file>",
+    ),
+    "method": method_option(
+        str,
+        "occlusion: person and rest are filled, for any captioner; gradients: a map of what speaks for the word.",
+        default="occlusion",
+        metavar="<occlusion|gradients>",
+    ),
+    "layer": method_option(
+        str | None, "Of gradients: the module whose output is the map.", show_default="the vision encoder"
+    ),
+    "averaged": method_option(
+        bool, "Of gradients: weight a channel by its mean gradient, as Grad-CAM does.", "--averaged", default=False
+    ),
+    "batch_size": method_option(int, "Images at a time.", default=8, min=1),
+    "overlays": result(int, "Pictures in an HTML file.", default=24, min=0),
+    "bootstrap": result(int, "Bootstrap replicates over images; 0 for none.", default=1000, min=0),
+    "seed": result(int, "Seed of the bootstrap.", default=0),
+    "output": result(Path | None, "Write every word's share as .json, or a page with pictures as .html."),
+}
 
 
 def attribution(
     model: str,
-    images: str,
-    image_column: str | None,
-    image_id_column: str | None,
     annotations: Path,
     captions: Path | None,
     attribute: str,
@@ -92,7 +78,6 @@ def attribution(
     from captionbias.images import captioning
     from captionbias.images.attributions import attribute_images
     from captionbias.images.masks import read_regions
-    from captionbias.images.reading import read_images
     from captionbias.report.html import check_installed, write_attributions
     from captionbias.report.terminal import attribution_table
 
@@ -101,15 +86,15 @@ def attribution(
         raise ValueError(f"--output {output} ends in neither .json nor .html: name a file of one of these kinds")
     if page:
         check_installed()
-    found = read_images(images, image_column=image_column, id_column=image_id_column)
-    regions = read_regions(annotations, found)
+    images = take_images(values)
+    regions = read_regions(annotations, images)
     loading = {name: values.pop(name) for name in LOADING}
-    texts = _read_captions(captions) if captions else captioning.caption(model, found, **loading)
+    texts = _read_captions(captions) if captions else captioning.caption(model, images, **loading)
     captioner, processor, tokenizer = captioning.open_captioner(model, **loading)
     shares = attribute_images(
         captioner,
         processor,
-        found,
+        images,
         regions,
         texts,
         tokenizer=tokenizer,

@@ -7,11 +7,11 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import INPUT, RESULT, Options, metric_options, option
+from captionbias.cli.options import INPUT, Options, metric_options, option
 from captionbias.cli.terminal import complaints, console, needs, note, say, steps
-from captionbias.images.commands.caption import IMAGES
+from captionbias.images.commands.caption import IMAGES, result, take_images
 
-MASKING = "Masking"
+masking_option = partial(option, panel="Masking")
 OPTIONS: Options = {
     **IMAGES,
     "annotations": option(Path | None, "COCO's annotations, such as instances_val2014.json.", panel=INPUT),
@@ -20,41 +20,33 @@ OPTIONS: Options = {
         "Instead of annotations: a model of object detection or segmentation, owner/name on the Hub or a folder.",
         panel=INPUT,
     ),
-    "label": option(
+    "label": masking_option(
         list[str],
         "What is masked, by the annotations' or the model's name; repeat it for several: person, dog, ...",
         default=["person"],
-        panel=MASKING,
     ),
     **metric_options("form", "fill"),
-    "threshold": option(float, "The detector's least score, 0 to 1.", default=0.5, panel=MASKING, min=0, max=1),
-    "batch_size": option(int, "Images a batch, on each process.", default=16, panel=MASKING, min=1),
-    "strict": option(
+    "threshold": masking_option(float, "The detector's least score, 0 to 1.", default=0.5, min=0, max=1),
+    "batch_size": masking_option(int, "Images a batch, on each process.", default=16, min=1),
+    "strict": masking_option(
         bool,
         "An image that cannot be read or has nothing to mask is an error, and not left out.",
         "--strict",
         default=False,
-        panel=MASKING,
     ),
-    "kind": option(
-        str, "jpg (quality 95) or png (exact, but large).", "--format", default="jpg", panel=RESULT, metavar="<jpg|png>"
-    ),
-    "output": option(
+    "kind": result(str, "jpg (quality 95) or png (exact, but large).", "--format", default="jpg", metavar="<jpg|png>"),
+    "output": result(
         Path,
         "The folder of the copies. Those of unchanged images and regions are not made again.",
         default=Parameter.empty,
-        panel=RESULT,
         file_okay=False,
     ),
 }
 
 
 def mask(
-    images: str,
     annotations: Path | None,
     detector: str | None,
-    image_column: str | None,
-    image_id_column: str | None,
     label: list[str],
     form: str,
     threshold: float,
@@ -78,16 +70,15 @@ def mask(
 
         from captionbias.images.detectors import load_detector, regions_of
         from captionbias.images.masked_copies import SETTINGS, Find, write_masked
-        from captionbias.images.masks import SHOWN, Regions, read_regions
-        from captionbias.images.reading import read_images
+        from captionbias.images.masks import LISTED, Regions, read_regions
 
     if not complaints.is_terminal or console.quiet:
         disable_progress_bars()
-    read = read_images(images, image_column=image_column, id_column=image_id_column)
+    images = take_images(values)
     settings: dict[str, Any] = {"labels": label, "form": form}
     find: Find | Regions
     if annotations is not None:
-        find = read_regions(annotations, read, label, form)
+        find = read_regions(annotations, images, label, form)
         settings["annotations"] = annotations.name
     else:
         assert detector is not None
@@ -95,11 +86,11 @@ def mask(
         find = partial(regions_of, detect=detect, form=form)
         settings |= {"detector": detector, "threshold": threshold}
     with steps() as progress:
-        copies = write_masked(read, find, output, settings=settings, batch=batch_size, progress=progress, **values)
+        copies = write_masked(images, find, output, settings=settings, batch=batch_size, progress=progress, **values)
     if not console.quiet:
-        for reason in list(copies.left_out.values())[:SHOWN]:
+        for reason in list(copies.left_out.values())[:LISTED]:
             note(f"left out: {reason}")
-        if len(copies.left_out) > SHOWN:
-            note(f"left out: {len(copies.left_out) - SHOWN:,} more, listed in {output / SETTINGS}")
+        if len(copies.left_out) > LISTED:
+            note(f"left out: {len(copies.left_out) - LISTED:,} more, listed in {output / SETTINGS}")
     earlier = f", {copies.there:,} were there" if copies.there else ""
     say(f"{copies.written:,} masked copies are new in {output}{earlier}; left out: {len(copies.left_out):,}")

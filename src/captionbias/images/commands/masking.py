@@ -5,38 +5,43 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from captionbias.cli.options import FILES, METRICS, RESULT, Options, metric_options, option, split_options
+from captionbias.cli.options import FILES, METRICS, Options, metric_options, split_options
 from captionbias.cli.terminal import complaints, console, needs, say, steps, write_result
-from captionbias.images.commands.caption import ANNOTATIONS, GENERATION, IMAGES, MODEL, as_generation
+from captionbias.images.commands.caption import (
+    ANNOTATIONS,
+    GENERATION,
+    IMAGES,
+    MODEL,
+    as_generation,
+    result,
+    take_images,
+)
+from captionbias.images.commands.mask import masking_option
 
-MASKING = "Masking"
 MASKED: Options = {
-    "version": option(
+    "version": masking_option(
         list[str] | None,
         "half the person, person, person's box, objects, person and objects; repeat it for several.",
-        panel=MASKING,
         show_default="all",
         metavar="<version>",
     ),
-    "object": option(
+    "object": masking_option(
         list[str] | None,
         "A category that is masked as an object; repeat it for several.",
-        panel=MASKING,
         show_default="all but person",
         metavar="<category>",
     ),
     **metric_options("fill"),
-    "attributions": option(
+    "attributions": masking_option(
         bool,
         "Also measure how much of what makes the captioner name the attribute lies outside the person.",
         "--attributions",
         default=False,
-        panel=MASKING,
     ),
 }
 WRITTEN: Options = {
-    "output": option(Path | None, "Write everything to this JSON file, captions included.", panel=RESULT),
-    "plot": option(Path | None, "Write the scores of each version as a plot, as .svg or .html.", panel=RESULT),
+    "output": result(Path | None, "Write everything to this JSON file, captions included."),
+    "plot": result(Path | None, "Write the scores of each version as a plot, as .svg or .html."),
 }
 MEASURED = metric_options(
     *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
@@ -47,9 +52,6 @@ OPTIONS = MODEL | IMAGES | ANNOTATIONS | MASKED | GENERATION | PEOPLE | METRICS 
 
 def masking(
     model: str,
-    images: str,
-    image_column: str | None,
-    image_id_column: str | None,
     annotations: Path,
     version: list[str] | None,
     object: list[str] | None,
@@ -71,7 +73,6 @@ def masking(
         from datasets import disable_progress_bars
 
         from captionbias.images.masking_study import VERSIONS, masking_experiment
-        from captionbias.images.reading import read_images
     from captionbias.metrics import catalogue
     from captionbias.report.charts import masking_chart
     from captionbias.report.html import check_chart, write_chart
@@ -80,12 +81,13 @@ def masking(
         check_chart(plot)
     if not complaints.is_terminal or console.quiet:
         disable_progress_bars()
+    images = take_images(values)
     generation = as_generation({name: values.pop(name) for name in GENERATION})
     files, chosen = split_options(values)
     with steps() as watch:
         study = masking_experiment(
             model,
-            read_images(images, image_column=image_column, id_column=image_id_column),
+            images,
             annotations,
             files,
             versions=version or list(VERSIONS),
@@ -100,8 +102,8 @@ def masking(
     for comparison in study.comparisons.values():
         for table in comparison_tables(comparison):
             console.print(table, markup=False)
-    for name, found in study.attributions.items():
-        console.print(attribution_table(found, name), markup=False)
+    for name, shares in study.attributions.items():
+        console.print(attribution_table(shares, name), markup=False)
     for comparison in study.comparisons.values():
         say(f"signature {comparison.signature}")
     write_result(study.as_dict(), output)
