@@ -151,28 +151,19 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         "association is stronger; it has no neutral value of its own."
     )
     for side, who in SIDES.items():
-        key = f"omega_{side}_{direction}"
-        yield Score(
-            key,
-            f"omega {name}, {who}",
-            3,
-            POSITIVE,
-            meaning,
-            direction=direction,
-            alone=side == "m",
-            human=side == "h",
-        )
-        yield Score(
-            f"{key}_matched",
-            f"omega {name}, {who}, matched",
-            3,
-            POSITIVE,
-            meaning,
-            direction=direction,
-            human=side == "h",
-            in_tables=False,
-            on_cards=False,
-        )
+        for form, ending in (("", ""), ("_matched", ", matched")):
+            yield Score(
+                f"omega_{side}_{direction}{form}",
+                f"omega {name}, {who}{ending}",
+                3,
+                POSITIVE,
+                meaning,
+                direction=direction,
+                alone=side == "m" and not form,
+                human=side == "h",
+                in_tables=not form,
+                on_cards=not form,
+            )
 
 
 @metric(

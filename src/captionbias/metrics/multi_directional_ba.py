@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
-from captionbias.metrics.ba_mals import count_pairs
+from captionbias.metrics.ba_mals import data_and_predictions
 from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.inputs import NO_TASKS
 from captionbias.metrics.label_inputs import ImageLabels, PairInputs, read_labels, takes
@@ -131,7 +131,7 @@ def multi_directional_ba(
     expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
-    data, predicted = count_pairs(labels, groups, len(names), expand)
+    data, predicted = data_and_predictions(labels, groups, len(names), expand)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         known = data.of() if labels.training else data.of(multiplicity)
