@@ -85,12 +85,12 @@ class Pairs:
 
     def amplification(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `y * Delta` of each pair: shape `(values, tasks, replicates)`, nan where undefined."""
-        found = {}
+        parts = {}
         for name, direction in self.directions.items():
             known = self._kept(direction.data.of(multiplicity)) if self.training is None else self.training
             signs = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:])
-            found[name] = signs * self._change(direction, multiplicity)
-        return found
+            parts[name] = signs * self._change(direction, multiplicity)
+        return parts
 
     def changes(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `Delta` of each pair, likewise."""
@@ -118,7 +118,7 @@ class Pairs:
         return tables
 
     def _columns(self, direction: Direction) -> dict[str, Any]:
-        """Of each pair: how often what is given occurs, how often both do, and the share of these in those."""
+        """How often what is given occurs, how often both of a pair do, and the share of these in those."""
         columns: dict[str, Any] = {}
         for name, counts in (("", direction.data), ("predicted_", direction.predicted)):
             table = self._kept(counts.of())[:, :, 0].astype(np.int64)

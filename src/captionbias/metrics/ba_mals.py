@@ -179,14 +179,14 @@ def _mean_over_tasks(parts: Floats) -> Floats:
 
 def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
-    kept = np.flatnonzero(known.sum(axis=(0, 2)))
-    known, predicted, parts = (table[:, kept, 0] for table in (known, predicted, parts))
+    occurring = np.flatnonzero(known.sum(axis=(0, 2)))
+    known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
     shares_known, shares_predicted = shares(known), shares(predicted)
     order = np.argsort(-np.nan_to_num(np.abs(parts), nan=-1.0), axis=None, kind="stable")
     return [
         {
             "attribute": labels.attributes[value],
-            "task": labels.tasks[kept[task]],
+            "task": labels.tasks[occurring[task]],
             "count": int(known[value, task]),
             "predicted_count": int(predicted[value, task]),
             "probability": float(shares_known[value, task]),

@@ -326,8 +326,8 @@ def dbac(
     others = left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
-    kept = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
-    trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
+    first = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
+    trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
     share = settings["test_share"]
@@ -464,7 +464,7 @@ def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
 
 
 def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
-    """Of each trial the number of each image's human caption, by held-out pairing."""
+    """The number of each image's human caption in each trial, by held-out pairing."""
     if pairing != "held-out" or captions.references is None:
         return None
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))

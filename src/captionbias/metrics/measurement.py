@@ -53,14 +53,14 @@ class Measurement:
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable`."""
-        found = {}
+        estimates = {}
         for key, sample in self.samples.items():
             estimate = sample.estimate(catalogue.bounds(key))
             if estimate is not None:
                 margin = catalogue.deciding_margin(key)
                 seen = None if margin is None or estimate.detectable is None else max(margin, estimate.detectable)
-                found[key] = estimate._replace(detectable=seen)
-        return found
+                estimates[key] = estimate._replace(detectable=seen)
+        return estimates
 
     def flat(self) -> Result:
         """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
@@ -160,17 +160,17 @@ class Metric(Generic[P]):
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
         with steps_shown(options.get("progress", usual)):
-            found = self._scores(*args, **options)
-        if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in found.samples.values()):
-            note(found.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
+            scores = self._scores(*args, **options)
+        if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
+            note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
         return Measurement(
             self.name,
-            found.samples,
-            found.facts,
-            signature(metric=self.name, **found.signature),
-            found.notes,
-            found.details if options.get("details") else None,
-            found.artefacts,
+            scores.samples,
+            scores.facts,
+            signature(metric=self.name, **scores.signature),
+            scores.notes,
+            scores.details if options.get("details") else None,
+            scores.artefacts,
         )
 
     def _checked(self, name: str, value: Any) -> Any:
