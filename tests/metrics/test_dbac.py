@@ -12,6 +12,7 @@ import pytest
 from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
+from captionbias.metrics.pairing import PAIRINGS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
@@ -61,11 +62,28 @@ def small_lstm(monkeypatch):
     monkeypatch.setitem(RECIPES, "lstm-dbac", small)
 
 
-# Captions whose attacker we know: a clue gives the attribute away, wrongly in one caption of five; other clues give the
-# tasks away, always. So each caption's quality, weight and score can be worked out by hand.
-
-
 # What the options do.
+
+
+@pytest.mark.parametrize(("names", "within"), [("123", 0), ("321", 1e-4)])
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_what_labels_are_called_changes_nothing(names, within, pairing, planted):
+    """Tasks in another order are other columns of the same attackers: up to their convergence."""
+    options = FAST | {"pairing": pairing, "bootstrap": 0}
+    tasks = dict(zip(("cake", "dog", "tie"), names, strict=True))
+    shown = [[task for task in row if task in tasks] for row in planted["tasks"]]
+    found, renamed = (
+        dbac(**planted | {"attributes": labels, "tasks": rows}, **options, task_lexicon=lexicon)
+        for labels, rows, lexicon in (
+            (planted["attributes"], shown, {task: [task] for task in tasks}),
+            (
+                [{"female": "Alpha", "male": "omega"}[label] for label in planted["attributes"]],
+                [[tasks[task] for task in row] for row in shown],
+                {name: [task] for task, name in tasks.items()},
+            ),
+        )
+    )
+    assert without(renamed) == pytest.approx(without(found), abs=within, rel=0)
 
 
 def test_the_same_captions_on_both_sides_give_exactly_0(planted):
@@ -246,7 +264,7 @@ def test_a_glove_file_of_ones_own_aligns_the_captions(tiny_glove):
             ("waits", "stands", 98),
             ("walks", "<unk>", 2),
         ]
-        assert "align:contextual,glove.tiny.2d.txt,0.4" in result["signature"]
+        assert "align:contextual,names-kept,glove.tiny.2d.txt,0.4" in result["signature"]
         json.dumps(result, allow_nan=False)
     strict = dbac(**captions, **FAST | {"alignment": "contextual"}, vectors=tiny_glove, delta=0.1, details=True)
     assert strict["details"]["a_to_t"]["alignment"]["words_contextual"] == 1

@@ -167,9 +167,6 @@ def test_the_same_seed_gives_the_same_and_more_trials_begin_with_the_same_ones(m
     assert together == pytest.approx((one + two) / 2)
 
 
-# --- bad input; what all metrics of labels refuse is in `test_label_inputs.py` ---
-
-
 # --- labels as wrong as a model's ---
 
 

@@ -56,8 +56,3 @@ def test_naming_fewer_tasks_leaves_dpa_on_zero_where_directional_ba_falls():
     fewer = measured(dpa, naming=0.5)
     assert fewer["dpa_a_to_t_ci_low"] < 0 < fewer["dpa_a_to_t_ci_high"]
     assert measured(directional_ba, naming=0.5)["directional_ba_a_to_t_ci_high"] < 0
-
-
-# Multi-attribute BA by hand: two women, two men; a knife alone, or with a cake.
-
-NOTHING, KNIFE, KNIFE_AND_CAKE = [0, 0], [1, 0], [1, 1]

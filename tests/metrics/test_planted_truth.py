@@ -59,20 +59,17 @@ def test_faithful_captions_have_no_bias(score):
     assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2
 
 
-@pytest.mark.parametrize("score", ["dbac_a_to_t", "dbac_a_to_t_matched", "dbac_a_to_t_net", "lic"])
-def test_a_to_t_and_lic_rise_with_what_is_named_for_an_attribute(score):
-    scores = along_the_dial("a_to_t", score)
+@pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, *NET, "lic"])
+def test_a_score_rises_with_its_dial(score):
+    """What is named for an attribute, and who is named for a task."""
+    dial = "t_to_a" if "t_to_a" in score else "a_to_t"
+    scores = along_the_dial(dial, score)
     assert scores == sorted(set(scores))
-    assert interval(measured(a_to_t=0.3), score)[0] > 0
-    assert interval(measured(a_to_t=0.6), score)[0] > 0
-
-
-@pytest.mark.parametrize("score", ["dbac_t_to_a", "dbac_t_to_a_matched", "dbac_t_to_a_net"])
-def test_t_to_a_rises_with_who_is_named_for_a_task(score):
-    scores = along_the_dial("t_to_a", score)
-    assert scores == sorted(set(scores))
-    assert interval(measured(t_to_a=0.6), score)[0] > 0
-    assert interval(measured(t_to_a=-0.6), score)[1] < 0
+    assert interval(measured(**{dial: 0.6}), score)[0] > 0.01
+    if score != "dbac_a_to_t":  # which also moves with how often tasks are named
+        assert interval(measured(**{dial: -0.6}), score)[1] < -0.01
+    if dial == "a_to_t":
+        assert interval(measured(a_to_t=0.3), score)[0] > 0
 
 
 @pytest.mark.parametrize(("dial", "other"), [("a_to_t", "t_to_a"), ("t_to_a", "a_to_t")])
@@ -82,6 +79,9 @@ def test_a_dial_leaves_the_other_direction_where_it_was(dial, other):
     for score in [*scores, *(["lic"] if dial == "t_to_a" else [])]:
         assert len(set(along_the_dial(dial, score))) == 1
         assert holds_zero(measured(**{dial: 0.6}), score)
+    # To blind attackers they are faithful captions, weighed a little otherwise.
+    blind = f"dbac_{dial}_blind"
+    assert measured(**{dial: 0.6})[blind] == pytest.approx(measured()[blind], abs=0.002)
 
 
 @pytest.mark.parametrize(("naming", "published"), [(0.8, 0.15), (0.5, 0.4)])
@@ -115,17 +115,6 @@ def test_net_of_a_faithful_captioner_is_0_with_one_reference_and_with_five(namin
     for score in NET:
         assert sum(holds_zero(result, score) for result in results) >= 4
         assert abs(np.mean([result[score] for result in results])) < 0.01
-
-
-@pytest.mark.parametrize(("dial", "other"), [("a_to_t", "t_to_a"), ("t_to_a", "a_to_t")])
-def test_planted_bias_is_all_net(dial, other):
-    """To blind attackers these are faithful captions, weighed a little otherwise; the other direction has none."""
-    for setting, sign in ((-0.6, -1), (0.6, 1)):
-        result = measured(**{dial: setting})
-        low, high = interval(result, f"dbac_{dial}_net")
-        assert min(sign * low, sign * high) > 0.01
-        assert holds_zero(result, f"dbac_{other}_net")
-        assert result[f"dbac_{dial}_blind"] == pytest.approx(measured()[f"dbac_{dial}_blind"], abs=0.002)
 
 
 @pytest.mark.parametrize("captions", [1, 2])

@@ -98,8 +98,8 @@ def align(
     With vectors, it becomes the closest of the captioner's words if their cosine distance is below `delta`, else
     `<unk>` (contextual substitution: DBAC, Eq. 9). Of equally close words the first in `tokens.words` is taken.
 
-    With `names`, a word that names something is only replaced by one that names the same, else kept, and one that names
-    nothing only by one that names nothing: what a caption names stays as it is.
+    With `names`, a word that names something becomes the closest one that names the same, however far, and is kept
+    where the captioner has none; one that names nothing only becomes one that names nothing: what is named stays.
 
     Args:
         tokens: masked human captions.
@@ -145,7 +145,8 @@ def align(
             foreign[alike], candidates[names[candidates] == number], words, vectors
         )
     # Comparison with NaN, the distance where there is no vector, is false.
-    chosen = np.where(distances < delta, closest, np.where(names[foreign] > 0, foreign, unknown))
+    own = names[foreign] > 0
+    chosen = np.where(distances < np.where(own, np.inf, delta), closest, np.where(own, foreign, unknown))
     changed = chosen != foreign
     foreign, chosen, distances = foreign[changed], chosen[changed], distances[changed]
     table = np.arange(len(words), dtype=np.int32)

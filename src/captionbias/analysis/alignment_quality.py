@@ -107,9 +107,9 @@ def alignment_quality(
     if not report.replaced_unknown:
         raise ValueError("references: every word is one of the captioner's, so there is nothing to align")
     name = meteor_name()
-    found = {}
+    qualities = {}
     for key, source in vectors.items():
         aligned, report = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
-        found[key] = AlignmentQuality(kept(aligned), report.share_contextual, report)
+        qualities[key] = AlignmentQuality(kept(aligned), report.share_contextual, report)
     parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
-    return AlignmentStudy(kept(constant), name, len(drawn), found, signature(**parts, seed=seed))
+    return AlignmentStudy(kept(constant), name, len(drawn), qualities, signature(**parts, seed=seed))

@@ -442,22 +442,26 @@ def _undefined(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _explained(found: Attributions, mask: str) -> dict[str, Any]:
+def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:
     """The words and captions that reveal most, as plain data; the mask is in captions but does not count as a word."""
-    least = min(10, max(2, len(found.tokens) // 50))
+    least = min(10, max(2, len(attributions.tokens) // 50))
     examples = []
-    for number in range(len(found.classes)):
-        of_class = np.flatnonzero((found.truth == number) & (found.scores.argmax(axis=1) == number))
-        surest = of_class[np.argsort(-found.scores[of_class, number], kind="stable")]
-        _, first = np.unique(found.tokens.select(surest).fingerprints(), return_index=True)
-        examples += [{"row": int(row), **found.of(int(row))} for row in found.rows[surest[np.sort(first)[:EXAMPLES]]]]
+    for number in range(len(attributions.classes)):
+        of_class = np.flatnonzero((attributions.truth == number) & (attributions.scores.argmax(axis=1) == number))
+        surest = of_class[np.argsort(-attributions.scores[of_class, number], kind="stable")]
+        _, first = np.unique(attributions.tokens.select(surest).fingerprints(), return_index=True)
+        examples += [
+            {"row": int(row), **attributions.of(int(row))}
+            for row in attributions.rows[surest[np.sort(first)[:EXAMPLES]]]
+        ]
     return {
-        "by_class": found.by_class(),
+        "by_class": attributions.by_class(),
         "by_word": {
-            name: [row for row in rows if row["word"] != mask][:WORDS] for name, rows in found.by_word(least).items()
+            name: [row for row in rows if row["word"] != mask][:WORDS]
+            for name, rows in attributions.by_word(least).items()
         },
         "captions": examples,
-        "signature": found.signature,
+        "signature": attributions.signature,
     }
 
 
@@ -466,10 +470,10 @@ def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | No
     for captioner, by_score in comparison.parts.items():
         needed[captioner] = dict.fromkeys(by_score)
         for score, parts in by_score.items():
-            found = comparison.measurements[captioner].estimates.get(score)
-            if found is not None and found.low is not None and found.high is not None:
+            estimate = comparison.measurements[captioner].estimates.get(score)
+            if estimate is not None and estimate.low is not None and estimate.high is not None:
                 with suppress(ValueError):  # one trial, or an attacker whose training spreads further than that
-                    needed[captioner][score] = images_needed(parts, images, (found.high - found.low) / 2)
+                    needed[captioner][score] = images_needed(parts, images, (estimate.high - estimate.low) / 2)
     return needed
 
 

@@ -70,14 +70,14 @@ def caption_quality(
     results = {image: [" ".join(text)] for image, text in enumerate(words)}
     ground = {image: [" ".join(text) for text in texts] for image, texts in enumerate(wanted)}
     bleu, _ = Bleu(4).compute_score(ground, results, verbose=0)
-    found = {
+    scores = {
         "bleu_4": float(bleu[3]),
         "rouge_l": float(Rouge().compute_score(ground, results)[0]),
         "cider": float(Cider().compute_score(ground, results)[0]),
     }
     name = meteor_name()
-    found[name] = float(meteor(words, wanted).mean())
-    return {**found, "signature": signature(**measured, meteor=name)}
+    scores[name] = float(meteor(words, wanted).mean())
+    return {**scores, "signature": signature(**measured, meteor=name)}
 
 
 def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:

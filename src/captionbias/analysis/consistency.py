@@ -34,7 +34,7 @@ class Study:
     measurements: dict[Cell, Measurement]
 
     def consistency(self) -> dict[str, dict[str, Any]]:
-        """Of each score: the coefficient of variation of each captioner and their mean, conflicts, and correlation.
+        """The coefficient of variation of each captioner and their mean, conflicts, and correlation, by score.
 
         Captioners without a score from every encoder are left out.
         """

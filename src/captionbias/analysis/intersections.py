@@ -78,10 +78,10 @@ def intersections(
 
     def measured(name: str, of_images: Captions, words: LexiconSource) -> Measurement:
         with warnings.catch_warnings(record=True) as heard:
-            found = find_metric(metric).measure(of_images, attribute_lexicon=words, **options)
+            measurement = find_metric(metric).measure(of_images, attribute_lexicon=words, **options)
         for each in heard:
             warnings.warn(f"{name}: {each.message}", each.category, stacklevel=4)
-        return found
+        return measurement
 
     crossed = measured(CROSSING.join(lexicons), captions, list(lexicons.values()))
     alone = {

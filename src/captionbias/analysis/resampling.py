@@ -88,14 +88,14 @@ def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Map
 
     Only those whose interval lies above 0, unless `unclear`.
     """
-    found = []
+    chosen = []
     for row in rows:
         part = added(row)
         if part and row["attribute"] is not None and row["task"] is not None:
             key, value = part
             if value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0):
-                found.append(row)
-    return found
+                chosen.append(row)
+    return chosen
 
 
 def resampling_weights(

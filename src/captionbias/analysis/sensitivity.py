@@ -254,7 +254,7 @@ def draws(preset: str, trials: int | None = None, seed: int = 0) -> list[int]:
 
 
 def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Of each choice the values to try, by their text, the base's first."""
+    """The values to try of each choice, by their text, the base's first."""
     _, settings = preset_settings("dbac", preset)
     usual = {**USUAL, "seed": draws(preset, options.get("trials"))}
     values: dict[str, dict[str, Any]] = {}
@@ -314,15 +314,15 @@ def _load_vectors(
     captions: Captions, values: Mapping[str, Mapping[str, Any]], plan: Sequence[Choices]
 ) -> dict[tuple[str | None, str], Any]:
     """The word vectors that the plan needs, by tokenizer and name, loaded or trained as `dbac` would each time."""
-    found = {}
+    loaded = {}
     for tokenizer, name in {(chosen["tokenizer"], chosen["vectors"]): None for chosen in plan if chosen["vectors"]}:
         words, source = captions.words(str(tokenizer)), values["vectors"][name]
         if (words.human.present() & ~words.model.present()).any():
-            found[tokenizer, name] = load_vectors(source, words.human)
-            found[tokenizer, name].called = name
+            loaded[tokenizer, name] = load_vectors(source, words.human)
+            loaded[tokenizer, name].called = name
         else:
-            found[tokenizer, name] = source
-    return found
+            loaded[tokenizer, name] = source
+    return loaded
 
 
 def _specification(captioner: str, chosen: Choices, measured: Measurement) -> Specification:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,34 +50,24 @@ class Pairs:
     @classmethod
     def of(cls, labels: ImageLabels, groups: Integers, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
         """Count them. `expand` makes flags of shape `(rows, tasks)` of those of the labels' own tasks."""
-        shape = len(labels.attributes) + 1, len(tasks) + 1
-        shown, human = labels.shown, labels.human
-        predicted = {"a_to_t": labels.predicted_tasks, "t_to_a": labels.predicted_attributes}
-        directions = {
-            name: Direction(PairCounts(groups, *shape), PairCounts(groups, *shape), CONDITIONS[name])
-            for name, flags in predicted.items()
-            if flags is not None
-        }
+        shown, width = labels.shown, len(tasks)
         # From captions, the data are what people name, each human caption a row; from labels, what images show.
-        data = shown if human is None else human
-        showing = np.zeros(shape[1] - 1, np.int64)
+        data = labels.human or shown
+        compared = {}
+        if labels.predicted_tasks is not None:
+            named = Named(data.image, shown.attributes[data.image], data.tasks)
+            compared["a_to_t"] = named, replace(shown, tasks=labels.predicted_tasks)
+        if labels.predicted_attributes is not None:
+            named = Named(data.image, data.attributes, shown.tasks[data.image])
+            compared["t_to_a"] = named, replace(shown, attributes=labels.predicted_attributes)
+        count = partial(count_pairs, groups=groups, tasks=width, expand=expand, totals=True)
+        directions = {
+            name: Direction(count(named), count(predicted), CONDITIONS[name])
+            for name, (named, predicted) in compared.items()
+        }
+        showing = np.zeros(width, np.int64)
         for part in in_parts(len(labels)):
-            values, present = shown.attributes[part], expand(shown.tasks[part])
-            showing += present.sum(axis=0)
-            if labels.predicted_tasks is not None:
-                named = expand(labels.predicted_tasks[part])
-                directions["a_to_t"].predicted.add(shown.image[part], *with_totals(values, named))
-            if labels.predicted_attributes is not None:
-                named = labels.predicted_attributes[part]
-                directions["t_to_a"].predicted.add(shown.image[part], *with_totals(named, present))
-        for part in in_parts(len(data.image)):
-            image = data.image[part]
-            if "a_to_t" in directions:
-                values = shown.attributes[image]
-                directions["a_to_t"].data.add(image, *with_totals(values, expand(data.tasks[part])))
-            if "t_to_a" in directions:
-                present = expand(shown.tasks[image])
-                directions["t_to_a"].data.add(image, *with_totals(data.attributes[part], present))
+            showing += expand(shown.tasks[part]).sum(axis=0)
         images = shown.attributes.sum(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
@@ -88,18 +79,18 @@ class Pairs:
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
             directions,
-            _count_training(labels.training, expand) if labels.training else None,
+            _count_training(labels.training, width, expand) if labels.training else None,
             (values_kept, tasks_kept),
         )
 
     def amplification(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `y * Delta` of each pair: shape `(values, tasks, replicates)`, nan where undefined."""
-        found = {}
+        parts = {}
         for name, direction in self.directions.items():
             known = self._kept(direction.data.of(multiplicity)) if self.training is None else self.training
             signs = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:])
-            found[name] = signs * self._change(direction, multiplicity)
-        return found
+            parts[name] = signs * self._change(direction, multiplicity)
+        return parts
 
     def changes(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `Delta` of each pair, likewise."""
@@ -127,7 +118,7 @@ class Pairs:
         return tables
 
     def _columns(self, direction: Direction) -> dict[str, Any]:
-        """Of each pair: how often what is given occurs, how often both do, and the share of these in those."""
+        """How often what is given occurs, how often both of a pair do, and the share of these in those."""
         columns: dict[str, Any] = {}
         for name, counts in (("", direction.data), ("predicted_", direction.predicted)):
             table = self._kept(counts.of())[:, :, 0].astype(np.int64)
@@ -158,14 +149,20 @@ def data_source(labels: ImageLabels) -> dict[str, str]:
     return {"data": "images" if labels.human is None else "references"} if labels.from_captions else {}
 
 
-def with_totals(values: Flags, tasks: Flags) -> tuple[Flags, Flags]:
-    """A column more on the left for rows with any value or task, and on the right for all rows."""
-    anything = values.any(axis=1) | tasks.any(axis=1)
-    return np.column_stack((values, anything)), np.column_stack((tasks, np.ones(len(tasks), bool)))
+def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, totals: bool = False) -> PairCounts:
+    """Rows with each pair of a value and a task, `expand` making flags of so many `tasks` of those of the rows.
+
+    `totals`: a column more on the left for rows with any value or task, and on the right for all rows.
+    """
+    counts = PairCounts(groups, rows.attributes.shape[1] + totals, tasks + totals)
+    for part in in_parts(len(rows.image)):
+        values, named = rows.attributes[part], expand(rows.tasks[part])
+        if totals:
+            anything = values.any(axis=1) | named.any(axis=1)
+            values, named = np.column_stack((values, anything)), np.column_stack((named, np.ones(len(named), bool)))
+        counts.add(rows.image[part], values, named)
+    return counts
 
 
-def _count_training(training: Named, expand: Expand) -> Floats:
-    tasks = expand(training.tasks)
-    counts = PairCounts(np.zeros(len(tasks), np.int64), training.attributes.shape[1] + 1, tasks.shape[1] + 1)
-    counts.add(training.image, *with_totals(training.attributes, tasks))
-    return counts.of()
+def _count_training(training: Named, tasks: int, expand: Expand) -> Floats:
+    return count_pairs(training, np.zeros(len(training.image), np.int64), tasks, expand, True).of()

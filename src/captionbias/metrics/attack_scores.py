@@ -105,7 +105,7 @@ class AttackScores:
 
 
 def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
-    """Of each trial, which test captions are also, word for word, in its training split: shape `(test captions,)`.
+    """Which test captions of each trial are also, word for word, in its training split: shape `(test captions,)`.
 
     Examples that several trials share are numbered once.
     """

@@ -8,12 +8,12 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.amplified_pairs import Expand, plain_number
+from captionbias.metrics.amplified_pairs import Expand, count_pairs, plain_number
 from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.frequent_words import frequent_words
 from captionbias.metrics.label_inputs import ImageLabels, Named, PairInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import PairCounts, in_parts
+from captionbias.metrics.pair_counts import PairCounts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares
@@ -118,7 +118,7 @@ def ba_mals(
         )
     labels = read_labels(captions, **inputs)
     groups = labels.groups(seed)
-    data, predicted = count_pairs(labels, groups, len(labels.tasks))
+    data, predicted = data_and_predictions(labels, groups, len(labels.tasks))
 
     def known(multiplicity: Floats | None = None) -> Floats:
         return data.of() if labels.training else data.of(multiplicity)
@@ -151,25 +151,19 @@ def ba_mals(
     )
 
 
-def count_pairs(
+def data_and_predictions(
     labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
 ) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions.
-
-    What is not predicted is taken to be as shown. `expand` makes flags of so many `tasks` of those of the labels.
-    """
-    shape = len(labels.attributes), tasks
+    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions; what is not
+    predicted is taken to be as shown."""
     shown, training = labels.shown, labels.training
     values, named = labels.predicted_attributes, labels.predicted_tasks
     predictions = Named(
         shown.image, shown.attributes if values is None else values, shown.tasks if named is None else named
     )
-    predicted = PairCounts(groups, *shape)
-    data = PairCounts(groups if training is None else np.zeros(len(training.image), np.int64), *shape)
-    for counts, rows in ((predicted, predictions), (data, training or labels.human or shown)):
-        for part in in_parts(len(rows.image)):
-            counts.add(rows.image[part], rows.attributes[part], expand(rows.tasks[part]))
-    return data, predicted
+    data_groups = groups if training is None else np.zeros(len(training.image), np.int64)
+    data = count_pairs(training or labels.human or shown, data_groups, tasks, expand)
+    return data, count_pairs(predictions, groups, tasks, expand)
 
 
 def _defined_tasks(parts: Floats) -> Flags:
@@ -185,14 +179,14 @@ def _mean_over_tasks(parts: Floats) -> Floats:
 
 def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
-    kept = np.flatnonzero(known.sum(axis=(0, 2)))
-    known, predicted, parts = (table[:, kept, 0] for table in (known, predicted, parts))
+    occurring = np.flatnonzero(known.sum(axis=(0, 2)))
+    known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
     shares_known, shares_predicted = shares(known), shares(predicted)
     order = np.argsort(-np.nan_to_num(np.abs(parts), nan=-1.0), axis=None, kind="stable")
     return [
         {
             "attribute": labels.attributes[value],
-            "task": labels.tasks[kept[task]],
+            "task": labels.tasks[occurring[task]],
             "count": int(known[value, task]),
             "predicted_count": int(predicted[value, task]),
             "probability": float(shares_known[value, task]),

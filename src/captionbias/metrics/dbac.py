@@ -155,28 +155,19 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         "association is stronger; it has no neutral value of its own."
     )
     for side, who in SIDES.items():
-        key = f"omega_{side}_{direction}"
-        yield Score(
-            key,
-            f"omega {name}, {who}",
-            3,
-            POSITIVE,
-            meaning,
-            direction=direction,
-            alone=side == "m",
-            human=side == "h",
-        )
-        yield Score(
-            f"{key}_matched",
-            f"omega {name}, {who}, matched",
-            3,
-            POSITIVE,
-            meaning,
-            direction=direction,
-            human=side == "h",
-            in_tables=False,
-            on_cards=False,
-        )
+        for form, ending in (("", ""), ("_matched", ", matched")):
+            yield Score(
+                f"omega_{side}_{direction}{form}",
+                f"omega {name}, {who}{ending}",
+                3,
+                POSITIVE,
+                meaning,
+                direction=direction,
+                alone=side == "m" and not form,
+                human=side == "h",
+                in_tables=not form,
+                on_cards=not form,
+            )
 
 
 @metric(
@@ -339,8 +330,8 @@ def dbac(
     others = left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
-    kept = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
-    trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
+    first = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
+    trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
     share = settings["test_share"]
@@ -517,7 +508,7 @@ def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
 
 
 def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
-    """Of each trial the number of each image's human caption, by held-out pairing."""
+    """The number of each image's human caption in each trial, by held-out pairing."""
     if pairing != "held-out" or captions.references is None:
         return None
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))

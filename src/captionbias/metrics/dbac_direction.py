@@ -62,15 +62,15 @@ class Design:
     def trials(self) -> int:
         return len(self.pairing.seeds)
 
-    def only(self, kept: Mapping[str, Sequence[Flags]]) -> Design:
+    def only(self, chosen: Mapping[str, Sequence[Flags]]) -> Design:
         """With these test captions of each trial alone, flags `(test captions,)`, as though they were all.
 
         What a caption names then weighs by its frequency among the captions kept, of all the design's trials together;
         what an image shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
         """
         captions, tested = {}, {}
-        for side, flags in kept.items():
-            trials = [trial.only(of_trial) for trial, of_trial in zip(self.tested[side], flags, strict=True)]
+        for side, flags in chosen.items():
+            trials = [trial.only(which) for trial, which in zip(self.tested[side], flags, strict=True)]
             rows = np.concatenate([trial.rows for trial in trials])
             if len(rows):
                 places = np.split(np.arange(len(rows)), np.cumsum([len(trial.rows) for trial in trials])[:-1])
@@ -123,7 +123,7 @@ class Direction:
         """With the answers to the trials of its plans."""
 
         def tested(side: str, number: int) -> Tested:
-            trials = {attacker: of.trials[side][0][number] for attacker, of in self.plans.items()}
+            trials = {attacker: plan.trials[side][0][number] for attacker, plan in self.plans.items()}
             scores = {
                 attacker: QUALITIES[quality](answers[trial].log_probability, answers[trial].correct)
                 for attacker, trial in trials.items()
@@ -133,8 +133,8 @@ class Direction:
         designs, start = [], 0
         for design in self.designs:
             numbers = range(start, start := start + design.trials)
-            of_sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
-            designs.append(replace(design, tested=of_sides))
+            sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
+            designs.append(replace(design, tested=sides))
         return replace(self, designs=designs, quality=quality, bayes=bayes)
 
     @property
@@ -239,30 +239,30 @@ class Direction:
         """One trial's scores and omegas by their keys, `(replicates,)` each."""
         name, forms = self.name, next(iter(omegas.values())).weight
         values = {form: {side: omega.value(form) for side, omega in omegas.items()} for form in forms}
-        kept = {
+        of_sides = {
             f"omega_{side}_{name}{form}": value
             for form in values
             if form != BLIND
             for side, value in values[form].items()
         }
         if len(omegas) < 2:
-            return kept
+            return of_sides
         scores = {f"dbac_{name}{form}": normalized_difference(of["m"], of["h"]) for form, of in values.items()}
         if BLIND in values:
             scores[f"dbac_{name}_net"] = scores[f"dbac_{name}{MATCHED}"] - scores[f"dbac_{name}{BLIND}"]
         prior = normalized_difference(omegas["m"].prior, omegas["h"].prior)
-        return scores | {f"dbac_{name}_prior": prior} | kept
+        return scores | {f"dbac_{name}_prior": prior} | of_sides
 
     def _without(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, Floats]:
         """The estimates of the test captions that are not `seen`, `(trials,)`."""
-        found, start = defaultdict(list), 0
+        estimates, start = defaultdict(list), 0
         for design in self.designs:
             chosen = slice(start, start := start + design.trials)
             rest = design.only({side: [~flags for flags in of_side[chosen]] for side, of_side in seen.items()})
             if rest.tested:
                 for key, values in replace(self, designs=[rest]).estimates().items():
-                    found[key].append(values)
-        return {key: np.concatenate(values) for key, values in found.items()}
+                    estimates[key].append(values)
+        return {key: np.concatenate(values) for key, values in estimates.items()}
 
 
 def a_to_t(

@@ -68,11 +68,11 @@ class Sources:
         if weights is None:
             return self.direction.quantities(multiplicity)
         parts = _PartMeans()
-        found = self.direction.quantities(
+        scores = self.direction.quantities(
             multiplicity, lambda number, omegas: parts.add(self.parts_of(number, omegas), weights[number])
         )
         self.drawn.append(parts.means())
-        return found
+        return scores
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a pair that occurs: `direction`, `attribute`, `task`; `omega_m` and `omega_h`, its parts of either
@@ -149,7 +149,7 @@ def _ranked_by(estimate: Mapping[str, Floats]) -> str:
 
 
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Of every pair and each side: test captions with it, a trial; the share that names the one where the other is."""
+    """Test captions with each pair, a trial, by side; and the share that names the one where the other is."""
     counts: dict[str, Any] = {}
     totals: dict[str, Any] = {}
     for design in direction.designs:

@@ -148,7 +148,7 @@ def dpa(
     )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        means = {f"predictability_{key}": of_side.means("", multiplicity) for key, of_side in scored.items()}
+        means = {f"predictability_{key}": one.means("", multiplicity) for key, one in scored.items()}
         if quality == "inverse_cross_entropy":
             with np.errstate(divide="ignore"):
                 means = {key: np.asarray(1 / mean) for key, mean in means.items()}

@@ -98,7 +98,7 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
 
 
 def left_over(references: Sequence[Sequence[str]], join: int) -> list[Sequence[str]]:
-    """Of each image with enough human captions those that are too few to be joined as well.
+    """The captions of each image with enough of them that are too few to be joined as well.
 
     >>> left_over([["a man", "a dog", "a cat"], ["a girl"]], 2)
     [['a cat']]
@@ -278,8 +278,8 @@ def shown_by_pairing(
             )
         return [(shown, np.ones(len(captions), bool))] * len(pairings)
     human = named[words.model_rows :]
-    found = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
-    known = int(found[0][1].sum())
+    by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
+    known = int(by_pairing[0][1].sum())
     if known < SMALLEST_CLASS:
         raise ValueError(
             f"tasks is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} "
@@ -292,7 +292,7 @@ def shown_by_pairing(
             f"t_to_a: {len(captions) - known:,} of {len(captions):,} images have a single human caption and no tasks: "
             "left out; give tasks",
         )
-    return found
+    return by_pairing
 
 
 def given_tasks(

@@ -130,7 +130,7 @@ def label_leakage(
     scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        sides = {side: 100 * of_side.means("", multiplicity) for side, of_side in scored.items()}
+        sides = {side: 100 * one.means("", multiplicity) for side, one in scored.items()}
         return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
 
     return Scores(

@@ -189,18 +189,18 @@ class Metric(Generic[P]):
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
         with steps_shown(options.get("progress", usual)):
-            found = self._scores(*args, **options)
-        if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in found.samples.values()):
-            note(found.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
+            scores = self._scores(*args, **options)
+        if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
+            note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
         return Measurement(
             self.name,
-            found.samples,
-            found.facts,
-            signature(metric=self.name, **found.signature),
-            found.notes,
-            found.details if options.get("details") else None,
-            found.artefacts,
-            found.margins,
+            scores.samples,
+            scores.facts,
+            signature(metric=self.name, **scores.signature),
+            scores.notes,
+            scores.details if options.get("details") else None,
+            scores.artefacts,
+            scores.margins,
         )
 
     def _checked(self, name: str, value: Any) -> Any:

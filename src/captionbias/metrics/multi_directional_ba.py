@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
-from captionbias.metrics.ba_mals import count_pairs
+from captionbias.metrics.ba_mals import data_and_predictions
 from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.inputs import NO_TASKS
 from captionbias.metrics.label_inputs import ImageLabels, PairInputs, read_labels, takes
@@ -131,17 +131,17 @@ def multi_directional_ba(
     expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
-    data, predicted = count_pairs(labels, groups, len(names), expand)
+    data, predicted = data_and_predictions(labels, groups, len(names), expand)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         known = data.of() if labels.training else data.of(multiplicity)
         undirected = mals(known, predicted.of(multiplicity))
-        found: dict[str, Floats] = {}
+        directed: dict[str, Floats] = {}
         for name, values in pairs.changes(multiplicity).items():
-            found |= _mean_and_variance(f"multi_directional_ba_{name}", values)
+            directed |= _mean_and_variance(f"multi_directional_ba_{name}", values)
         whole = _mean_and_variance("multi_mals", undirected)
         # Of a combination all values together: at most one of two is its likelier one.
-        return found | whole | {"multi_mals": whole["multi_mals"] * len(labels.attributes)}
+        return directed | whole | {"multi_mals": whole["multi_mals"] * len(labels.attributes)}
 
     changes = pairs.changes()
     undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
@@ -170,14 +170,14 @@ def _null(labels: ImageLabels, groups: Integers, names: tuple[str, ...], expand:
     read: dict[str, list[float]] = {}
     for _ in range(EXCHANGES):
         changed = generator.random((len(labels), 1)) < 0.5
-        for name, of in (("a_to_t", "tasks"), ("t_to_a", "attributes")):
-            shown, predicted = getattr(labels.shown, of), getattr(labels, f"predicted_{of}")
+        for name, side in (("a_to_t", "tasks"), ("t_to_a", "attributes")):
+            shown, predicted = getattr(labels.shown, side), getattr(labels, f"predicted_{side}")
             if predicted is None:
                 continue
             exchanged = replace(
                 labels,
-                shown=replace(labels.shown, **{of: np.where(changed, predicted, shown)}),
-                **{f"predicted_{of}": np.where(changed, shown, predicted)},
+                shown=replace(labels.shown, **{side: np.where(changed, predicted, shown)}),
+                **{f"predicted_{side}": np.where(changed, shown, predicted)},
             )
             sizes = np.abs(Pairs.of(exchanged, groups, names, expand).changes()[name])
             read.setdefault(f"multi_directional_ba_{name}_null", []).append(float(np.nanmean(sizes)))
@@ -227,10 +227,10 @@ def _distinct(tasks: Flags) -> tuple[Flags, Integers]:
 def _shown(combinations: Flags, tasks: Flags) -> Flags:
     """Which combinations some image contains."""
     images, _ = _distinct(tasks)
-    found = np.zeros(len(combinations), bool)
+    contained = np.zeros(len(combinations), bool)
     for part in in_parts(len(images), CELLS_AT_ONCE // len(combinations) + 1):
-        found[~found] = _contained(combinations[~found], images[part]).any(axis=0)
-    return found
+        contained[~contained] = _contained(combinations[~contained], images[part]).any(axis=0)
+    return contained
 
 
 def _contained(combinations: Flags, tasks: Flags) -> Flags:

@@ -27,7 +27,7 @@ class Pairing:
 
 
 def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list[Pairing]:
-    """Of each trial its own, or one for all.
+    """The pairing of each trial, or one for all.
 
     `held-out`: a trial draws one human caption for each image, so that people describe an image as often as the
     captioner does, and the caption that is scored is not one of those that say what the image shows. `every-caption`:

@@ -47,18 +47,18 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
                 options = options | {"progress": lambda done, total: watch(number * total + done, 3 * total)}
             return score(captions, **options)
 
-        found = run(0, captions, options)
+        scores = run(0, captions, options)
         rest = {name: value for name, value in options.items() if name not in SIDES}
         rest |= {"controls": False, "details": False}
         try:
             captioner, person = (run(number, side, rest).samples for number, side in enumerate(pair, start=1))
         except ValueError as error:
-            note(found.notes, f"not compared with one more person: {error}")
-            return found
+            note(scores.notes, f"not compared with one more person: {error}")
+            return scores
         keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
         added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
         added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
-        return replace(found, samples=found.samples | added)
+        return replace(scores, samples=scores.samples | added)
 
     return cast("Callable[P, Scores]", measured)
 
@@ -98,28 +98,28 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
     if captions.predictions is None or captions.references is None:
         return None
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))
-    kept = np.flatnonzero(counts > 1)
-    if not len(kept):
+    rows = np.flatnonzero(counts > 1)
+    if not len(rows):
         return None
     drawn = drawn_captions(np.repeat(np.arange(len(counts)), counts), len(counts), seed) - (np.cumsum(counts) - counts)
     others = tuple(
-        (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in kept
+        (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )
 
-    def of_kept(values: tuple[Any, ...] | None) -> Any:
-        return None if values is None else tuple(values[row] for row in kept)
+    def of_rows(values: tuple[Any, ...] | None) -> Any:
+        return None if values is None else tuple(values[row] for row in rows)
 
     captioner = replace(
         captions,
-        predictions=of_kept(captions.predictions),
+        predictions=of_rows(captions.predictions),
         references=others,
-        attributes=tuple(captions.attributes[row] for row in kept),
-        tasks=of_kept(captions.tasks),
-        image_ids=of_kept(captions.image_ids),
+        attributes=tuple(captions.attributes[row] for row in rows),
+        tasks=of_rows(captions.tasks),
+        image_ids=of_rows(captions.image_ids),
     )
-    person = captioner.with_predictions([captions.references[row][drawn[row]] for row in kept])
+    person = captioner.with_predictions([captions.references[row][drawn[row]] for row in rows])
     if captions.copies is not None:  # which the others alone may be too few to tell
-        copies = np.unique(captions.copies[kept], return_inverse=True)[1]
+        copies = np.unique(captions.copies[rows], return_inverse=True)[1]
         for side in (captioner, person):
             vars(side)["copies"] = copies
     return captioner, person
