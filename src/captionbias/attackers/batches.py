@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from captionbias.arrays import Ids, Integers
@@ -17,6 +19,13 @@ def vocabulary(trial: Trial) -> tuple[Ids, int]:
     present = trial.examples.tokens.select(trial.train).present()
     numbers = np.where(present, np.cumsum(present) - 1 + FIRST_WORD_ROW, UNKNOWN_ROW).astype(np.int32)
     return numbers, int(present.sum()) + FIRST_WORD_ROW
+
+
+def epochs(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
+    """The training rows of each step of a whole training."""
+    generator = np.random.default_rng([trial.seed, 2])
+    for _ in range(schedule.epochs):
+        yield from epoch(trial, schedule, generator)
 
 
 def epoch(trial: Trial, schedule: Schedule, generator: np.random.Generator) -> list[Integers]:
@@ -44,10 +53,8 @@ def steps(rows: Integers, size: int) -> list[Integers]:
 
 
 def pad(trial: Trial, numbers: Ids, rows: Integers) -> tuple[Integers, Integers]:
-    """The captions `rows` as embedding rows `(captions, longest)`, and their lengths.
-
-    A caption without words is one unknown word.
-    """
+    """The captions `rows` as embedding rows `(captions, longest)`, and their lengths; one without words is an unknown
+    word."""
     tokens = trial.examples.tokens.select(rows)
     lengths = np.maximum(tokens.lengths, 1)
     table = np.full((len(rows), int(lengths.max(initial=1))), PADDING_ROW, np.int64)

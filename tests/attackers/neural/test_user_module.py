@@ -18,6 +18,7 @@ from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import PADDING_ROW
 from captionbias.attackers.neural import user_module
+from captionbias.attackers.neural.fitting import FittedNetwork, fit
 
 CPU = torch.device("cpu")
 
@@ -40,9 +41,12 @@ class Mean(nn.Module):
         return self.output(total / lengths[:, None])
 
 
+def fitted(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> FittedNetwork:
+    return fit(trial, module, user_module.schedule(module), precision, CPU)
+
+
 def train(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> TrialScores:
-    fitted = user_module.fit(trial, module, precision, CPU)
-    return fitted.test_scores
+    return fitted(trial, module, precision).test_scores
 
 
 def bits(scores: TrialScores) -> tuple[bytes, bytes]:
@@ -190,13 +194,13 @@ def test_a_trial_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_what_was_trained_scores_any_captions_and_reads_embeddings_in_32_bits(class_trial, precision):
     trial = class_trial(n=200, classes=3)
-    fitted = user_module.fit(trial, Mean, precision, CPU)
-    assert bits(fitted.scores(trial.test)) == bits(fitted.test_scores)
-    logits = fitted.logits(trial.test)
+    trained = fitted(trial, Mean, precision)
+    assert bits(trained.scores(trial.test)) == bits(trained.test_scores)
+    logits = trained.logits(trial.test)
     found = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     truth = found[np.arange(len(trial.test)), trial.examples.targets[trial.test]]
-    np.testing.assert_allclose(truth, fitted.test_scores.log_probability, atol=1e-5 if precision == "fp32" else 0.1)
-    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_allclose(truth, trained.test_scores.log_probability, atol=1e-5 if precision == "fp32" else 0.1)
+    again = pickle.loads(pickle.dumps(trained))
     assert again.logits(trial.test).tolist() == logits.tolist()
 
 

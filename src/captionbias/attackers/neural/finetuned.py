@@ -10,7 +10,7 @@ import io
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from captionbias.arrays import Floats, Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
-from captionbias.attackers.neural.fitting import learn, logits_of_rows, own_random_numbers, scores_from
+from captionbias.attackers.neural.fitting import logits_of_rows, own_random_numbers, score, train
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
@@ -32,6 +32,7 @@ from captionbias.attackers.pretrained.encoding import (
     whole_characters,
 )
 from captionbias.attackers.pretrained.models import Model
+from captionbias.attackers.reader import centred
 from captionbias.attackers.recipes import FineTuned
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import Arrays, Store
@@ -53,22 +54,32 @@ def fit(
 
     With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
     `identity`: the attacker's, by which its trials and checkpoints are known in the store.
-
-    What a trial gives depends on that trial alone, but for the last bits of sums: another number of cores adds up in
-    another order, and a GPU in none that is fixed.
-
-    Raises:
-        ValueError: the model cannot be loaded, or its weights are not all there.
     """
     pieces = replace(trial, examples=_in_pieces(trial.examples, model))
     checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
     with all_cores(), own_random_numbers(trial.seed, device):
         network = Classifier(_encoder(model), recipe, trial.examples).to(device)
         words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
-        _train(network, pieces, words, recipe, precision, checkpoint)
-        logits = logits_of_rows(pieces, words, network, precision, trial.test)
+        optimizer = _optimizer(network, recipe)
+        train(pieces, words, network, precision, optimizer, _steps(pieces, recipe, checkpoint, network, optimizer))
+        scores = score(pieces, words, network, precision, trial.test)
     checkpoint.remove()
-    return FittedEncoder(trial, scores_from(trial, logits, trial.test), pieces, words, network, precision)
+    return FittedEncoder(trial, scores, pieces, words, network, precision)
+
+
+def _steps(
+    trial: Trial, recipe: FineTuned, checkpoint: Checkpoint, network: nn.Module, optimizer: torch.optim.Optimizer
+) -> Iterator[Integers]:
+    """The captions of each step that is left; epochs and steps have their own random numbers, wherever one goes on."""
+    every = chain.from_iterable(
+        batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number]))
+        for number in range(recipe.schedule.epochs)
+    )
+    done = checkpoint.restore(network, optimizer)
+    for number, rows in islice(enumerate(every), done, None):
+        torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
+        yield rows
+        checkpoint.keep_if_due(number + 1, network, optimizer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +92,13 @@ class FittedEncoder(Fitted):
     precision: str
 
     def scores(self, rows: Integers) -> TrialScores:
-        return scores_from(self.trial, self._answers(rows), rows)
+        with all_cores():
+            return score(self.pieces, self.words, self.network, self.precision, rows)
 
     def logits(self, rows: Integers) -> Floats:
-        found = self._answers(rows).numpy()
-        one_of_many = not self.trial.examples.multilabel and found.shape[1] > 1
-        return found - found.mean(axis=1, keepdims=True) if one_of_many else found
-
-    def _answers(self, rows: Integers) -> Tensor:
         with all_cores():
-            return logits_of_rows(self.pieces, self.words, self.network, self.precision, rows)
+            logits = logits_of_rows(self.pieces, self.words, self.network, self.precision, rows)
+        return centred(self.trial, logits).numpy()
 
 
 def _in_pieces(examples: Examples, model: Model) -> Examples:
@@ -131,25 +139,6 @@ class Classifier(nn.Module):
         states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
         logits: Tensor = self.head(states[:, 0].float()).float()
         return logits[:, 1:] - logits[:, :1] if self.of_two else logits  # as published, two classes have two outputs
-
-
-def _train(
-    network: Classifier, trial: Trial, words: Ids, recipe: FineTuned, precision: str, checkpoint: Checkpoint
-) -> None:
-    optimizer = _optimizer(network, recipe)
-    done = checkpoint.restore(network, optimizer)
-    network.train()
-    for number, rows in islice(enumerate(_steps(trial, recipe)), done, None):
-        torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
-        learn(trial, words, network, precision, rows, optimizer)
-        checkpoint.keep_if_due(number + 1, network, optimizer)
-    network.zero_grad()
-    network.eval()
-
-
-def _steps(trial: Trial, recipe: FineTuned) -> Iterator[Integers]:
-    for number in range(recipe.schedule.epochs):
-        yield from batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number]))
 
 
 def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
@@ -195,6 +184,5 @@ class Checkpoint:
             self.store.remove("checkpoint", self.key)
 
 
-def _unpacked(arrays: Arrays) -> dict[str, Any]:
-    found: dict[str, Any] = torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)
-    return found
+def _unpacked(arrays: Arrays) -> Any:
+    return torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)

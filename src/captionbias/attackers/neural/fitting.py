@@ -1,12 +1,8 @@
-"""The training of every network that is made for one trial, and what it fits.
-
-A network is a module with `forward(tokens, lengths)`, which gives logits `(captions, outputs)` of token numbers
-`(captions, longest)`.
-"""
+"""The one training of networks, made for one trial or pretrained, and what it fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -19,9 +15,8 @@ from torch.nn import functional
 from captionbias.arrays import Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.neural.networks import Network
-from captionbias.attackers.reader import Reader
-from captionbias.attackers.recipes import Recipe, Schedule
+from captionbias.attackers.reader import Reader, centred
+from captionbias.attackers.recipes import Schedule
 
 TEST_BATCH = 256
 CHECKED = 64
@@ -55,7 +50,7 @@ def outputs(trial: Trial) -> int:
 
 
 @torch.no_grad()
-def start_at_base_rates(head: nn.Sequential, trial: Trial) -> None:
+def start_at_base_rates(head: nn.Module, trial: Trial) -> None:
     """The output as if captions said nothing: with 80 rare tasks most of the training would go into getting there."""
     known = trial.examples.targets[trial.train]
     if trial.examples.multilabel:
@@ -67,53 +62,59 @@ def start_at_base_rates(head: nn.Sequential, trial: Trial) -> None:
     list(head.parameters())[-1].copy_(torch.from_numpy(np.log(share / (1 - share)) if against_rest else np.log(share)))
 
 
-def fit(trial: Trial, recipe: Recipe, precision: str, device: torch.device) -> FittedNetwork:
-    """Train the network of a recipe on a trial, and score it on the trial's test captions."""
-
-    def made(words: int, outputs: int) -> nn.Module:
-        network = Network(recipe, words, outputs)
-        if recipe.base_rates:
-            start_at_base_rates(network.head, trial)
-        return network
-
-    return fit_network(trial, made, recipe.schedule, precision, device)
-
-
-def fit_network(
-    trial: Trial, made: Callable[[int, int], nn.Module], schedule: Schedule, precision: str, device: torch.device
+def fit(
+    trial: Trial,
+    make: Callable[[int, int], nn.Module],
+    schedule: Schedule,
+    precision: str,
+    device: torch.device,
+    base_rates: bool = False,
 ) -> FittedNetwork:
-    """Train what `made` makes for so many embedding rows and outputs; every random number is the trial's own."""
+    """Train the network that `make` makes for so many embedding rows and outputs, and score the test captions.
+
+    Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, into logits
+    `(captions, outputs)`. Every random number is the trial's own.
+    """
     words, count = batches.vocabulary(trial)
     with one_thread(), own_random_numbers(trial.seed, device):
-        network = made(count, outputs(trial)).to(device)
-        train(trial, words, network, schedule, precision)
+        network = make(count, outputs(trial))
+        if base_rates:
+            start_at_base_rates(network.get_submodule("head"), trial)
+        network.to(device)
+        train(trial, words, network, precision, adam(network, schedule), batches.epochs(trial, schedule))
         return FittedNetwork(trial, score(trial, words, network, precision, trial.test), words, network, precision)
 
 
-def train(trial: Trial, words: Ids, network: nn.Module, schedule: Schedule, precision: str) -> None:
-    """Train with Adam; `words`: the row of each word, or of each caption, in what the network looks up."""
-    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
-    order = np.random.default_rng([trial.seed, 2])
+def adam(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
+    return torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
+
+
+def train(
+    trial: Trial,
+    words: Ids,
+    network: nn.Module,
+    precision: str,
+    optimizer: torch.optim.Optimizer,
+    steps: Iterable[Integers],
+) -> None:
+    """Train on the captions of each step; `words`: the row of each word in what the network looks up."""
     network.train()
-    for _ in range(schedule.epochs):
-        for rows in batches.epoch(trial, schedule, order):
-            learn(trial, words, network, precision, rows, optimizer)
+    for rows in steps:
+        optimizer.zero_grad()
+        loss_of(trial, _answers(trial, words, network, precision, rows), rows).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
     network.zero_grad()  # gradients would travel and be kept with the network
     network.requires_grad_(False).eval()
 
 
-def learn(
-    trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers, optimizer: torch.optim.Optimizer
-) -> None:
-    """One step, on the captions `rows`."""
-    optimizer.zero_grad()
-    loss_of(trial, _answers(trial, words, network, precision, rows), rows).backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-
-
 def score(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> TrialScores:
     """The scores that a trained network gives these captions."""
-    return scores_from(trial, logits_of_rows(trial, words, network, precision, rows), rows)
+    logits, truth = logits_of_rows(trial, words, network, precision, rows), trial.examples.targets[rows]
+    if trial.examples.multilabel:
+        return score_tasks(logits.numpy(), truth)
+    # A single output is the second class's, against 0 for the first.
+    both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
+    return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
 
 
 @torch.no_grad()
@@ -132,11 +133,7 @@ def _answers(trial: Trial, words: Ids, network: nn.Module, precision: str, rows:
 
 
 def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
-    """What a network answers, in 32 bits.
-
-    Raises:
-        ValueError: its logits have another shape, or they are not finite once it is trained.
-    """
+    """What a network answers, in 32 bits; ValueError if it has another shape, or is not finite once it is trained."""
     with torch.autocast(tokens.device.type, torch.bfloat16, enabled=precision == "bf16"):
         logits = network(tokens, lengths)
     name, wanted = type(network).__qualname__, (len(tokens), outputs)
@@ -160,16 +157,6 @@ def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
         return functional.cross_entropy(logits, wanted)
     each = functional.binary_cross_entropy_with_logits(logits, wanted.float().view_as(logits), reduction="sum")
     return each / len(rows)
-
-
-def scores_from(trial: Trial, logits: Tensor, rows: Integers) -> TrialScores:
-    """From logits of the captions `rows`, `(captions, outputs)`."""
-    truth = trial.examples.targets[rows]
-    if trial.examples.multilabel:
-        return score_tasks(logits.numpy(), truth)
-    # A single output is the second class's, against 0 for the first.
-    both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
-    return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +205,7 @@ class FittedNetwork(Reader):
     def _answer(self, tokens: Tensor) -> Tensor:
         """Logits of captions without padding."""
         lengths = torch.full(tokens.shape[:1], tokens.shape[1], device=tokens.device)
-        return self.centred(logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32"))
+        return centred(self.trial, logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32"))
 
     def _embed(self, tokens: Tensor) -> Tensor:
         embedded: Tensor = self._embedding()(tokens)

@@ -1,8 +1,7 @@
 """Heads on the embeddings of a frozen encoder; and, to be explained, on the encoder itself.
 
-Integrals start from the caption with the mask token in the place of every word, between the same marks of beginning and
-end. The encoder was trained to read that token as a word that it does not know, where padding is what its attention
-never looked at; and words that were masked for the attacker are this token already, so they rightly get nothing.
+Integrals start from the caption with the mask token in the place of every word: the encoder was trained to read it as a
+word that it does not know, and words that were masked for the attacker are this token already, so they get nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,9 @@ from torch.nn import functional
 
 from captionbias.arrays import Ids, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.batches import epochs
 from captionbias.attackers.neural.fitting import (
+    adam,
     one_thread,
     outputs,
     own_random_numbers,
@@ -39,7 +40,7 @@ from captionbias.attackers.pretrained.encoding import (
     whole_characters,
 )
 from captionbias.attackers.pretrained.models import Model
-from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
+from captionbias.attackers.reader import NO_WORD, Reader, centred, of_equal_length
 from captionbias.attackers.recipes import Frozen
 from captionbias.io.store import Store
 from captionbias.text.tokens import Tokens
@@ -62,18 +63,15 @@ class FrozenEncoder:
     tables: WeakKeyDictionary[Examples, Embedded] = field(default_factory=WeakKeyDictionary)
 
     def fit(self, trial: Trial) -> FittedHead:
-        """Train a head on a trial, and score it on the trial's test captions.
-
-        Raises:
-            ValueError: the encoder cannot be loaded.
-        """
+        """Train a head on a trial, and score it on the trial's test captions."""
         if trial.examples not in self.tables:
             self.tables[trial.examples] = self._embedded(trial.examples)
         captions = self.tables[trial.examples]
         numbered = replace(trial, examples=captions.numbered)
         with one_thread(), own_random_numbers(trial.seed, self.device):
             network = OnTable(captions.table, self._head(numbered, captions.table.shape[1])).to(self.device)
-            train(numbered, captions.rows, network, self.recipe.schedule, "fp32")
+            optimizer, steps = adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule)
+            train(numbered, captions.rows, network, "fp32", optimizer, steps)
             scores = score(numbered, captions.rows, network, "fp32", trial.test)
         return FittedHead(trial, scores, numbered, network, captions)
 
@@ -121,11 +119,8 @@ class OnTable(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Distinct texts as an encoder's word pieces.
-
-    `ids`: their numbers in its vocabulary. `words`: in their place, the position of each one's word in its caption, or
-    `NO_WORD`. `blank`: the number of the token that says nothing.
-    """
+    """Distinct texts as word pieces. `ids`: their numbers in the encoder's vocabulary. `words`: the position of each
+    one's word in its caption, or `NO_WORD`. `blank`: the number of the token that says nothing."""
 
     ids: Tokens
     words: Tokens
@@ -134,11 +129,9 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """The captions of some examples as an encoder reads them.
-
-    `texts`: the distinct ones. `numbered`: the examples with each caption as one word, the number of its row in
-    `table`: the embeddings of texts or, with pictures, of each caption and its picture.
-    """
+    """The captions of some examples as an encoder reads them: `texts`, the distinct ones, and `numbered`, the examples
+    with each caption as one word, its row in `table`: the embeddings of texts or, with pictures, of each caption and
+    picture."""
 
     encoder: FrozenEncoder
     texts: Sequence[str]
@@ -222,7 +215,7 @@ class FittedHead(Reader):
         return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.captions.pieces.blank))
 
     def read(self, embedded: Tensor) -> Tensor:
-        return self.centred(self.network.head(self.captions.features(embedded)))
+        return centred(self.trial, self.network.head(self.captions.features(embedded)))
 
     def check(self) -> None:
         """Some encoders put words of their own before a caption, or know it by more than its words' embeddings."""
