@@ -318,10 +318,8 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
 def _attributions(
     plan: AttackPlan, part: Integers | None, wanted: Sequence[str] | None, signature: str
 ) -> Attributions:
-    """The words of the test captions of the plan's attackers, in their order.
-
-    `part`: the captions that the attackers were trained and tested on, all when None.
-    """
+    """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
+    were trained and tested on, all when None."""
     attackers, classes = plan.fitted, plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None

@@ -18,11 +18,7 @@ Mark = tuple[int, int, str | None]  # from this character up to that one; the la
 
 
 def token_places(caption: str) -> list[tuple[int, int]]:
-    """Where each word that `split_words` finds starts and ends in the caption.
-
-    >>> token_places("A Man.")
-    [(0, 1), (2, 5), (5, 6)]
-    """
+    """Where each word that `split_words` finds starts and ends in the caption."""
     if caption.isascii():
         return [found.span() for found in _ASCII_WORDS.finditer(caption)]
     places: list[tuple[int, int]] = []  # of each character that tokenizers split: what they fold has another length
@@ -40,15 +36,8 @@ def token_places(caption: str) -> list[tuple[int, int]]:
 
 
 def find_marks(captions: Sequence[str], lexicon: Lexicon) -> list[list[Mark]]:
-    """The mentions of a lexicon's words in each caption, in order; of a crossing those of each part.
-
-    A mention of several words is one mark, blanks between its words included. What is masked but names no value has no
-    label.
-
-    >>> from captionbias.text import load_lexicon
-    >>> find_marks(["Hot  DOGS, a dog", "a cake"], load_lexicon({"hot dog": ["hot dogs"], "dog": ["dog"]}))
-    [[(0, 9, 'hot dog'), (13, 16, 'dog')], []]
-    """
+    """The mentions of a lexicon's words in each caption, in order; of a crossing those of each part. One of several
+    words is one mark, blanks between them included; what is masked but names no value has no label."""
     tokens = tokenize(captions)
     places: dict[int, list[tuple[int, int]]] = {}
     found: list[list[Mark]] = [[] for _ in captions]

@@ -106,11 +106,8 @@ class Tokens:
 
     @classmethod
     def joined(cls, tables: Sequence[Tokens]) -> Tokens:
-        """The captions of all tables, one table after the other, over one vocabulary.
-
-        Words keep their numbers in the first table; the new words of a later one follow in their order. So tables that
-        `tokenize` made give exactly what it makes of all their captions at once.
-        """
+        """The captions of all tables, one table after the other. Words keep their numbers in the first table; the new
+        words of a later one follow in their order, as if `tokenize` had split all captions at once."""
         numbers: dict[str, int] = {}
         for word in itertools.chain.from_iterable(table.words for table in tables):
             numbers.setdefault(word, len(numbers))
