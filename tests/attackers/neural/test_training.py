@@ -22,7 +22,7 @@ from captionbias.attackers.neural.networks import (
     positions,
 )
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent, Transformer
-from captionbias.text import tokenize
+from tests.attackers.scored import bits, by_words
 
 CPU = torch.device("cpu")
 EACH = pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h", "dense"])
@@ -43,15 +43,6 @@ def fitted(trial: Trial, recipe: Recipe, precision: str = "fp32") -> FittedNetwo
 
 def train(trial: Trial, recipe: Recipe, precision: str = "fp32") -> TrialScores:
     return fitted(trial, recipe, precision).test_scores
-
-
-def bits(scores: TrialScores) -> tuple[bytes, bytes]:
-    return scores.log_probability.tobytes(), scores.correct.tobytes()
-
-
-def by_words(train: list[str], targets: list[int], test: list[str], truth: list[int]) -> Trial:
-    examples = Examples(tokenize([*train, *test]), np.array([*targets, *truth]), 2)
-    return Trial("by words", examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)
 
 
 # --- layers ---
