@@ -194,15 +194,15 @@ def find_vectors(source: str | Path) -> Path:
         from gensim import downloader
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.
-    path, kept = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
+    path, download = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
     if path.is_dir():
         raise ValueError(f"vectors: {path} is a folder; pass the file of vectors in it")
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):
         raise ValueError(f"vectors: there is no file {path}; {_WAYS_OUT}")
-    if kept.is_file():
-        return kept
+    if download.is_file():
+        return download
     try:
         with urlopen(downloader.DATA_LIST_URL, timeout=_SECONDS_TO_ANSWER) as answer:
             models = json.load(answer)["models"]
@@ -252,10 +252,10 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
     rows: dict[str, Array] = {}
     with _open(path) as lines:
         count, width = map(int, lines.readline().split()) if header else (None, 0)
-        found = 0
+        filled = 0
         for number, line in enumerate(lines, start=1 + header):
             text = line.decode("utf-8", "replace").rstrip()
-            found += text != ""
+            filled += text != ""
             width = width or text.count(" ")
             if not text or (wanted is not None and text.partition(" ")[0] not in wanted):
                 continue
@@ -268,8 +268,8 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
                 raise ValueError(f"line {number} should be a word and {width or 'its'} numbers, not {text[:60]!r}")
             if wanted is None or word in wanted:
                 rows.setdefault(word, row)
-    if header and found != count:
-        raise ValueError(f"its first line promises {count} words, but {found} follow")
+    if header and filled != count:
+        raise ValueError(f"its first line promises {count} words, but {filled} follow")
     vectors = KeyedVectors(width)
     if rows:
         vectors.add_vectors(list(rows), np.stack(list(rows.values())))

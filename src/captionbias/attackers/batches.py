@@ -36,11 +36,11 @@ def epoch(trial: Trial, schedule: Schedule, generator: np.random.Generator) -> l
     rows = generator.permutation(trial.train)
     if not schedule.bucketed:
         return [step[by_length(trial, step)] for step in steps(rows, schedule.batch)]
-    found = []
+    order = []
     for pool in steps(rows, schedule.batch * POOL):
-        of_pool = steps(pool[by_length(trial, pool)], schedule.batch)
-        found += [of_pool[number] for number in generator.permutation(len(of_pool))]
-    return found
+        pool_batches = steps(pool[by_length(trial, pool)], schedule.batch)
+        order += [pool_batches[number] for number in generator.permutation(len(pool_batches))]
+    return order
 
 
 def by_length(trial: Trial, rows: Integers) -> Integers:

@@ -87,8 +87,8 @@ class FittedConvex(Fitted):
         return _scores(self.trial.examples, rows, self.model, table)
 
     def logits(self, rows: Integers) -> Floats:
-        found: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
-        return found
+        answers: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
+        return answers
 
     @cached_property
     def weights(self) -> Floats:

@@ -160,5 +160,5 @@ def _end(store: Store, rank: int, size: int) -> None:
 def _unpacked(results: bytes) -> dict[int, Any]:
     """Scores of trials and plain data; no other pickle is read, as it could run code."""
     admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    found: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
-    return found
+    unpacked: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
+    return unpacked

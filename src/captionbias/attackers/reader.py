@@ -56,8 +56,8 @@ class Reader(Fitted):
 
         groups = of_equal_length(self.pieces(rows), self.internal_batch_size)
         with torch.no_grad():
-            found = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
-        return np.concatenate(found)[np.argsort(np.concatenate(groups))]
+            parts = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
+        return np.concatenate(parts)[np.argsort(np.concatenate(groups))]
 
 
 def centred(trial: Trial, logits: Tensor) -> Tensor:

@@ -66,9 +66,9 @@ def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) ->
     at_once = max(1, attacker.internal_batch_size // attacker.n_steps)
     for group in of_equal_length(attacker.pieces(rows[first[worded]]), at_once):
         places = worded[group]
-        found, gaps, exact = _along_paths(attacker, rows[first[places]], outputs)
+        shares, gaps, exact = _along_paths(attacker, rows[first[places]], outputs)
         word = attacker.word_of_piece(rows[first[places]])
-        np.add.at(values, (distinct.offsets[places][:, None] + word)[word != NO_WORD], found[word != NO_WORD])
+        np.add.at(values, (distinct.offsets[places][:, None] + word)[word != NO_WORD], shares[word != NO_WORD])
         largest, short = max(largest, float(gaps.max())), short + int((~exact).sum())
     if short:
         warnings.warn(

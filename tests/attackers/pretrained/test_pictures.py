@@ -15,7 +15,6 @@ from captionbias.captions import check_captions
 from captionbias.explain import explain
 from captionbias.images.reading import Images, read_images
 from captionbias.metrics import lic
-from tests.cli.conftest import ran
 from tests.launch import launched
 
 torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
@@ -198,12 +197,7 @@ def wanted(captions, cued, resnet) -> float:
     return lic(**captions, **given)["lic_m"]
 
 
-def test_the_command_reads_pictures_from_a_folder(command, wanted, tmp_path):
-    ran(*command)
-    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60
-
-
-def test_two_processes_share_the_pictures_out(command, wanted, tmp_path):
+def test_two_processes_share_the_pictures_of_a_folder_out(command, wanted, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\nfrom captionbias.attackers.pretrained import pictures\n"
         "pictures.PIECE = 50  # three, for two processes\nprint('three pieces', file=sys.stderr)\n"
@@ -211,4 +205,4 @@ def test_two_processes_share_the_pictures_out(command, wanted, tmp_path):
     status, printed = launched(["-m", "captionbias", *command], tmp_path)
     assert status == 0, printed
     assert "three pieces" in printed
-    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted
+    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60

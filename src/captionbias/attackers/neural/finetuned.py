@@ -25,18 +25,16 @@ from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
     as_texts,
-    no_threads_of_tokenizers,
     reading,
     refuse_missing,
     special_tokens,
-    whole_characters,
+    word_pieces,
 )
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.reader import centred
 from captionbias.attackers.recipes import FineTuned
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import Arrays, Store
-from captionbias.text.tokens import Tokens
 
 SECONDS_BETWEEN = 120.0  # checkpoints: a kill costs this much at most; BERT's 1.3 GB take some seconds to write
 
@@ -110,9 +108,7 @@ def _in_pieces(examples: Examples, model: Model) -> Examples:
         tokenizer = AutoTokenizer.from_pretrained(model.folder)
         positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
-    with no_threads_of_tokenizers():
-        ids = tokenizer(whole_characters(texts), truncation=True, return_attention_mask=False)["input_ids"]
-    pieces = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
+    pieces, _ = word_pieces(tokenizer, texts)
     return replace(examples, tokens=pieces.select(numbered.tokens.ids))
 
 
@@ -120,8 +116,8 @@ def _encoder(model: Model) -> Any:
     from transformers import AutoModel
 
     with reading(model):
-        encoder, found = AutoModel.from_pretrained(model.folder, output_loading_info=True)
-        refuse_missing(found["missing_keys"])
+        encoder, report = AutoModel.from_pretrained(model.folder, output_loading_info=True)
+        refuse_missing(report["missing_keys"])
     return encoder.float()  # whatever the weights are kept in
 
 
@@ -163,12 +159,12 @@ class Checkpoint:
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
         """How many steps are done; the model and the optimizer are then as they were after these."""
         self.last = time.monotonic()
-        kept = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
-        if kept is None:
+        state = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
+        if state is None:
             return 0
-        model.load_state_dict(kept["model"])
-        optimizer.load_state_dict(kept["optimizer"])
-        return int(kept["done"])
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        return int(state["done"])
 
     def keep_if_due(self, done: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Keep the training after `done` steps, unless that was done a short while ago."""

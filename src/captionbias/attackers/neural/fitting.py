@@ -120,10 +120,10 @@ def score(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: In
 @torch.no_grad()
 def logits_of_rows(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
     """What a trained network answers to these captions, `(captions, outputs)` in 64 bits."""
-    found = torch.empty(len(rows), outputs(trial), dtype=torch.float64)
+    logits = torch.empty(len(rows), outputs(trial), dtype=torch.float64)
     for places in batches.steps(batches.by_length(trial, rows), TEST_BATCH):
-        found[places] = _answers(trial, words, network, precision, rows[places]).cpu().double()
-    return found
+        logits[places] = _answers(trial, words, network, precision, rows[places]).cpu().double()
+    return logits
 
 
 def _answers(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
@@ -196,10 +196,10 @@ class FittedNetwork(Reader):
         with torch.no_grad():
             wanted, embedded = self._answer(tokens), self._embed(tokens)
             try:
-                found = self.read(embedded)
+                answers = self.read(embedded)
             except (RuntimeError, ValueError) as error:
                 raise self._refusal("it cannot read given embeddings") from error
-        if not torch.allclose(found, wanted, atol=CLOSE, rtol=CLOSE):
+        if not torch.allclose(answers, wanted, atol=CLOSE, rtol=CLOSE):
             raise self._refusal("its answers depend on words in another way as well")
 
     def _answer(self, tokens: Tensor) -> Tensor:
@@ -212,10 +212,10 @@ class FittedNetwork(Reader):
         return embedded
 
     def _embedding(self) -> nn.Embedding:
-        found = [layer for layer in self.network.modules() if isinstance(layer, nn.Embedding)]
-        if len(found) != 1:
-            raise self._refusal(f"it has {len(found)}")
-        return found[0]
+        layers = [layer for layer in self.network.modules() if isinstance(layer, nn.Embedding)]
+        if len(layers) != 1:
+            raise self._refusal(f"it has {len(layers)}")
+        return layers[0]
 
     def _tokens(self, rows: Integers) -> Tensor:
         tokens, _ = batches.pad(self.trial, self.words, rows)

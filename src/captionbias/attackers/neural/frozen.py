@@ -35,9 +35,9 @@ from captionbias.attackers.pretrained.encoding import (
     as_texts,
     encoder,
     load_encoder,
-    no_threads_of_tokenizers,
     special_tokens,
     whole_characters,
+    word_pieces,
 )
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.reader import NO_WORD, Reader, centred, of_equal_length
@@ -151,20 +151,14 @@ class Embedded:
         if blank is None or not tokenizer.is_fast:
             lacking = "a token for nothing" if blank is None else "the places of its tokens in a text"
             raise self.refusal(f"its tokenizer does not give {lacking}")
-        whole = whole_characters(self.texts)
-        with no_threads_of_tokenizers():
-            cut = tokenizer(
-                whole, truncation=True, max_length=self.encoder.transformer.max_seq_length, return_offsets_mapping=True
-            )
-        lengths = np.fromiter(map(len, cut["input_ids"]), np.int64, len(whole))
+        ids, places = word_pieces(tokenizer, self.texts, self.encoder.transformer.max_seq_length)
         # Words are joined by blanks: the number of blanks before a piece's last character is the number of its word.
         words = [
-            [text.count(" ", 0, end - 1) if end > start else NO_WORD for start, end in places]
-            for text, places in zip(whole, cut["offset_mapping"], strict=True)
+            text.count(" ", 0, end - 1) if end > start else NO_WORD
+            for text, of_text in zip(whole_characters(self.texts), places, strict=True)
+            for start, end in of_text
         ]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        ids = Tokens(np.concatenate(cut["input_ids"]).astype(np.int32), offsets, ())
-        return Pieces(ids, replace(ids, ids=np.concatenate(words).astype(np.int32)), blank)
+        return Pieces(ids, replace(ids, ids=np.array(words, np.int32)), blank)
 
     def embed(self, ids: Integers) -> Tensor:
         """The embeddings `(captions, pieces, width)` of word pieces `(captions, pieces)`."""
@@ -175,8 +169,8 @@ class Embedded:
     def features(self, embedded: Tensor) -> Tensor:
         """The encoder's embeddings of captions `(captions, width)` from those of their word pieces."""
         real = torch.ones(embedded.shape[:2], dtype=torch.int64, device=embedded.device)
-        found = self.encoder.transformer({"inputs_embeds": embedded, "attention_mask": real, "modality": "text"})
-        features: Tensor = found["sentence_embedding"].float()
+        outputs = self.encoder.transformer({"inputs_embeds": embedded, "attention_mask": real, "modality": "text"})
+        features: Tensor = outputs["sentence_embedding"].float()
         return features
 
     def refusal(self, reason: str) -> ValueError:
@@ -224,10 +218,10 @@ class FittedHead(Reader):
         wanted = self.network.table[torch.as_tensor(self._texts(rows))].float()
         try:
             with torch.no_grad():
-                found = self.captions.features(self.embedded(rows))
+                read = self.captions.features(self.embedded(rows))
         except (TypeError, ValueError, NotImplementedError) as error:
             raise self.captions.refusal("it takes no embeddings of words") from error
-        if bool(((found - wanted).norm(dim=1) > CLOSE * wanted.norm(dim=1)).any()):
+        if bool(((read - wanted).norm(dim=1) > CLOSE * wanted.norm(dim=1)).any()):
             raise self.captions.refusal("it answers otherwise to the embeddings of words than to words")
 
     def _texts(self, rows: Integers) -> Integers:

@@ -20,20 +20,20 @@ STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
 
 def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
     """The class, or the one called `module:Class`; ValueError if there is none, or it is not a `torch.nn.Module`."""
-    found: Any = encoder
+    module: Any = encoder
     if isinstance(encoder, str):
-        module, _, name = encoder.partition(":")
+        path, _, name = encoder.partition(":")
         try:
-            found = attrgetter(name)(importlib.import_module(module))
+            module = attrgetter(name)(importlib.import_module(path))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"encoder {encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
             ) from error
-    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+    if not (isinstance(module, type) and issubclass(module, nn.Module)):
         raise ValueError(
             f"encoder {encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
         )
-    return found
+    return module
 
 
 def name(module: type[nn.Module]) -> str:

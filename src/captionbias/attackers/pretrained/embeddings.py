@@ -32,12 +32,12 @@ def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: s
     encoder = _digest(f"{FORMAT} {identity}").hex()
     digests = np.array([_digest(text) for text in texts], DIGEST)
     missing = np.ones(len(texts), bool)
-    found: list[tuple[Integers, Embeddings]] = []
+    parts: list[tuple[Integers, Embeddings]] = []
     if store is not None:
         for key in store.keys("embeddings", encoder):
-            if kept := store.load("embeddings", key, partial(_matching, digests)):
-                found.append(kept)
-                missing[kept[0]] = False
+            if part := store.load("embeddings", key, partial(_matching, digests)):
+                parts.append(part)
+                missing[part[0]] = False
     numbers = np.flatnonzero(missing)
     for start in range(0, len(numbers), PIECE):
         piece = numbers[start : start + PIECE]
@@ -45,9 +45,9 @@ def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: s
         if store is not None:
             arrays = {"digests": digests[piece], "embeddings": fresh}
             store.save("embeddings", f"{encoder}-{token_hex(8)}", arrays)
-        found.append((piece, fresh))
-    rows = np.empty((len(texts), found[0][1].shape[1]), np.float16)
-    for numbers, embeddings in found:
+        parts.append((piece, fresh))
+    rows = np.empty((len(texts), parts[0][1].shape[1]), np.float16)
+    for numbers, embeddings in parts:
         rows[numbers] = embeddings
     return rows
 

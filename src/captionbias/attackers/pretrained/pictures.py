@@ -73,8 +73,8 @@ def _embedded(
     keys = [hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest() for pixels in piece]
     by_key = dict(zip(keys, piece, strict=True))
     rows = {key: row for row, key in enumerate(by_key)}
-    found = embed(list(by_key), lambda missing: encode([by_key[key] for key in missing]), store, identity)
-    return found[[rows[key] for key in keys]]
+    embeddings = embed(list(by_key), lambda missing: encode([by_key[key] for key in missing]), store, identity)
+    return embeddings[[rows[key] for key in keys]]
 
 
 def _encoder(model: Model, place: torch.device) -> Callable[[list[Floats32]], Embeddings]:
@@ -103,22 +103,22 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
     from transformers import AutoModel
 
     with reading(model, ARGUMENT):
-        network, found = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
-        refuse_missing(found["missing_keys"])
+        network, report = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
+        refuse_missing(report["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise ValueError(
             f"{ARGUMENT} {model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as "
             f"{USUAL}"
         )
-    return network.to(place).eval(), not any("pooler." in name for name in found["missing_keys"])
+    return network.to(place).eval(), not any("pooler." in name for name in report["missing_keys"])
 
 
 def _features(network: Any, pixels: torch.Tensor, pooled: bool) -> torch.Tensor:
-    found = getattr(network, "get_image_features", network)(pixel_values=pixels)
-    features: torch.Tensor | None = getattr(found, "pooler_output", None) if pooled else None
+    outputs = getattr(network, "get_image_features", network)(pixel_values=pixels)
+    features: torch.Tensor | None = getattr(outputs, "pooler_output", None) if pooled else None
     if features is not None:
         return features.flatten(1)
-    states: torch.Tensor = found.last_hidden_state
+    states: torch.Tensor = outputs.last_hidden_state
     return states.flatten(2).mean(dim=2) if states.ndim == 4 else states.mean(dim=1)
 
 
