@@ -6,14 +6,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from captionbias.attackers import placement, registry
+from captionbias.attackers import placement
 from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
@@ -176,46 +175,3 @@ def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(counti
     assert set(newly).isdisjoint(finished)
     assert 4 in newly
     assert bits(*again) == bits(*trained_in("plain", trials, attacker))
-
-
-def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, class_trial, tmp_path):
-    class AttackerError(Exception):
-        pass
-
-    def fail(seed: int) -> None:
-        if seed == 3:
-            deadline = time.monotonic() + PATIENCE
-            while len(open_store(True).keys("trial")) < 3 and time.monotonic() < deadline:
-                time.sleep(0.01)
-            raise AttackerError("no such word")
-
-    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(5)]
-    attacker = find_attacker(counting.counting(tmp_path / "log", fail))
-    with pytest.raises(AttackerError, match=r"^no such word$"):
-        run_trials(trials, attacker, placement="threads")
-    assert kept(trials, attacker)[:3] == [0, 1, 2]
-    keys = [trial_key(trial, attacker.identity) for trial in trials]
-    assert open_store(True).held("trial", keys) == 0, "claims are given back"
-
-
-# --- what others train at the same time ---
-
-
-@pytest.mark.parametrize("place", ["cpu", "cuda"])
-def test_two_jobs_on_one_cache_train_no_trial_twice(class_trial, monkeypatch, place):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(registry, "device", lambda: torch.device(place))
-    monkeypatch.setattr(placement, "cores", lambda: 1)
-    trained = []
-
-    def slow(trial: Trial) -> list[float]:
-        trained.append(trial.seed)
-        time.sleep(0.1)
-        return [-trial.seed]
-
-    attacker = replace(find_attacker("lstm-dbac", "fp32"), fit=saying(slow).fit)
-    trials = [class_trial(n=50, test=20, seed=seed) for seed in range(6)]
-    with ThreadPoolExecutor(2) as jobs:
-        found = list(jobs.map(lambda _: run_trials(trials, attacker), range(2)))
-    assert sorted(trained) == list(range(6))
-    assert bits(*found[0]) == bits(*found[1])
