@@ -109,7 +109,7 @@ def test_weights_are_trained_in_32_bits_however_they_are_stored(own_bert, class_
 
     AutoModel.from_pretrained(own_bert, dtype=torch.bfloat16).save_pretrained(own_bert)
     (attacker,) = fitted([class_trial(n=60, test=20)], own_bert, precision="bf16")
-    assert {parameter.dtype for parameter in attacker.network.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in attacker.learner.network.parameters()} == {torch.float32}
 
 
 def test_weights_that_are_not_there_are_no_random_ones(own_bert, class_trial):

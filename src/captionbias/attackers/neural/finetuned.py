@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from captionbias.arrays import Floats, Ids, Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
-from captionbias.attackers.neural.fitting import logits_of_rows, own_random_numbers, score, train
+from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
@@ -59,10 +59,11 @@ def fit(
         network = Classifier(_encoder(model), recipe, trial.examples).to(device)
         words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
         optimizer = _optimizer(network, recipe)
-        train(pieces, words, network, precision, optimizer, _steps(pieces, recipe, checkpoint, network, optimizer))
-        scores = score(pieces, words, network, precision, trial.test)
+        learner = Learner(pieces, words, network, precision)
+        learner.train(optimizer, _steps(pieces, recipe, checkpoint, network, optimizer))
+        scores = learner.scores(trial.test)
     checkpoint.remove()
-    return FittedEncoder(trial, scores, pieces, words, network, precision)
+    return FittedEncoder(trial, scores, learner)
 
 
 def _steps(
@@ -82,21 +83,17 @@ def _steps(
 
 @dataclass(frozen=True, eq=False)
 class FittedEncoder(Fitted):
-    """A trained encoder with its head. `pieces`: the trial, its captions as word pieces; `words`: their numbers."""
+    """A trained encoder with its head, which reads the trial's captions as word pieces."""
 
-    pieces: Trial
-    words: Ids
-    network: Classifier
-    precision: str
+    learner: Learner
 
     def scores(self, rows: Integers) -> TrialScores:
         with all_cores():
-            return score(self.pieces, self.words, self.network, self.precision, rows)
+            return self.learner.scores(rows)
 
     def logits(self, rows: Integers) -> Floats:
         with all_cores():
-            logits = logits_of_rows(self.pieces, self.words, self.network, self.precision, rows)
-        return centred(self.trial, logits).numpy()
+            return centred(self.trial, self.learner.logits(rows)).numpy()
 
 
 def _in_pieces(examples: Examples, model: Model) -> Examples:

@@ -80,56 +80,59 @@ def fit(
         network = make(count, outputs(trial))
         if base_rates:
             start_at_base_rates(network.get_submodule("head"), trial)
-        network.to(device)
-        train(trial, words, network, precision, adam(network, schedule), batches.epochs(trial, schedule))
-        return FittedNetwork(trial, score(trial, words, network, precision, trial.test), words, network, precision)
+        learner = Learner(trial, words, network.to(device), precision)
+        learner.train(adam(network, schedule), batches.epochs(trial, schedule))
+        return FittedNetwork(trial, learner.scores(trial.test), learner)
 
 
 def adam(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
     return torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
 
 
-def train(
-    trial: Trial,
-    words: Ids,
-    network: nn.Module,
-    precision: str,
-    optimizer: torch.optim.Optimizer,
-    steps: Iterable[Integers],
-) -> None:
-    """Train on the captions of each step; `words`: the row of each word in what the network looks up."""
-    network.train()
-    for rows in steps:
-        optimizer.zero_grad()
-        loss_of(trial, _answers(trial, words, network, precision, rows), rows).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    network.zero_grad()  # gradients would travel and be kept with the network
-    network.requires_grad_(False).eval()
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A network and the captions of a trial as it reads them; `words`: the row of each word in what it looks up."""
 
+    trial: Trial
+    words: Ids
+    network: nn.Module
+    precision: str
 
-def score(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> TrialScores:
-    """The scores that a trained network gives these captions."""
-    logits, truth = logits_of_rows(trial, words, network, precision, rows), trial.examples.targets[rows]
-    if trial.examples.multilabel:
-        return score_tasks(logits.numpy(), truth)
-    # A single output is the second class's, against 0 for the first.
-    both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
-    return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
+    def train(self, optimizer: torch.optim.Optimizer, steps: Iterable[Integers]) -> None:
+        """Learn from the captions of each step."""
+        self.network.train()
+        for rows in steps:
+            optimizer.zero_grad()
+            loss_of(self.trial, self._answers(rows), rows).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        self.network.zero_grad()  # gradients would travel and be kept with the network
+        self.network.requires_grad_(False).eval()
 
+    def scores(self, rows: Integers) -> TrialScores:
+        """The scores that the trained network gives these captions."""
+        logits, truth = self.logits(rows), self.trial.examples.targets[rows]
+        if self.trial.examples.multilabel:
+            return score_tasks(logits.numpy(), truth)
+        # A single output is the second class's, against 0 for the first.
+        both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
+        return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
 
-@torch.no_grad()
-def logits_of_rows(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
-    """What a trained network answers to these captions, `(captions, outputs)` in 64 bits."""
-    logits = torch.empty(len(rows), outputs(trial), dtype=torch.float64)
-    for places in batches.steps(batches.by_length(trial, rows), TEST_BATCH):
-        logits[places] = _answers(trial, words, network, precision, rows[places]).cpu().double()
-    return logits
+    @torch.no_grad()
+    def logits(self, rows: Integers) -> Tensor:
+        """What the trained network answers to these captions, `(captions, outputs)` in 64 bits."""
+        logits = torch.empty(len(rows), outputs(self.trial), dtype=torch.float64)
+        for places in batches.steps(batches.by_length(self.trial, rows), TEST_BATCH):
+            logits[places] = self._answers(rows[places]).cpu().double()
+        return logits
 
+    def tokens(self, rows: Integers) -> tuple[Tensor, Tensor]:
+        """These captions as rows of what it looks up, padded, and their lengths; where the network is."""
+        device = next(self.network.parameters()).device
+        tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(self.trial, self.words, rows))
+        return tokens, lengths
 
-def _answers(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
-    device = next(network.parameters()).device
-    tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(trial, words, rows))
-    return logits_of(network, outputs(trial), tokens, lengths, precision)
+    def _answers(self, rows: Integers) -> Tensor:
+        return logits_of(self.network, outputs(self.trial), *self.tokens(rows), self.precision)
 
 
 def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
@@ -161,22 +164,24 @@ def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class FittedNetwork(Reader):
-    """A network of one trial; `words`: the embedding row of each word."""
+    """A network that was made for one trial."""
 
-    words: Ids
-    network: nn.Module
-    precision: str
+    learner: Learner
+
+    @property
+    def network(self) -> nn.Module:
+        return self.learner.network
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
-            return score(self.trial, self.words, self.network, self.precision, rows)
+            return self.learner.scores(rows)
 
     def embedded(self, rows: Integers) -> Tensor:
-        return self._embed(self._tokens(rows))
+        return self._embed(self.learner.tokens(rows)[0])
 
     def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone."""
-        return self._embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
+        return self._embed(torch.full_like(self.learner.tokens(rows)[0], batches.PADDING_ROW))
 
     def read(self, embedded: Tensor) -> Tensor:
         """The network gets unknown words, and its embedding gives these embeddings in their place."""
@@ -192,7 +197,7 @@ class FittedNetwork(Reader):
         """A user's network may look at its tokens elsewhere too; then it answers otherwise to their embeddings."""
         test = self.trial.test
         lengths = self.pieces(test)
-        tokens = self._tokens(test[lengths == lengths[0]][:CHECKED])
+        tokens = self.learner.tokens(test[lengths == lengths[0]][:CHECKED])[0]
         with torch.no_grad():
             wanted, embedded = self._answer(tokens), self._embed(tokens)
             try:
@@ -216,10 +221,6 @@ class FittedNetwork(Reader):
         if len(layers) != 1:
             raise self._refusal(f"it has {len(layers)}")
         return layers[0]
-
-    def _tokens(self, rows: Integers) -> Tensor:
-        tokens, _ = batches.pad(self.trial, self.words, rows)
-        return torch.from_numpy(tokens).to(next(self.network.parameters()).device)
 
     def _refusal(self, reason: str) -> ValueError:
         return ValueError(

@@ -17,17 +17,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.arrays import Ids, Integers
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.batches import epochs
 from captionbias.attackers.neural.fitting import (
+    Learner,
     adam,
     one_thread,
     outputs,
     own_random_numbers,
-    score,
     start_at_base_rates,
-    train,
 )
 from captionbias.attackers.neural.networks import mlp, normalized_mlp
 from captionbias.attackers.pretrained.embeddings import embed
@@ -70,10 +69,10 @@ class FrozenEncoder:
         numbered = replace(trial, examples=captions.numbered)
         with one_thread(), own_random_numbers(trial.seed, self.device):
             network = OnTable(captions.table, self._head(numbered, captions.table.shape[1])).to(self.device)
-            optimizer, steps = adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule)
-            train(numbered, captions.rows, network, "fp32", optimizer, steps)
-            scores = score(numbered, captions.rows, network, "fp32", trial.test)
-        return FittedHead(trial, scores, numbered, network, captions)
+            learner = Learner(numbered, np.arange(len(captions.table), dtype=np.int32), network, "fp32")
+            learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
+            scores = learner.scores(trial.test)
+        return FittedHead(trial, scores, learner, network, captions)
 
     def _embedded(self, examples: Examples) -> Embedded:
         mask, unknown = special_tokens(self.model)
@@ -138,10 +137,6 @@ class Embedded:
     numbered: Examples
     table: Tensor
 
-    @property
-    def rows(self) -> Ids:
-        return np.arange(len(self.table), dtype=np.int32)
-
     @cached_property
     def pieces(self) -> Pieces:
         """As the encoder's own tokenizer has them, cut off where the encoder ends."""
@@ -181,9 +176,9 @@ class Embedded:
 
 @dataclass(frozen=True, eq=False)
 class FittedHead(Reader):
-    """A head of one trial on an encoder; `numbered`: the trial with each caption as one word, its text's number."""
+    """A head of one trial on an encoder; the `learner` reads each caption as one word, its text's number."""
 
-    numbered: Trial
+    learner: Learner
     network: OnTable
     captions: Embedded
 
@@ -192,7 +187,7 @@ class FittedHead(Reader):
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
-            return score(self.numbered, self.captions.rows, self.network, "fp32", rows)
+            return self.learner.scores(rows)
 
     def pieces(self, rows: Integers) -> Integers:
         return self.captions.pieces.ids.lengths[self._texts(rows)]
@@ -226,7 +221,7 @@ class FittedHead(Reader):
 
     def _texts(self, rows: Integers) -> Integers:
         """The numbers of these captions' texts."""
-        return self.numbered.examples.tokens.ids[rows].astype(np.int64)
+        return self.captions.numbered.tokens.ids[rows].astype(np.int64)
 
     def _chosen(self, pieces: Tokens, rows: Integers) -> Integers:
         return pieces.select(self._texts(rows)).ids.reshape(len(rows), -1).astype(np.int64)
