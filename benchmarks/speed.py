@@ -175,9 +175,8 @@ def lic_trials(captions: Sequence[str], attributes: Sequence[str], trials: int) 
 
 
 def with_epochs(attacker: Attacker, epochs: int) -> Attacker:
-    recipe = RECIPES[attacker.name]
-    shorter = replace(recipe, schedule=replace(recipe.schedule, epochs=epochs))
-    return replace(attacker, fit=partial(attacker.fit, recipe=shorter))
+    schedule = replace(RECIPES[attacker.name].schedule, epochs=epochs)
+    return replace(attacker, fit=partial(attacker.fit, schedule=schedule))
 
 
 def train(trials: Sequence[Trial], attacker: Attacker, placement: str | None = None) -> list[TrialScores]:
@@ -244,7 +243,7 @@ class PlainNetwork(nn.Module):
 
 def plain_loop(trial: Trial, attacker: Attacker) -> TrialScores:
     """The trial as one would write it down: torch's layers, its Adam, padded batches, as many threads as it takes."""
-    recipe: Recipe = attacker.fit.keywords["recipe"]
+    recipe = replace(RECIPES[attacker.name], schedule=attacker.fit.keywords["schedule"])
     torch.manual_seed(trial.seed)
     tokens = trial.examples.tokens
     numbers, rows = vocabulary(trial)

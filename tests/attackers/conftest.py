@@ -133,7 +133,7 @@ def trained(log):
 '''
 
 
-def _imported(path: Path) -> ModuleType:
+def imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -146,7 +146,7 @@ def counting(tmp_path_factory):
     pytest.importorskip("torch")
     path = tmp_path_factory.mktemp("own") / "counting.py"
     path.write_text(COUNTING)
-    yield _imported(path)
+    yield imported(path)
     del sys.modules["counting"]
 
 

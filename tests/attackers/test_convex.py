@@ -13,9 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from captionbias.attackers import convex as module
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.convex import L2, TASK_NGRAM_COUNT, fit_tasks, ngrams
 from captionbias.text import tokenize
+from tests.attackers.scored import by_words
 
 
 def bow(trial: Trial, pairs: bool = True) -> TrialScores:
@@ -156,11 +157,6 @@ def test_the_seed_changes_nothing_and_any_captions_are_scored_in_any_order(kind,
     logits, truth = fitted.logits(trial.test), trial.examples.targets[trial.test]
     wanted = -np.logaddexp(0, np.where(truth.reshape(logits.shape), -logits, logits)).sum(axis=1)
     np.testing.assert_allclose(first.log_probability, wanted, atol=1e-4)
-
-
-def by_words(train: list[str], targets: list[int], test: list[str], truth: list[int], outputs: int = 2) -> Trial:
-    examples = Examples(tokenize([*train, *test]), np.array([*targets, *truth]), outputs)
-    return Trial("by words", examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)
 
 
 def test_words_unseen_in_training_count_for_nothing():

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from captionbias.attackers import engine
-from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.base import Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import open_store
+from tests.attackers.scored import bits
 
 pytestmark = pytest.mark.usefixtures("two_workers")
-
-
-def bits(scores: Sequence[TrialScores]) -> list[tuple[bytes, bytes]]:
-    return [(each.log_probability.tobytes(), each.correct.tobytes()) for each in scores]
 
 
 @pytest.fixture
@@ -64,11 +60,11 @@ def test_attackers_that_are_kept_gave_the_scores_and_are_trained_once(counted, s
     assert counted.seeds() == [0, 1, 2]
     kept = run_trials(seeded, counted.attacker, keep=seeded[1:3], placement=where)
     assert counted.seeds() == [1, 2, 3], "the cache holds no attackers; the others are not trained again"
-    assert bits(kept[:3]) == bits(bare)
+    assert bits(*kept[:3]) == bits(*bare)
     assert [scores.fitted is not None for scores in kept] == [False, True, True, False]
     for trial, scores in zip(seeded[1:3], kept[1:3], strict=True):
         assert scores.fitted.trial is trial
-        assert bits([scores.fitted.scores(trial.test)]) == bits([scores.fitted.test_scores]) == bits([scores])
+        assert bits(scores.fitted.scores(trial.test)) == bits(scores.fitted.test_scores) == bits(scores)
     assert counted.seeds() == []
 
 
@@ -81,29 +77,6 @@ def test_kept_attackers_answer_wherever_they_were_trained(small_networks, mixed_
         np.testing.assert_allclose(scores.fitted.logits(trial.train), alone.logits(trial.train), atol=1e-4)
 
 
-def test_each_of_several_processes_trains_its_share_and_what_it_keeps(counted, seeded, monkeypatch):
-    """Two ranks, one after the other: each has the scores that the other would send."""
-    alone = run_trials(seeded, counted.attacker, cache=False)
-    counted.seeds()
-    sent = []
-    for rank, trained in ((0, [0, 1, 3]), (1, [0, 2])):
-
-        def share(keys, train, *, distributed, rank=rank):
-            own = dict(train(range(1 - rank, 4, 2)))
-            sent.append(keys)
-            assert all(scores.fitted is None for scores in own.values()), "attackers stay where they are"
-            return [own.get(number, alone[number]) for number in range(4)]
-
-        monkeypatch.setattr(engine, "share", share)
-        found = run_trials(seeded, counted.attacker, keep=seeded[:1], cache=False)
-        assert counted.seeds() == trained
-        assert bits(found) == bits(alone)
-        assert [scores.fitted is not None for scores in found] == [True, False, False, False]
-    assert sent[0] == sent[1]
-    run_trials(seeded, counted.attacker, cache=False)
-    assert sent[2] != sent[0], "processes that keep other trials share them otherwise"
-
-
 # --- progress ---
 
 
@@ -114,7 +87,7 @@ def test_progress_is_shown_in_a_terminal_and_changes_no_score(mixed_trials, monk
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     for _ in ("trained", "kept"):
-        assert bits(run_trials(mixed_trials, attacker, progress=True)) == bits(silent)
+        assert bits(*run_trials(mixed_trials, attacker, progress=True)) == bits(*silent)
         out, shown = capfd.readouterr()
         assert out == ""
         assert "training bow" in shown
@@ -147,7 +120,7 @@ def test_a_function_is_told_before_the_first_trial_and_after_each_kept_or_traine
     run_trials(seeded[:2], attacker, placement=where)
     found = run_trials(seeded, attacker, placement=where, progress=tell)
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    assert bits(found) == bits(run_trials(seeded, attacker))
+    assert bits(*found) == bits(*run_trials(seeded, attacker))
     told.clear()
     run_trials([], attacker, placement=where, progress=tell)
     assert told == [(0, 0)]
@@ -185,18 +158,18 @@ def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
 def test_what_was_trained_is_not_trained_again_and_more_trials_train_the_new_ones_alone(counted, seeded, where):
     first = run_trials(seeded[1:3], counted.attacker, placement=where)
     assert counted.seeds() == [1, 2]
-    assert bits(run_trials(seeded[2:0:-1], counted.attacker, placement=where)) == bits(first[::-1])
+    assert bits(*run_trials(seeded[2:0:-1], counted.attacker, placement=where)) == bits(*first[::-1])
     assert counted.seeds() == []
     together = run_trials(seeded, counted.attacker, placement=where)
     assert counted.seeds() == [0, 3]
-    assert bits(together) == bits(run_trials(seeded, counted.attacker, cache=False, placement="plain"))
+    assert bits(*together) == bits(*run_trials(seeded, counted.attacker, cache=False, placement="plain"))
 
 
 def test_a_trial_several_times_in_a_list_is_trained_once(counted, seeded):
     for where in ("plain", "processes"):
         trial = replace(seeded[0], seed=10 + (where == "plain"))
         found = run_trials([trial, *seeded[1:2], trial, trial], counted.attacker, placement=where)
-        assert len({*bits(found[:1]), *bits(found[2:])}) == 1
+        assert len({*bits(*found[:1]), *bits(*found[2:])}) == 1
         assert counted.seeds().count(trial.seed) == 1
 
 
@@ -206,7 +179,7 @@ def test_without_a_cache_nothing_is_kept_or_read_and_a_folder_of_ones_own_is_the
     first = run_trials(seeded, counted.attacker, cache=False)
     run_trials(seeded, counted.attacker, cache=tmp_path / "mine")
     assert counted.seeds() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert bits(run_trials(seeded, counted.attacker, cache=str(tmp_path / "mine"))) == bits(first)
+    assert bits(*run_trials(seeded, counted.attacker, cache=str(tmp_path / "mine"))) == bits(*first)
     assert counted.seeds() == []
     assert len(entries(tmp_path / "mine")) == 4, "entries alone: no locks, no parts"
     assert not own_cache.exists()
@@ -223,20 +196,8 @@ def test_a_damaged_entry_is_trained_anew_with_a_warning_and_the_same_score(small
         again = run_trials(seeded, attacker, placement=where)
     for name in names:
         assert any(str(name) in str(warning.message) for warning in told) == (name in names[1:3])
-    assert bits(again) == bits(first)
+    assert bits(*again) == bits(*first)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert bits(run_trials(seeded, attacker)) == bits(again), "and mended"
-
-
-@pytest.mark.parametrize("where", ["threads", "plain"])
-def test_a_file_in_the_cache_s_place_is_warned_of_once(small_networks, seeded, tmp_path, where):
-    attacker = find_attacker("rnn", "fp32")
-    (tmp_path / where).write_text("mine")
-    with pytest.warns(CaptionBiasWarning, match="cannot be kept") as told:
-        found = run_trials(seeded, attacker, cache=tmp_path / where, placement=where)
-    assert len(told) == 1
-    without = run_trials(seeded, attacker, cache=False, placement=where)
-    assert bits(found) == bits(without)
-    assert (tmp_path / where).read_text() == "mine"
+        assert bits(*run_trials(seeded, attacker)) == bits(*again), "and mended"

@@ -6,14 +6,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from captionbias.attackers import placement, registry
+from captionbias.attackers import placement
 from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
@@ -21,13 +20,10 @@ from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import open_store
 from captionbias.text.tokens import Tokens
+from tests.attackers.scored import bits
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("two_workers")
-
-
-def bits(scores: Sequence[TrialScores]) -> list[tuple[bytes, bytes]]:
-    return [(each.log_probability.tobytes(), each.correct.tobytes()) for each in scores]
 
 
 def trained_in(where: str, trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores]:
@@ -74,10 +70,10 @@ def test_a_trial_gives_the_same_bits_in_every_placement_alone_or_among_others_in
     attacker = find_attacker(encoder, precision)
     plain = trained_in("plain", mixed_trials, attacker)
     assert [len(scores.correct) for scores in plain] == [20, 30, 20, 10, 25, 20]
-    assert bits(trained_in(where, mixed_trials[::-1], attacker)[::-1]) == bits(plain)
-    assert bits(trained_in(where, mixed_trials[1:2], attacker)) == bits(plain[1:2])
-    assert bits(plain[:1]) == bits(plain[-1:]), "the same trial twice"
-    assert bits(plain[:1]) != bits(plain[2:3]), "another seed and split"
+    assert bits(*trained_in(where, mixed_trials[::-1], attacker)[::-1]) == bits(*plain)
+    assert bits(*trained_in(where, mixed_trials[1:2], attacker)) == bits(*plain[1:2])
+    assert bits(*plain[:1]) == bits(*plain[-1:]), "the same trial twice"
+    assert bits(*plain[:1]) != bits(*plain[2:3]), "another seed and split"
 
 
 def test_an_own_module_s_scores_are_the_same_everywhere(counting, mixed_trials, tmp_path):
@@ -85,7 +81,7 @@ def test_an_own_module_s_scores_are_the_same_everywhere(counting, mixed_trials, 
     attacker = find_attacker(counting.counting(tmp_path / "log"))
     plain = trained_in("plain", mixed_trials, attacker)
     for where in ("processes", "threads"):
-        assert bits(trained_in(where, mixed_trials, attacker)) == bits(plain), where
+        assert bits(*trained_in(where, mixed_trials, attacker)) == bits(*plain), where
 
 
 @pytest.mark.parametrize("where", PLACEMENTS)
@@ -178,47 +174,4 @@ def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(counti
     assert len(newly) == len(set(newly))
     assert set(newly).isdisjoint(finished)
     assert 4 in newly
-    assert bits(again) == bits(trained_in("plain", trials, attacker))
-
-
-def test_an_error_of_a_training_arrives_and_what_was_finished_is_kept(counting, class_trial, tmp_path):
-    class AttackerError(Exception):
-        pass
-
-    def fail(seed: int) -> None:
-        if seed == 3:
-            deadline = time.monotonic() + PATIENCE
-            while len(open_store(True).keys("trial")) < 3 and time.monotonic() < deadline:
-                time.sleep(0.01)
-            raise AttackerError("no such word")
-
-    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(5)]
-    attacker = find_attacker(counting.counting(tmp_path / "log", fail))
-    with pytest.raises(AttackerError, match=r"^no such word$"):
-        run_trials(trials, attacker, placement="threads")
-    assert kept(trials, attacker)[:3] == [0, 1, 2]
-    keys = [trial_key(trial, attacker.identity) for trial in trials]
-    assert open_store(True).held("trial", keys) == 0, "claims are given back"
-
-
-# --- what others train at the same time ---
-
-
-@pytest.mark.parametrize("place", ["cpu", "cuda"])
-def test_two_jobs_on_one_cache_train_no_trial_twice(class_trial, monkeypatch, place):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(registry, "device", lambda: torch.device(place))
-    monkeypatch.setattr(placement, "cores", lambda: 1)
-    trained = []
-
-    def slow(trial: Trial) -> list[float]:
-        trained.append(trial.seed)
-        time.sleep(0.1)
-        return [-trial.seed]
-
-    attacker = replace(find_attacker("lstm-dbac", "fp32"), fit=saying(slow).fit)
-    trials = [class_trial(n=50, test=20, seed=seed) for seed in range(6)]
-    with ThreadPoolExecutor(2) as jobs:
-        found = list(jobs.map(lambda _: run_trials(trials, attacker), range(2)))
-    assert sorted(trained) == list(range(6))
-    assert bits(found[0]) == bits(found[1])
+    assert bits(*again) == bits(*trained_in("plain", trials, attacker))

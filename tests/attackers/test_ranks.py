@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import textwrap
@@ -17,7 +16,7 @@ import pytest
 from captionbias.attackers import ranks
 from captionbias.metrics import lic
 from captionbias.synthetic import plant
-from tests.patience import PATIENCE
+from tests.launch import launched
 
 SOURCE = Path(ranks.__file__).parents[2]
 ONE_PROCESS = "if only one process is to measure, pass distributed=False"
@@ -58,32 +57,13 @@ def error_of(**options):
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 """
-LAUNCH = [
-    *("-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes", "2"),
-    *("--main_process_port", "0", "--mixed_precision", "no", "--dynamo_backend", "no"),
-]
 
 
-def launched(folder: Path, script: str, *options: str) -> tuple[list[dict[str, Any]], str]:
+def reported(folder: Path, script: str, *options: str) -> tuple[list[dict[str, Any]], str]:
     """A script after COMMON, under `accelerate launch`: what each rank reported, and all that was printed."""
     path = folder / "script.py"
     path.write_text(COMMON + textwrap.dedent(script))
-    environment = {name: value for name, value in os.environ.items() if name not in ranks.LAUNCHED}
-    environment |= {"PYTHONPATH": str(SOURCE), "ACCELERATE_USE_CPU": "1", "OMP_NUM_THREADS": "1"}
-    started = subprocess.Popen(
-        [sys.executable, *LAUNCH, *options, str(path), str(folder)],
-        env=environment,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        printed = started.communicate(timeout=PATIENCE)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(started.pid, signal.SIGKILL)
-        raise
+    _, printed = launched([*options, path, folder], folder)
     return [json.loads(file.read_text()) for file in sorted(folder.glob("?.json"))], printed
 
 
@@ -107,6 +87,8 @@ def facts(tmp_path_factory) -> list[dict[str, Any]]:
     progress = []
     options = {"preset": "fast", "trials": 5, "bootstrap": 0, "progress": lambda *numbers: progress.append(numbers)}
     report(lic=lic(**vars(plant(100, captions=1)), **options, cache=False), progress=progress)
+    kept = lic.measure(**vars(plant(100, captions=1)), **options | {"progress": False}, cache=False, keep_attackers=2)
+    report(kept=[kept.flat(), len(kept.artefacts.plans["lic"].fitted)])
     accelerator.wait_for_everyone()
     accelerator.end_training()
     report(after_its_end=share())
@@ -115,7 +97,7 @@ def facts(tmp_path_factory) -> list[dict[str, Any]]:
     if rank == 0:
         report(alone=error_of())
     """
-    found, printed = launched(tmp_path_factory.mktemp("launch"), script, "--max_restarts", "1")
+    found, printed = reported(tmp_path_factory.mktemp("launch"), script, "--max_restarts", "1")
     assert "after_its_end" in found[0], printed
     return found
 
@@ -136,6 +118,7 @@ def test_a_metric_gives_each_rank_the_scores_of_one_process_and_rank_0_alone_rep
     alone = lic(**vars(plant(100, captions=1)), preset="fast", trials=5, bootstrap=0, cache=False)
     assert [one["lic"] for one in facts] == [json.loads(json.dumps(alone))] * 2
     assert [one["progress"] for one in facts] == [[[finished, 5] for finished in range(6)], []]
+    assert [one["kept"] for one in facts] == [[json.loads(json.dumps(alone)), 2]] * 2, "each trains those it keeps"
 
 
 def test_the_script_may_start_a_process_group_and_end_it(facts):
@@ -168,7 +151,7 @@ def test_the_launcher_ends_all_ranks_when_one_fails_or_is_killed(tmp_path, end, 
     ranks.share(list("abc"), train)
     report(over=True)
     """
-    facts, printed = launched(tmp_path, script)
+    facts, printed = reported(tmp_path, script)
     assert not facts
     assert re.search(told, printed), printed
 

@@ -37,6 +37,8 @@ def test_dbac_s_encoders_have_50_dimensions_a_3_layer_head_and_random_batches(na
     assert len(recipe.head) + 1 == 3
     assert recipe.base_rates
     assert not recipe.schedule.bucketed
+    assert set(RECIPES) == {"lstm-lic", "dense", *DBAC}
+    assert len(set(RECIPES.values())) == len(RECIPES), "a recipe stands for a cache's key"
 
 
 def test_the_fine_tuned_bert_is_as_published():
@@ -44,8 +46,3 @@ def test_the_fine_tuned_bert_is_as_published():
     assert (schedule.learning_rate, schedule.batch, schedule.epochs) == (1e-5, 64, 5)
     assert BERT_FINETUNED.head == (256,)
     assert isinstance(RECIPES["dense"].encoder, Bag), "Tokas et al. 2025: a small dense network, no more"
-
-
-def test_there_are_no_others_and_no_two_are_the_same():
-    assert set(RECIPES) == {"lstm-lic", "dense", *DBAC}
-    assert len(set(RECIPES.values())) == len(RECIPES), "a recipe stands for a cache's key"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +23,7 @@ from captionbias.attackers import ranks as processes
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.attackers.workers import cores
 from captionbias.metrics import lic
+from tests.attackers.conftest import imported
 from tests.patience import PATIENCE
 
 SOURCE = str(Path(captionbias.__file__).parents[1])
@@ -148,16 +147,6 @@ class Study(NamedTuple):
 
     def finished(self, folder: Path) -> set[str]:
         return {path.name for path in (folder / "cache").glob("*.npz")}
-
-
-def imported(script: Path) -> ModuleType:
-    """A script's functions, for this process."""
-    spec = importlib.util.spec_from_file_location(script.stem, script)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")

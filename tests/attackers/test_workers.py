@@ -61,19 +61,6 @@ def exists(pid: int) -> bool:
     return True
 
 
-def test_every_item_is_done_once_in_another_process_and_given_when_it_is_finished(tmp_path):
-    def squared(item: int) -> tuple[int, int]:
-        while item == 0 and not (tmp_path / "9").exists():
-            time.sleep(0.01)
-        (tmp_path / str(item)).touch()
-        return item**2, os.getpid()
-
-    found = list(in_workers(squared, range(12), 2))
-    assert sorted((number, square) for number, (square, _) in found) == [(item, item**2) for item in range(12)]
-    assert found[0][0] == 1
-    assert os.getpid() not in {pid for _, (_, pid) in found}
-
-
 def test_a_call_while_another_has_the_workers_does_its_work_itself():
     def pid(item: int) -> int:
         return os.getpid()

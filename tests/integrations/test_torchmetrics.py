@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from torchmetrics import MetricCollection
 
-import captionbias
 from captionbias import metrics
 from captionbias.integrations.torchmetrics import CaptionBias
 from captionbias.synthetic import plant
-from tests.patience import PATIENCE
+from tests.launch import launched
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 
-SOURCE = Path(captionbias.__file__).parents[1]
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
 PROCESS = """
 import json, sys
@@ -109,16 +103,8 @@ def test_two_processes_score_the_captions_of_both(rows, tmp_path):
     """Uneven shares in different numbers of batches; both have the result."""
     script = tmp_path / "evaluated.py"
     script.write_text(PROCESS)
-    launch = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes=2"]
-    ran = subprocess.run(
-        [*launch, "--main_process_port=0", "--mixed_precision=no", "--dynamo_backend=no", str(script), str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": str(SOURCE), "ACCELERATE_USE_CPU": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
+    status, printed = launched([script, tmp_path], tmp_path)
+    assert status == 0, printed
     expected = metrics.lic(**rows, **FAST)
     for rank, batches in ((0, 5), (1, 1)):
         kept, found = json.loads((tmp_path / f"{rank}.json").read_text())

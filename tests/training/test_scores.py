@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import Measurement, catalogue, dbac, lic, sway
+from captionbias.metrics import catalogue, dbac, lic, sway
 from captionbias.training import bias_scores
 from captionbias.training.scores import TrainingBias
 
@@ -130,13 +130,3 @@ def test_the_few_that_speak_may_show_no_task(planted):
     found, (note,) = remarks(lambda: bias_scores(said, *human(planted), tasks=tasks))
     assert set(found) == {"empty_captions", "lic"}
     assert "dbac is left out: tasks has no task in any image that has a caption" in note
-
-
-def test_other_warnings_are_not_swallowed(planted, monkeypatch):
-    def warns(*arguments, **options):
-        warnings.warn("of a library", RuntimeWarning, stacklevel=2)
-        return Measurement("lic", {}, {}, "")
-
-    monkeypatch.setattr(lic, "measure", warns)
-    with pytest.warns(RuntimeWarning, match="of a library"):
-        bias_scores(planted.predictions, *human(planted), metrics=["lic"])

@@ -23,11 +23,8 @@ DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside t
 
 
 class Replacement(NamedTuple):
-    """`word` became `replacement` (a word of the captioner, or `<unk>`) in `tokens` places.
-
-    `distance` is the cosine distance to the closest word of the captioner, whether below delta or not: so the pairs
-    also tell what another delta would have done. None if the word has no vector, or if no vectors were given.
-    """
+    """`word` became `replacement` (a word of the captioner, or `<unk>`) in `tokens` places. `distance`: to the closest
+    word of the captioner, below delta or not; None without a vector."""
 
     word: str
     replacement: str
@@ -69,13 +66,8 @@ class AlignmentReport:
 
 
 def elbow(deltas: Floats, shares: Floats) -> float | None:
-    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011).
-
-    >>> elbow(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.8, 0.9, 1.0]))
-    0.4
-    >>> elbow(np.array([0.2, 0.4, 0.6]), np.array([0.0, 0.0, 0.0])) is None
-    True
-    """
+    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011); None if
+    nowhere."""
     rise = shares[-1] - shares[0]
     if rise <= 0:
         return None
@@ -98,33 +90,12 @@ def align(
     With vectors, it becomes the closest of the captioner's words if their cosine distance is below `delta`, else
     `<unk>` (contextual substitution: DBAC, Eq. 9). Of equally close words the first in `tokens.words` is taken.
 
-    With `names`, a word that names something becomes the closest one that names the same, however far, and is kept
-    where the captioner has none; one that names nothing only becomes one that names nothing: what is named stays.
+    With `names` (what each of `tokens.words` names, numbered from 1, 0 for nothing; see `named_by_words`) a word that
+    names something becomes the closest one that names the same, however far, and is kept where the captioner has none;
+    one that names nothing only becomes one that names nothing. So what is named stays. The paper has none of this.
 
-    Args:
-        tokens: masked human captions.
-        model_words: which of `tokens.words` occur in the masked model captions, flags of shape `(len(tokens.words),)`.
-        specials: mask tokens, which are never replaced and replace nothing.
-        vectors: from `load_vectors`, or None.
-        delta: above 0, at most 2; the paper has 0.4 for GloVe.
-        names: the number of what each of `tokens.words` names, `(len(tokens.words),)`, 0 for nothing; see
-            `captionbias.text.named_by_words`. The paper has none of this (None).
-
-    Returns:
-        Captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
-
-    Raises:
-        ValueError: `delta` out of its range, or `model_words` of another length.
-
-    >>> import numpy as np
-    >>> from gensim.models import KeyedVectors
-    >>> from captionbias.text import tokenize
-    >>> vectors = KeyedVectors(2)
-    >>> vectors.add_vectors(["seat", "chair", "dog"], np.array([[1, 0.1], [1, 0], [0, 1]]))
-    >>> human = tokenize(["seat chair zebu"])
-    >>> aligned, report = align(human, np.array([False, True, False]), frozenset(), vectors)
-    >>> aligned.texts(), report.share_contextual
-    (['chair chair <unk>'], 0.5)
+    `model_words`: flags of shape `(len(tokens.words),)`. `specials`: mask tokens, which are never replaced and replace
+    nothing. Returns captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
     """
     if not isinstance(delta, Real) or not 0 < delta <= 2:
         raise ValueError(f"delta is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")

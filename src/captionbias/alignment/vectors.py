@@ -110,21 +110,12 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 def train_vectors(tokens: Tokens) -> KeyedVectors:
     """Vectors of the words of `tokens` from the words around them, at most 50 dimensions.
 
-    Counts of the words within three places, nearer ones counting more, become positive pointwise mutual information,
-    of which the singular value decomposition gives the vectors (Levy and Goldberg 2014; Levy, Goldberg and Dagan 2015,
+    Counts of the words within three places, nearer ones counting more, become positive pointwise mutual information, of
+    which the singular value decomposition gives the vectors (Levy and Goldberg 2014; Levy, Goldberg and Dagan 2015,
     with their smoothing of contexts and weighting of singular values). A rare word says little about itself, so ten
     counts at most are borrowed from the words that are spelled like it: "skateboarder" has those of "skateboarders".
 
-    Nothing is drawn at random and all is done in double precision, so that alignment replaces the same words on every
-    machine. A few hundred captions teach little: with fewer than a few thousand, use pretrained vectors.
-
-    >>> from captionbias.text import tokenize
-    >>> vectors = train_vectors(tokenize(["a man on a seat", "a man on a chair", "the dog runs"] * 5))
-    >>> vectors.most_similar("seat")[0][0]
-    'chair'
-
-    Raises:
-        ValueError: no words to train on; no gensim.
+    Nothing is drawn at random and all is in double precision: alignment replaces the same words on every machine.
     """
     with needs_gensim():
         from gensim.models import KeyedVectors
@@ -183,18 +174,8 @@ def _borrowed(words: tuple[str, ...], counts: sparse.csr_array) -> sparse.csr_ar
 
 
 def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats, Flags]:
-    """Unit vectors of `words`, of shape `(len(words), dimensions)`, and flags of which words have one.
-
-    A word without a vector, or whose vector is zero, is a row of zeros. FastText vectors that came with their n-grams
-    have a vector for words outside their vocabulary, too.
-
-    >>> from gensim.models import KeyedVectors
-    >>> vectors = KeyedVectors(2)
-    >>> vectors.add_vectors(["dog"], np.array([[0.0, 4.0]]))
-    >>> matrix, known = embed(vectors, ["dog", "cat"])
-    >>> matrix.tolist(), known.tolist()
-    ([[0.0, 1.0], [0.0, 0.0]], [True, False])
-    """
+    """Unit vectors of `words`, `(len(words), dimensions)`, and flags of which words have one; a row of zeros where not.
+    FastText vectors that came with their n-grams have a vector for words outside their vocabulary, too."""
     places = np.array([vectors.key_to_index.get(word, -1) for word in words], np.int64)
     matrix = np.zeros((len(words), vectors.vector_size), np.float64)
     matrix[places >= 0] = vectors.vectors[places[places >= 0]]
@@ -213,15 +194,15 @@ def find_vectors(source: str | Path) -> Path:
         from gensim import downloader
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.
-    path, kept = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
+    path, download = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
     if path.is_dir():
         raise ValueError(f"vectors: {path} is a folder; pass the file of vectors in it")
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):
         raise ValueError(f"vectors: there is no file {path}; {_WAYS_OUT}")
-    if kept.is_file():
-        return kept
+    if download.is_file():
+        return download
     try:
         with urlopen(downloader.DATA_LIST_URL, timeout=_SECONDS_TO_ANSWER) as answer:
             models = json.load(answer)["models"]
@@ -271,10 +252,10 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
     rows: dict[str, Array] = {}
     with _open(path) as lines:
         count, width = map(int, lines.readline().split()) if header else (None, 0)
-        found = 0
+        filled = 0
         for number, line in enumerate(lines, start=1 + header):
             text = line.decode("utf-8", "replace").rstrip()
-            found += text != ""
+            filled += text != ""
             width = width or text.count(" ")
             if not text or (wanted is not None and text.partition(" ")[0] not in wanted):
                 continue
@@ -287,8 +268,8 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
                 raise ValueError(f"line {number} should be a word and {width or 'its'} numbers, not {text[:60]!r}")
             if wanted is None or word in wanted:
                 rows.setdefault(word, row)
-    if header and found != count:
-        raise ValueError(f"its first line promises {count} words, but {found} follow")
+    if header and filled != count:
+        raise ValueError(f"its first line promises {count} words, but {filled} follow")
     vectors = KeyedVectors(width)
     if rows:
         vectors.add_vectors(list(rows), np.stack(list(rows.values())))

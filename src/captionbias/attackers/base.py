@@ -71,10 +71,8 @@ class Fitted(ABC):
 
     @abstractmethod
     def logits(self, rows: Integers) -> Floats:
-        """Log-odds `(captions, outputs)` of the captions `rows` of the trial's examples.
-
-        Two classes have one output, the second class's; those of more classes add up to 0; a task has one.
-        """
+        """Log-odds `(captions, outputs)` of the captions `rows`: of two classes the second's, of more they add up to 0,
+        of tasks one each."""
 
 
 def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:

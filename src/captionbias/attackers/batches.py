@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from captionbias.arrays import Ids, Integers
@@ -19,6 +21,13 @@ def vocabulary(trial: Trial) -> tuple[Ids, int]:
     return numbers, int(present.sum()) + FIRST_WORD_ROW
 
 
+def epochs(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
+    """The training rows of each step of a whole training."""
+    generator = np.random.default_rng([trial.seed, 2])
+    for _ in range(schedule.epochs):
+        yield from epoch(trial, schedule, generator)
+
+
 def epoch(trial: Trial, schedule: Schedule, generator: np.random.Generator) -> list[Integers]:
     """The training rows of each step of an epoch, the longest caption of a step first.
 
@@ -27,11 +36,11 @@ def epoch(trial: Trial, schedule: Schedule, generator: np.random.Generator) -> l
     rows = generator.permutation(trial.train)
     if not schedule.bucketed:
         return [step[by_length(trial, step)] for step in steps(rows, schedule.batch)]
-    found = []
+    order = []
     for pool in steps(rows, schedule.batch * POOL):
-        of_pool = steps(pool[by_length(trial, pool)], schedule.batch)
-        found += [of_pool[number] for number in generator.permutation(len(of_pool))]
-    return found
+        pool_batches = steps(pool[by_length(trial, pool)], schedule.batch)
+        order += [pool_batches[number] for number in generator.permutation(len(pool_batches))]
+    return order
 
 
 def by_length(trial: Trial, rows: Integers) -> Integers:
@@ -44,10 +53,8 @@ def steps(rows: Integers, size: int) -> list[Integers]:
 
 
 def pad(trial: Trial, numbers: Ids, rows: Integers) -> tuple[Integers, Integers]:
-    """The captions `rows` as embedding rows `(captions, longest)`, and their lengths.
-
-    A caption without words is one unknown word.
-    """
+    """The captions `rows` as embedding rows `(captions, longest)`, and their lengths; one without words is an unknown
+    word."""
     tokens = trial.examples.tokens.select(rows)
     lengths = np.maximum(tokens.lengths, 1)
     table = np.full((len(rows), int(lengths.max(initial=1))), PADDING_ROW, np.int64)

@@ -1,7 +1,7 @@
 """The convex attackers: logistic regression on the words of a caption, or on its words and word pairs.
 
-No random initialisation, so a trial depends on its split alone. Classes are fitted by scikit-learn. Tasks are fitted
-all together, one sparse product a step: scikit-learn would fit them one after another, 80 times over the captions.
+No random initialisation, so a trial depends on its split alone. Classes are fitted by scikit-learn, tasks all together,
+one sparse product a step: scikit-learn would fit them one after another, 80 times over the captions.
 """
 
 from __future__ import annotations
@@ -75,10 +75,8 @@ def _scores(examples: Examples, rows: Integers, model: Model, table: csr_array) 
 
 @dataclass(frozen=True, eq=False)
 class FittedConvex(Fitted):
-    """A fitted logistic regression over the n-grams `columns`.
-
-    `model`: scikit-learn's, of classes; of tasks weights `(n-grams, tasks)` and biases `(tasks,)`.
-    """
+    """A logistic regression over the n-grams `columns`. `model`: scikit-learn's, of classes; of tasks weights
+    `(n-grams, tasks)` and biases `(tasks,)`."""
 
     model: Model
     columns: Integers
@@ -89,16 +87,13 @@ class FittedConvex(Fitted):
         return _scores(self.trial.examples, rows, self.model, table)
 
     def logits(self, rows: Integers) -> Floats:
-        found: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
-        return found
+        answers: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
+        return answers
 
     @cached_property
     def weights(self) -> Floats:
-        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0.
-
-        Raises:
-            ValueError: a class has no training caption, and so no log-odds.
-        """
+        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0. ValueError if
+        a class has no training caption, and so no log-odds."""
         if isinstance(self.model, tuple):
             fitted = self.model[0]
         elif len(self.model.classes_) == self.trial.examples.outputs:
@@ -115,11 +110,9 @@ class FittedConvex(Fitted):
         return np.asarray(self.model[1] if isinstance(self.model, tuple) else self.model.intercept_, np.float64)
 
     def contributions(self, rows: Integers, outputs: Integers) -> Floats:
-        """What each word of the captions `rows` adds to some outputs, `(words, outputs)`: exact, and to the bias.
-
-        A word has its own weight and half of that of each pair that it is part of. An n-gram counts once however often
-        it occurs in a caption, so its weight is divided among its places.
-        """
+        """What each word of the captions `rows` adds to some outputs, `(words, outputs)`: exact, and to the bias. A
+        word has its own weight, divided among its places in the caption, and half of that of each pair that it is part
+        of."""
         table = self.trial.examples.tokens
         columns, width = ngrams_of_tokens(table, self.pairs)
         columns = columns[table.positions(rows)]
@@ -134,11 +127,8 @@ class FittedConvex(Fitted):
 
 
 def features(examples: Examples, pairs: bool = True) -> csr_array:
-    """The n-grams of all captions, and their pictures if they have any.
-
-    The trials of one table share them, in whatever threads they are. Those of the tables that were used last are kept:
-    where each trial has a table of its own, all of them would be most of the memory.
-    """
+    """The n-grams of all captions, and their pictures if they have any. The trials of one table share them, in whatever
+    threads they are; those of the tables that were used last are kept."""
     with _counting:
         tables = _features.pop(examples, {})
         if pairs not in tables:
@@ -194,8 +184,8 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Floats32, Floats32]:
     """Weights of shape `(n-grams, tasks)` and biases of shape `(tasks,)`: one logistic regression a task.
 
     L-BFGS from zero (Nocedal and Wright 2006, algorithm 7.4), each weight scaled by the curvature it has there, so that
-    a few steps come within 5% of the optimum for frequent and rare tasks alike. Every task takes its own steps: its fit
-    does not depend on which others there are. Weights are penalised by `L2 / 2` times their square, biases are not.
+    a few steps come within 5% of the optimum. Every task takes its own steps: its fit does not depend on the others.
+    Weights are penalised by `L2 / 2` times their square, biases are not.
     """
     n, width = features.shape
     half = np.float32(0.5)

@@ -10,14 +10,8 @@ if TYPE_CHECKING:
 
 
 def device() -> torch.device:
-    """The device that Accelerate gives to this process.
-
-    Under a launcher with GPUs, Accelerate starts the process group if the script has not: call it on every rank.
-
-    Example:
-        >>> device().type in {"cpu", "cuda", "mps", "xpu"}
-        True
-    """
+    """The device that Accelerate gives to this process. Under a launcher with GPUs, Accelerate starts the process group
+    if the script has not: call it on every rank."""
     import torch
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env

@@ -59,7 +59,7 @@ def run_trials(
         Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
         for number, trial in enumerate(trials)
     ]
-    kept = [job for job in jobs if job.keep]
+    wanted = [job for job in jobs if job.keep]
     store = open_store(cache)
     rank, _ = rank_and_size() if distributed else (0, 1)
     fitted: dict[int, Fitted | None] = {}
@@ -68,7 +68,7 @@ def run_trials(
         progress = False
 
     def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
-        own = [*kept, *(jobs[position] for position in positions if not jobs[position].keep)]
+        own = [*wanted, *(jobs[position] for position in positions if not jobs[position].keep)]
         with (
             reported(progress, attacker.name) as report,
             closing(_finished(own, attacker, store, placement or attacker.placement, progress)) as finished,
@@ -92,10 +92,9 @@ def _left_by(jobs: Sequence[Job], store: Store | None) -> str:
     """What an interrupt has left of the trials."""
     if store is None:
         return "no trial is kept, since the cache is off"
-    kept = set(store.keys("trial"))
-    return (
-        f"{sum(job.key in kept for job in jobs)} of {len(jobs)} trials are kept: run the same again to go on from there"
-    )
+    keys = set(store.keys("trial"))
+    finished = sum(job.key in keys for job in jobs)
+    return f"{finished} of {len(jobs)} trials are kept: run the same again to go on from there"
 
 
 def _finished(

@@ -1,9 +1,5 @@
-"""Where trials are trained. Every placement gives the same scores.
-
-`processes`: one trial a core in worker processes, which read the captions from memory-mapped files.
-`threads`: one trial a core in this process, for attackers whose work leaves the interpreter free.
-`plain`: one after the other.
-"""
+"""Where trials are trained: `processes`, one trial a core in worker processes; `threads`, one a core in this process,
+for attackers whose work leaves the interpreter free; or `plain`, one after the other. The scores are the same."""
 
 from __future__ import annotations
 

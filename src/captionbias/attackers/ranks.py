@@ -1,8 +1,7 @@
 """Processes that `accelerate launch` or the like has started together share out one list of trials.
 
 They meet in the key-value store that every launcher of torch programs starts. Collective operations would not do: they
-need all ranks at once and give up after minutes, and ranks finish hours apart. The launcher ends all ranks when one
-fails or dies.
+give up after minutes, and ranks finish hours apart. The launcher ends all ranks when one fails or dies.
 """
 
 from __future__ import annotations
@@ -44,14 +43,8 @@ class RankError(RuntimeError):
 
 
 def rank_and_size() -> tuple[int, int]:
-    """The number of this process among those started together, and how many there are; (0, 1) for one alone.
-
-    Imports nothing: a process is one of several if its launcher set `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and
-    `MASTER_PORT`, or if the user's script has started `torch.distributed`.
-
-    >>> rank_and_size()
-    (0, 1)
-    """
+    """The number of this process among those started together, and how many there are; (0, 1) for one alone. Imports
+    nothing: a launcher sets `LAUNCHED`, or the user's script has started `torch.distributed`."""
     if os.environ.keys() >= LAUNCHED:
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     if "torch.distributed" in sys.modules:
@@ -70,19 +63,12 @@ def share(
 ) -> list[Result]:
     """One result for each key, in order, computed by all ranks together; every rank gets all of them.
 
-    Each rank must make the same call, and waits for the slowest.
-
-    Args:
-        keys: what determines each result, the same on every rank.
-        train: takes the positions in `keys` that fall to this rank, and yields each with its result.
-        distributed: False when this process computes all of them alone, whatever others run beside it.
+    Each rank must make the same call, and waits for the slowest. `train` takes the positions in `keys` that fall to
+    this rank, and yields each with its result. Not `distributed`: this process computes all of them alone.
 
     Raises:
         ValueError: a rank has other keys, or torch or accelerate is missing.
         RankError: another rank did not come, or the store that they meet in is gone.
-
-    >>> share(["a", "b", "c"], lambda positions: ((position, position**2) for position in positions))
-    [0, 1, 4]
     """
     rank, size = rank_and_size() if distributed else (0, 1)
     with closing(train(range(rank, len(keys), size))) as finished:
@@ -91,11 +77,7 @@ def share(
 
 
 def on_rank_0(task: Callable[[], Result]) -> Result:
-    """The result of `task` on rank 0, on every rank; each must make this call. Raises as `share` does.
-
-    >>> on_rank_0(lambda: "done")
-    'done'
-    """
+    """The result of `task` on rank 0, on every rank; each must make this call. Raises as `share` does."""
     return share(["rank 0"], lambda positions: ((position, task()) for position in positions))[0]
 
 
@@ -178,5 +160,5 @@ def _end(store: Store, rank: int, size: int) -> None:
 def _unpacked(results: bytes) -> dict[int, Any]:
     """Scores of trials and plain data; no other pickle is read, as it could run code."""
     admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    found: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
-    return found
+    unpacked: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
+    return unpacked

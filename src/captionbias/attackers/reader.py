@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.attackers.base import Fitted
+from captionbias.attackers.base import Fitted, Trial
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,10 +19,8 @@ NO_WORD = -1
 
 @dataclass(frozen=True, eq=False)
 class Reader(Fitted):
-    """A trained network that reads a caption as pieces: words, or parts of words and marks of its own.
-
-    Embeddings and logits have 32 bits whatever the precision of the training.
-    """
+    """A trained network that reads a caption as pieces: words, or parts of words and marks of its own. Embeddings and
+    logits have 32 bits whatever the precision of the training."""
 
     internal_batch_size: ClassVar[int] = 512  # how many captions are read at a time with gradients
     # What integrals begin with: with 4, sums are right for 98% of captions, but single words still off by 0.1.
@@ -33,10 +31,8 @@ class Reader(Fitted):
         return np.maximum(self.trial.examples.tokens.lengths[rows], 1)
 
     def word_of_piece(self, rows: Integers) -> Integers:
-        """The position in its caption of each piece's word, `NO_WORD` for none: `(captions, pieces)`.
-
-        Here and below, the captions `rows` have equally many pieces.
-        """
+        """The position in its caption of each piece's word, `NO_WORD` for none: `(captions, pieces)`. Here and below,
+        the captions `rows` have equally many pieces."""
         return np.tile(np.arange(self.pieces(rows[:1])[0]), (len(rows), 1))
 
     @abstractmethod
@@ -60,13 +56,14 @@ class Reader(Fitted):
 
         groups = of_equal_length(self.pieces(rows), self.internal_batch_size)
         with torch.no_grad():
-            found = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
-        return np.concatenate(found)[np.argsort(np.concatenate(groups))]
+            parts = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
+        return np.concatenate(parts)[np.argsort(np.concatenate(groups))]
 
-    def centred(self, logits: Tensor) -> Tensor:
-        """Logits of three or more classes less their mean, which changes no probability; others as they are."""
-        one_of_many = not self.trial.examples.multilabel and logits.shape[1] > 1
-        return logits - logits.mean(1, keepdim=True) if one_of_many else logits
+
+def centred(trial: Trial, logits: Tensor) -> Tensor:
+    """Logits of three or more classes less their mean, which changes no probability; others as they are."""
+    one_of_many = not trial.examples.multilabel and logits.shape[1] > 1
+    return logits - logits.mean(1, keepdim=True) if one_of_many else logits
 
 
 def of_equal_length(lengths: Integers, most: int) -> list[Integers]:

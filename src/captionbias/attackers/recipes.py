@@ -41,9 +41,7 @@ class Schedule:
 @dataclass(frozen=True)
 class Recipe:
     """`head` lists the widths of the head's hidden layers: none for one linear output, two for a 3-layer MLP.
-
-    `base_rates`: the output starts at the shares of the training set.
-    """
+    `base_rates`: the output starts at the shares of the training set."""
 
     encoder: Recurrent | Transformer | Bag
     embedding: int
@@ -55,11 +53,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Frozen:
-    """A pretrained encoder that is not trained, under a head that is.
-
-    `pooling`: how tokens become a caption's features, the model's own way when None. `normalized`: batch normalisation
-    before each hidden layer, and leaky rectifiers after.
-    """
+    """A pretrained encoder that is not trained, under a head that is. `pooling`: how tokens become a caption's
+    features, the model's own way when None. `normalized`: batch normalisation around a hidden layer with leaky
+    rectifiers."""
 
     pooling: str | None
     head: tuple[int, ...]
@@ -70,10 +66,8 @@ class Frozen:
 
 @dataclass(frozen=True)
 class FineTuned:
-    """A pretrained encoder that is trained with a normalised head on its first token's last state, by AdamW.
-
-    `head`: as in `Frozen`. `decay`, `betas`, `epsilon`: AdamW's.
-    """
+    """A pretrained encoder that is trained with a normalised head on its first token's last state, by AdamW, whose
+    `decay`, `betas` and `epsilon` these are."""
 
     head: tuple[int, ...]
     schedule: Schedule

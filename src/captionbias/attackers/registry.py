@@ -31,7 +31,7 @@ ENGINE = 3
 
 @dataclass(frozen=True)
 class Attacker:
-    """`fit` trains an attacker on a trial and scores it.
+    """How an attacker is trained on a trial, by `fit`.
 
     `name`: in signatures. `precision`: None where there is no choice. `identity`: everything that determines a trial's
     scores beside the trial itself. `placement`: where trials are best trained, see `captionbias.attackers.placement`.
@@ -62,20 +62,14 @@ def find_attacker(
     """The attacker called `encoder`.
 
     Args:
-        encoder: one of `ENCODERS`; the name or folder of a pretrained sentence encoder; one of
-            `BERTS`; or a user's `torch.nn.Module`, as a class or as `module:Class`.
+        encoder: one of `ENCODERS`; the name or folder of a pretrained sentence encoder; one of `BERTS`; or a user's
+            `torch.nn.Module`, as a class or as `module:Class`.
         precision: `fp32` or `bf16`; None for bf16 where the device computes it natively, else fp32.
         model: the pretrained model under an encoder of `BERTS`, a name or a folder; `bert-base-uncased` when None.
         cache: where embeddings of pretrained encoders and trainings in progress are kept, as in `run_trials`.
 
     Raises:
         ValueError: the encoder, model or precision is unknown, or a library is missing.
-
-    >>> find_attacker("bow").name
-    'bow'
-    >>> find_attacker("gru")
-    Traceback (most recent call last):
-    ValueError: encoder 'gru' is unknown; choose one of bow, linear, ..., or your own as module:Class
     """
     if encoder == "lstm":
         raise ValueError("encoder 'lstm' is two networks: choose lstm-lic, LIC's, or lstm-dbac, DBAC's")
@@ -91,7 +85,9 @@ def find_attacker(
     if precision is not None and precision not in PRECISIONS:
         raise ValueError(f"precision {precision!r} is unknown; choose one of {', '.join(PRECISIONS)}")
     if encoder in CONVEX:
-        return _convex(str(encoder), precision)
+        if precision is not None:
+            raise ValueError(f"precision {precision!r}: encoder {encoder!r} has no choice of precision; leave it out")
+        return _convex(str(encoder))
     if not (find_spec("torch") and find_spec("accelerate")):
         raise ValueError(
             f"encoder {encoder!r} needs torch and accelerate: pip install 'captionbias[torch]', or use preset='fast'"
@@ -100,12 +96,10 @@ def find_attacker(
     precision = precision or ("bf16" if computes_bf16(place) else "fp32")
     if pretrained:
         return _pretrained(str(encoder), model, precision, place, cache)
-    return _of_user(encoder, precision, place) if of_user else _built_in(str(encoder), precision, place)
+    return _network(encoder, precision, place)
 
 
-def _convex(name: str, precision: str | None) -> Attacker:
-    if precision is not None:
-        raise ValueError(f"precision {precision!r}: encoder {name!r} has no choice of precision; leave it out")
+def _convex(name: str) -> Attacker:
     settings = (
         convex.L2,
         convex.SOLVER,
@@ -119,16 +113,27 @@ def _convex(name: str, precision: str | None) -> Attacker:
     return Attacker(name, None, identity, fit, placement="threads", explained="coefficients", reads_pictures=True)
 
 
-def _built_in(name: str, precision: str, place: torch.device) -> Attacker:
+def _network(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
+    """Of `RECIPES`, or a user's own."""
+    from captionbias.attackers.neural import user_module
     from captionbias.attackers.neural.fitting import fit
+    from captionbias.attackers.neural.networks import Network
 
-    recipe = RECIPES[name]
+    fit_on = partial(fit, precision=precision, device=place)
+    what: object
+    if encoder in ENCODERS:
+        name, what = str(encoder), (recipe := RECIPES[str(encoder)])
+        train = partial(fit_on, make=partial(Network, recipe), schedule=recipe.schedule, base_rates=recipe.base_rates)
+    else:
+        module = user_module.find(encoder)
+        name, schedule = user_module.name(module), user_module.schedule(module)
+        what, train = (name, schedule), partial(fit_on, make=module, schedule=schedule)
     return Attacker(
         name,
         precision,
-        _identity(recipe, precision, place),
-        partial(fit, recipe=recipe, precision=precision, device=place),
-        placement=_of_networks(place),
+        _identity(what, precision, place),
+        train,
+        placement="processes" if place.type == "cpu" else "plain",
         explained="integrated_gradients,padding",
     )
 
@@ -138,23 +143,22 @@ def _pretrained(
 ) -> Attacker:
     if not find_spec("sentence_transformers"):  # importing it takes seconds, and only encoding needs that
         raise ValueError(f"encoder {encoder!r} needs sentence-transformers: pip install 'captionbias[pretrained]'")
-    bert = encoder in BERTS
-    found = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
-    name = f"{encoder},{found.name}" if bert else found.name
-    settings: dict[str, Any] = {"model": found, "precision": precision, "device": place, "store": open_store(cache)}
-    if encoder == "bert-finetuned":
-        from captionbias.attackers.neural import finetuned
-
-        identity = _identity((BERT_FINETUNED, found.identity), precision, place)
-        fit = partial(finetuned.fit, recipe=BERT_FINETUNED, identity=identity, **settings)
-        return Attacker(name, precision, identity, fit, placement="plain", explained=None, reads_words=True)
+    from captionbias.attackers.neural import finetuned
     from captionbias.attackers.neural.frozen import FrozenEncoder
 
+    bert = encoder in BERTS
+    files = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
+    name = f"{encoder},{files.name}" if bert else files.name
+    settings: dict[str, Any] = {"model": files, "precision": precision, "device": place, "store": open_store(cache)}
+    if encoder == "bert-finetuned":
+        identity = _identity((BERT_FINETUNED, files.identity), precision, place)
+        tune = partial(finetuned.fit, recipe=BERT_FINETUNED, identity=identity, **settings)
+        return Attacker(name, precision, identity, tune, placement="plain", explained=None, reads_words=True)
     recipe = BERT_FROZEN if bert else SENTENCES
     return Attacker(
         name,
         precision,
-        _identity((recipe, found.identity), precision, place),
+        _identity((recipe, files.identity), precision, place),
         FrozenEncoder(recipe, **settings).fit,
         placement="plain",
         explained="integrated_gradients,mask",
@@ -163,26 +167,7 @@ def _pretrained(
     )
 
 
-def _of_user(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
-    from captionbias.attackers.neural import user_module
-
-    module = user_module.find(encoder)
-    name = user_module.name(module)
-    return Attacker(
-        name,
-        precision,
-        _identity((name, user_module.schedule(module)), precision, place),
-        partial(user_module.fit, module=module, precision=precision, device=place),
-        placement=_of_networks(place),
-        explained="integrated_gradients,padding",
-    )
-
-
-def _of_networks(place: torch.device) -> str:
-    return "processes" if place.type == "cpu" else "plain"
-
-
-def _identity(what: Any, precision: str, place: torch.device) -> str:
+def _identity(what: object, precision: str, place: torch.device) -> str:
     return f"{what} {ENGINE} {precision} {place.type} torch {version('torch')}"
 
 

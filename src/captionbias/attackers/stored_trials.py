@@ -20,19 +20,8 @@ _digests: WeakKeyDictionary[Examples, str] = WeakKeyDictionary()
 
 
 def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
-    """Everything that determines a trial's scores, as 64 hexadecimal digits (SHA-256).
-
-    `attacker` names the rest: the encoder and its settings, the precision, the kind of device, the versions of the
-    libraries. The trial's name is left out, and words that occur in no caption of its examples change nothing; so does
-    the spelling of the others, unless the attacker `reads_words`.
-
-    Example:
-        >>> from captionbias.text import tokenize
-        >>> examples = Examples(tokenize(["a man", "a dog", "a man"]), np.array([0, 1, 0]), 2)
-        >>> trial = Trial("human 0", examples, np.array([0, 1]), np.array([2]), seed=0)
-        >>> trial_key(trial, "bow") == trial_key(trial, "lstm")
-        False
-    """
+    """Everything that determines a trial's scores, as 64 hexadecimal digits. `attacker` names all but the trial. Words
+    that occur in no caption change nothing, nor does the spelling of the others, unless the attacker `reads_words`."""
     if trial.examples not in _digests:
         _digests[trial.examples] = _examples_digest(trial.examples)
     parts = (str(FORMAT), attacker, _digests[trial.examples], trial.train, trial.test, str(int(trial.seed)))

@@ -1,8 +1,7 @@
 """Independent tasks in worker processes, one thread each, that end when their work or the main process ends.
 
-joblib's loky starts them: a user's script needs no `if __name__ == "__main__"`, what a script or notebook defines
-travels to them, and so do large arrays, as memory-mapped files that all of them read. They stay ready for the next
-call: starting them takes longer than many a training.
+joblib's loky starts them: a user's script needs no `if __name__ == "__main__"`, what it defines travels to them, and so
+do large arrays, as memory-mapped files. They stay ready for the next call: starting takes longer than many a training.
 """
 
 from __future__ import annotations
@@ -32,10 +31,8 @@ class WorkerKilledError(RuntimeError):
 
 
 def cores() -> int:
-    """Cores that this process may use, at least 1.
-
-    Affinity and a container's limits count, and processes that a launcher started here share the cores.
-    """
+    """Cores that this process may use: within affinity and a container's limits, shared with a launcher's processes
+    here."""
     from joblib import cpu_count
 
     launched = os.environ.get("LOCAL_WORLD_SIZE") or "1"
@@ -47,24 +44,14 @@ def cores() -> int:
 def in_workers(
     task: Callable[[Item], Result], items: Sequence[Item], workers: int
 ) -> Generator[tuple[int, Result], None, None]:
-    """Do a task for each item, each in one of some worker processes.
+    """Do a task for each item in some worker processes, and yield the number of an item and its result in any order.
 
-    Yields the number of an item and its result, as they are finished: in any order. Closing the iterator stops the
-    work, and so do Ctrl-C and an error. Iterate under `contextlib.closing`: an exception in the body of a bare loop
-    leaves the iterator open, and Python then ends only when the items in work are done.
-
-    Task, items and results are pickled; arrays of a megabyte or more in items reach the workers as read-only memory
-    maps of one file. The work is done in this process if there is one worker or one item, if no process can be started
-    from here, or if another call has the workers.
+    Closing the iterator stops the work, and so do Ctrl-C and an error. Iterate under `contextlib.closing`: an exception
+    in the body of a bare loop leaves it open. The work is done in this process if there is one worker or one item, if
+    no process can be started from here, or if another call has the workers.
 
     Raises:
         WorkerKilledError: a worker was killed; the next call starts new ones. What a task raises arrives as it is.
-
-    Example:
-        >>> from contextlib import closing
-        >>> with closing(in_workers(len, ["one", "three"], workers=2)) as results:
-        ...     sorted(results)
-        [(0, 3), (1, 5)]
     """
     # A second call would change the pool's size under the first, and joblib would wait for ever.
     if min(workers, len(items)) > 1 and _pool.acquire(blocking=False):

@@ -152,21 +152,21 @@ class Attributions:
         Raises:
             ValueError: no trial has it in its test split.
         """
-        found = np.flatnonzero(self.rows == caption)
-        if not len(found):
+        places = np.flatnonzero(self.rows == caption)
+        if not len(places):
             raise ValueError(
                 f"captions[{caption}] is in no trial's test split: only captions that an attacker has not learnt from "
                 "have values; `rows` lists those, and more trials score more of them"
             )
-        spans = [slice(self.tokens.offsets[row], self.tokens.offsets[row + 1]) for row in found]
+        spans = [slice(self.tokens.offsets[row], self.tokens.offsets[row + 1]) for row in places]
         values = np.mean([self.values[span] for span in spans], axis=0)
-        scores = self.scores[found].mean(axis=0)
-        true = [name for name, flag in zip(self.classes, self.is_true[found[0]].tolist(), strict=True) if flag]
+        scores = self.scores[places].mean(axis=0)
+        true = [name for name, flag in zip(self.classes, self.is_true[places[0]].tolist(), strict=True) if flag]
         return {
             "words": [self.tokens.words[word] for word in self.tokens.ids[spans[0]]],
             "values": {name: values[:, number].tolist() for number, name in enumerate(self.classes)},
             "scores": dict(zip(self.classes, scores.tolist(), strict=True)),
-            "trials": len(found),
+            "trials": len(places),
             **({"tasks": true} if self.truth.ndim == 2 else {"attribute": true[0]}),
         }
 
@@ -308,9 +308,9 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
         )
     check_explained(attacks.attacker)
     method = f"{attacks.attacker.explained},{TOLERANCE:g}" if attacks.attacker.precision else attacks.attacker.explained
-    of = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
+    question = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
     _, _, settings = measured.signature.partition("|")
-    signature = f"metric:attributions|method:{method}|of:{of}|attackers:{len(plan.fitted)}|{settings}"
+    signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
     part = attacks.questions[plan.name].designs[0].rows["m"] if plan.name in attacks.questions else None
     return _attributions(plan, part, classes, signature)
 
@@ -318,10 +318,8 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
 def _attributions(
     plan: AttackPlan, part: Integers | None, wanted: Sequence[str] | None, signature: str
 ) -> Attributions:
-    """The words of the test captions of the plan's attackers, in their order.
-
-    `part`: the captions that the attackers were trained and tested on, all when None.
-    """
+    """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
+    were trained and tested on, all when None."""
     attackers, classes = plan.fitted, plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None

@@ -22,10 +22,8 @@ MOST_STEPS = 512
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """`values` `(words, outputs)` of the words of some captions, one caption after the other.
-
-    `largest_delta`: how far any caption's sum is from what it should be, its logit less that of no words at all.
-    """
+    """`values` `(words, outputs)` of the words of some captions, one caption after the other. `largest_delta`: how far
+    any caption's sum is from what it should be, its logit less that of no words at all."""
 
     values: Floats
     largest_delta: float
@@ -40,21 +38,8 @@ def check_explained(attacker: Attacker) -> None:
 
 
 def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = None) -> Contributions:
-    """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`.
-
-    The exact shares of a convex attacker, else integrated gradients.
-
-    Raises:
-        ValueError: attackers of this kind cannot be explained, or this one reads words in a way that cannot be.
-
-    >>> from captionbias.attackers.base import Examples, Trial
-    >>> from captionbias.attackers.registry import find_attacker
-    >>> from captionbias.text import tokenize
-    >>> examples = Examples(tokenize(["a cake", "a wave"] * 20), np.arange(40) % 2, 2)
-    >>> attacker = find_attacker("bow").fit(Trial("example", examples, np.arange(30), np.arange(30, 40), seed=0))
-    >>> contributions(attacker, np.array([1])).values[:, 0].round(1).tolist()
-    [0.6, 1.8]
-    """
+    """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`: the exact
+    shares of a convex attacker, else integrated gradients. ValueError if it cannot be explained."""
     if not isinstance(attacker, FittedConvex | Reader):
         raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")
     if isinstance(attacker, Reader):
@@ -70,10 +55,8 @@ def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = N
 
 
 def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) -> Contributions:
-    """Integrated gradients from no words, with as many steps as each caption needs to come within the tolerance.
-
-    Equal captions are computed once, captions of as many pieces together, so there is no padding to explain.
-    """
+    """Integrated gradients from no words, with as many steps as each caption needs. Equal captions are computed once,
+    captions of as many pieces together, so there is no padding to explain."""
     tokens = attacker.trial.examples.tokens.select(rows)
     _, first, copy = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
     distinct = tokens.select(first)
@@ -83,9 +66,9 @@ def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) ->
     at_once = max(1, attacker.internal_batch_size // attacker.n_steps)
     for group in of_equal_length(attacker.pieces(rows[first[worded]]), at_once):
         places = worded[group]
-        found, gaps, exact = _along_paths(attacker, rows[first[places]], outputs)
+        shares, gaps, exact = _along_paths(attacker, rows[first[places]], outputs)
         word = attacker.word_of_piece(rows[first[places]])
-        np.add.at(values, (distinct.offsets[places][:, None] + word)[word != NO_WORD], found[word != NO_WORD])
+        np.add.at(values, (distinct.offsets[places][:, None] + word)[word != NO_WORD], shares[word != NO_WORD])
         largest, short = max(largest, float(gaps.max())), short + int((~exact).sum())
     if short:
         warnings.warn(
@@ -99,9 +82,7 @@ def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) ->
 
 def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Floats, Floats, Flags]:
     """Of captions of as many pieces: values `(captions, pieces, outputs)`, their gaps, and whether these are fine.
-
-    Steps are doubled for the captions whose values do not add up.
-    """
+    Steps are doubled for the captions whose values do not add up."""
     import torch
     from captum.attr import IntegratedGradients
 

@@ -130,24 +130,26 @@ class _Naming:
 
     def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
         """The images `among` those given, `(images,)`, of which the captioner or people name it."""
-        model = np.zeros(len(among)) if self.captioner is None else self.captioner[:, thing].astype(np.float64)
-        human = np.zeros(len(among)) if self.people is None else self.people[:, thing]
+        captioner, people = (None if side is None else side[:, thing] for side in (self.captioner, self.people))
+        model, human = (
+            np.zeros(len(among)) if side is None else side.astype(np.float64) for side in (captioner, people)
+        )
         behind = np.flatnonzero(among & ((model > 0) | (human > 0)))
         differences = model - human
         order = behind[np.argsort(-differences[behind], kind="stable")]
         listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
-        one_sided = self.captioner is None or self.people is None
+        both = captioner is not None and people is not None
         return {
             "shown": int(among.sum()),
             "images": len(behind),
-            "captioner": None if self.captioner is None else int((model[behind] > 0).sum()),
-            "people": None if self.people is None else int((human[behind] > 0).sum()),
+            "captioner": None if captioner is None else int((model[behind] > 0).sum()),
+            "people": None if people is None else int((human[behind] > 0).sum()),
             "rows": [
                 {
                     "row": row,
-                    "captioner": None if self.captioner is None else bool(model[row]),
-                    "people": None if self.people is None else float(human[row]),
-                    "difference": None if one_sided else float(differences[row]),
+                    "captioner": None if captioner is None else bool(model[row]),
+                    "people": None if people is None else float(human[row]),
+                    "difference": float(differences[row]) if both else None,
                 }
                 for row in listed.tolist()
             ],
@@ -156,31 +158,25 @@ class _Naming:
 
 def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
     """What is behind the first pairs of each direction; `named`: tasks and attribute values by each caption."""
-    sources = (measured.details or {})["sources"]
-    return {
-        name: _of_direction(direction, sources[name][:PAIRS], words, named["task" if name == "a_to_t" else "attribute"])
-        for name, direction in measured.artefacts.questions.items()
-    }
+    sources, directions = (measured.details or {})["sources"], measured.artefacts.questions
+    return {name: _of_direction(one, sources[name][:PAIRS], words, named) for name, one in directions.items()}
 
 
 def _of_direction(
-    direction: Direction, rows: Sequence[Mapping[str, Any]], words: Words, named: Flags
+    direction: Direction, pairs: Sequence[Mapping[str, Any]], words: Words, named: Mapping[str, Flags]
 ) -> list[dict[str, Any]]:
-    """What is behind pairs of one direction; `named`: by each caption, `(captions, labels)`."""
     first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
-    shows = [_column(direction.shown_labels, row[first]) for row in rows]
-    names = [_column(direction.named_labels, row[second]) for row in rows]
-    shown = np.any(
-        [
-            _with_none(design.shown_sets)[:, shows][design.shown] & (design.shown != NOT_SHOWN)[:, None]
-            for design in direction.designs
-        ],
-        axis=0,
-    )
-    naming = _Naming.of(_with_none(named)[:, names], words, len(shown))
+    shows = [_column(direction.shown_labels, pair[first]) for pair in pairs]
+    names = [_column(direction.named_labels, pair[second]) for pair in pairs]
+    by_design = [
+        _with_none(design.shown_sets)[:, shows][design.shown] & (design.shown != NOT_SHOWN)[:, None]
+        for design in direction.designs
+    ]
+    shown = np.any(by_design, axis=0)
+    naming = _Naming.of(_with_none(named[second])[:, names], words, len(shown))
     return [
-        {"attribute": row["attribute"], "task": row["task"], **naming.behind(number, shown[:, number])}
-        for number, row in enumerate(rows)
+        {"attribute": pair["attribute"], "task": pair["task"], **naming.behind(number, shown[:, number])}
+        for number, pair in enumerate(pairs)
     ]
 
 

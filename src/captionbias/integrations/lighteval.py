@@ -36,13 +36,13 @@ def caption_bias(metric: str = "dbac", **options: Any) -> CorpusLevelMetric:
     >>> caption_bias("lic", preset="fast").metric_name
     'lic'
     """
-    found = find_metric(metric)
+    chosen = find_metric(metric)
     return CorpusLevelMetric(
-        metric_name=found.name,
+        metric_name=chosen.name,
         higher_is_better=False,
         category=SamplingMethod.GENERATIVE,
         sample_level_fn=Images(),
-        corpus_level_fn=Corpus(found, options),
+        corpus_level_fn=Corpus(chosen, options),
     )
 
 
@@ -68,8 +68,8 @@ class Corpus(CorpusLevelComputation):
         columns = {name: [image[name] for image in items] for name in items[0]}
         if all(tasks is None for tasks in columns["tasks"]):
             del columns["tasks"]
-        found = self.metric(**columns, **self.options)
-        return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+        scores = self.metric(**columns, **self.options)
+        return {name: float(value) for name, value in scores.items() if isinstance(value, (int, float))}
 
     def __str__(self) -> str:
         return f"{self.metric.name}({', '.join(f'{name}={value}' for name, value in self.options.items())})"

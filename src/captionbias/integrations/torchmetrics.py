@@ -82,8 +82,8 @@ class CaptionBias(TorchMetric):
         known = dim_zero_cat(self.rows) if len(self.rows) else _nothing()
         images = [json.loads(line) for line in bytes(known.to(torch.uint8).cpu().numpy()).decode().splitlines()]
         names = dict.fromkeys(name for image in images for name in image)
-        found = self.metric(**{name: [image.get(name) for image in images] for name in names}, **self.options)
-        return {name: torch.tensor(float(value)) for name, value in found.items() if isinstance(value, (int, float))}
+        scores = self.metric(**{name: [image.get(name) for image in images] for name in names}, **self.options)
+        return {name: torch.tensor(float(value)) for name, value in scores.items() if isinstance(value, (int, float))}
 
 
 def _nothing() -> torch.Tensor:

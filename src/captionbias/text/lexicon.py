@@ -42,11 +42,7 @@ class Lexicon:
         return frozenset(itertools.chain(*self.groups.values(), *(part.words for part in self.parts)))
 
     def named_parts(self) -> list[tuple[bool, ...]]:
-        """Of each label of a crossing, in order, whether it names a value of each part.
-
-        >>> load_lexicon(["gender", "race"]).named_parts()[1:3]  # 'female, dark', 'female'
-        [(True, True), (True, False)]
-        """
+        """Of each label of a crossing, in order, whether it names a value of each part."""
         values = ([True] * len(part.labels) + [False] for part in self.parts)
         return list(itertools.product(*values))[:-1]
 

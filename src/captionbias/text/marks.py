@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,25 +9,19 @@ import regex
 
 from captionbias.text.lexicon import Lexicon
 from captionbias.text.masking import NO_LABEL, find_mentions
-from captionbias.text.tokens import folded, split_words, tokenize
-
-_ASCII_WORDS = re.compile(r"\w+|[^\w\s]", re.ASCII)
+from captionbias.text.tokens import ASCII_WORDS, folded, split_words, tokenize
 
 Mark = tuple[int, int, str | None]  # from this character up to that one; the label that is named there
 
 
 def token_places(caption: str) -> list[tuple[int, int]]:
-    """Where each word that `split_words` finds starts and ends in the caption.
-
-    >>> token_places("A Man.")
-    [(0, 1), (2, 5), (5, 6)]
-    """
+    """Where each word that `split_words` finds starts and ends in the caption."""
     if caption.isascii():
-        return [found.span() for found in _ASCII_WORDS.finditer(caption)]
+        return [match.span() for match in ASCII_WORDS.finditer(caption)]
     places: list[tuple[int, int]] = []  # of each character that tokenizers split: what they fold has another length
-    for found in regex.finditer(r"\X", caption):  # accents join within what a reader sees as one character
-        start, end = found.span()
-        length = len(folded(found[0]))
+    for match in regex.finditer(r"\X", caption):  # accents join within what a reader sees as one character
+        start, end = match.span()
+        length = len(folded(match[0]))
         places += [(at, at + 1) for at in range(start, end)] if length == end - start else [(start, end)] * length
     whole, end = folded(caption), 0
     tokens = []
@@ -40,18 +33,11 @@ def token_places(caption: str) -> list[tuple[int, int]]:
 
 
 def find_marks(captions: Sequence[str], lexicon: Lexicon) -> list[list[Mark]]:
-    """The mentions of a lexicon's words in each caption, in order; of a crossing those of each part.
-
-    A mention of several words is one mark, blanks between its words included. What is masked but names no value has no
-    label.
-
-    >>> from captionbias.text import load_lexicon
-    >>> find_marks(["Hot  DOGS, a dog", "a cake"], load_lexicon({"hot dog": ["hot dogs"], "dog": ["dog"]}))
-    [[(0, 9, 'hot dog'), (13, 16, 'dog')], []]
-    """
+    """The mentions of a lexicon's words in each caption, in order; of a crossing those of each part. One of several
+    words is one mark, blanks between them included; what is masked but names no value has no label."""
     tokens = tokenize(captions)
     places: dict[int, list[tuple[int, int]]] = {}
-    found: list[list[Mark]] = [[] for _ in captions]
+    marks: list[list[Mark]] = [[] for _ in captions]
     for part in lexicon.parts or (lexicon,):
         mentions = find_mentions(tokens, part)
         rows = np.searchsorted(tokens.offsets, mentions.starts, side="right") - 1
@@ -61,5 +47,5 @@ def find_marks(captions: Sequence[str], lexicon: Lexicon) -> list[list[Mark]]:
             if row not in places:
                 places[row] = token_places(captions[row])
             named = None if label == NO_LABEL else part.labels[label]
-            found[row].append((places[row][first][0], places[row][last][1], named))
-    return [sorted(of_caption, key=lambda mark: mark[:2]) for of_caption in found]
+            marks[row].append((places[row][first][0], places[row][last][1], named))
+    return [sorted(one, key=lambda mark: mark[:2]) for one in marks]

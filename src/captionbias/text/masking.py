@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -45,8 +45,8 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
         state[alive] = following
         final = nodes.label[following] != nodes.NOTHING
         best_label[alive[final]], best_length[alive[final]] = nodes.label[following[final]], depth
-    found = best_length > 0
-    return _without_overlaps(Mentions(starts[found], best_length[found], best_label[found]))
+    mentioned = best_length > 0
+    return _without_overlaps(Mentions(starts[mentioned], best_length[mentioned], best_label[mentioned]))
 
 
 def named_by_words(words: Sequence[str], *lexicons: Lexicon) -> Integers:
@@ -63,36 +63,31 @@ def named_by_words(words: Sequence[str], *lexicons: Lexicon) -> Integers:
 
 
 class _Trie:
-    """The lexicon as a tree over word numbers, walked for all positions of all captions at once. Node 0 is nowhere."""
+    """The lexicon as a tree over word numbers, walked for all positions of all captions at once. Node 0 is nowhere, 1
+    the root."""
 
     NOTHING = -2
 
     def __init__(self, tokens: Tokens, lexicon: Lexicon, split: str) -> None:
         numbers = {word: number for number, word in enumerate(tokens.words)}
         self.width = len(tokens.words)
-        edges: dict[tuple[int, int], int] = {}
+        children: dict[int, int] = {}
         labels = [self.NOTHING, self.NOTHING]
         listed = [(word, number) for number, words in enumerate(lexicon.groups.values()) for word in words]
         for phrase, label in [*listed, *((word, NO_LABEL) for word in lexicon.masked_only)]:
-            parts = [numbers.get(part) for part in tokenizer(split)(phrase)]
-            if not parts or None in parts:
+            parts = tokenizer(split)(phrase)
+            if not parts or not numbers.keys() >= set(parts):
                 continue
             node = 1
             for part in parts:
-                assert part is not None
-                if (node, part) not in edges:
-                    edges[node, part] = len(labels)
+                node = children.setdefault(node * self.width + numbers[part], len(labels))
+                if node == len(labels):
                     labels.append(self.NOTHING)
-                node = edges[node, part]
             labels[node] = label
         self.label = np.array(labels, np.int64)
-        self.root = np.zeros(self.width, np.int64)
-        for (node, part), child in edges.items():
-            if node == 1:
-                self.root[part] = child
-        deeper = sorted((node * self.width + part, child) for (node, part), child in edges.items() if node != 1)
-        self.keys = np.array([key for key, _ in deeper], np.int64)
-        self.children = np.array([child for _, child in deeper], np.int64)
+        self.keys = np.array(sorted(children), np.int64)
+        self.children = np.array([children[key] for key in self.keys.tolist()], np.int64)
+        self.root = self.step(np.ones(self.width, np.int64), np.arange(self.width, dtype=np.int32))
 
     def step(self, nodes: Integers, ids: Ids) -> Integers:
         if not len(self.keys):
@@ -114,11 +109,11 @@ def _without_overlaps(mentions: Mentions) -> Mentions:
         starts, lengths, labels = starts[~first], lengths[~first], labels[~first]
 
 
-def _merged(found: Sequence[Mentions]) -> Mentions:
+def _merged(parts: Sequence[Mentions]) -> Mentions:
     """All of these mentions, overlapping ones as one, without labels."""
-    starts = np.concatenate([mentions.starts for mentions in found])
+    starts = np.concatenate([mentions.starts for mentions in parts])
     order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], (starts + np.concatenate([mentions.lengths for mentions in found]))[order]
+    starts, ends = starts[order], (starts + np.concatenate([mentions.lengths for mentions in parts]))[order]
     reached = np.maximum.accumulate(ends)
     first = np.flatnonzero(np.concatenate(([True], starts[1:] >= reached[:-1]))[: len(starts)])
     reached = np.maximum.reduceat(ends, first) if len(first) else ends
@@ -127,11 +122,7 @@ def _merged(found: Sequence[Mentions]) -> Mentions:
 
 def mask_mentions(tokens: Tokens, mentions: Mentions, mask: str) -> Tokens:
     """Captions in which each mention, however many words it has, is the one token `mask`."""
-    words = tokens.words if mask in tokens.words else (*tokens.words, mask)
-    ids = tokens.ids.copy()
-    ids[mentions.starts] = words.index(mask)
-    dropped = _further_places(mentions)
-    return Tokens(np.delete(ids, dropped), tokens.offsets - np.searchsorted(dropped, tokens.offsets), words)
+    return _masked(tokens, [(mentions, mask)], (mask,))
 
 
 def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phrase_mask: str) -> Tokens:
@@ -146,35 +137,25 @@ def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phr
     >>> mask_both(tokens, babies, "<age>", toys, "<task>").texts()
     ['a <age> with a <task>']
     """
-    several = phrases.lengths > 1
-    words = _outside(words, _places(_only(phrases, several)))
-    phrases = _only(phrases, several | ~np.isin(phrases.starts, _places(words)))
-    moved = replace(phrases, starts=phrases.starts - np.searchsorted(_further_places(words), phrases.starts))
-    return mask_mentions(mask_mentions(tokens, words, mask), moved, phrase_mask)
+    singles, several = (
+        Mentions(phrases.starts[chosen], phrases.lengths[chosen], phrases.labels[chosen])
+        for chosen in (phrases.lengths == 1, phrases.lengths > 1)
+    )
+    return _masked(tokens, [(singles, phrase_mask), (words, mask), (several, phrase_mask)], (mask, phrase_mask))
 
 
-def _places(mentions: Mentions) -> Integers:
-    """The tokens of all mentions."""
-    first = np.cumsum(mentions.lengths) - mentions.lengths
-    return np.repeat(mentions.starts - first, mentions.lengths) + np.arange(int(mentions.lengths.sum()))
-
-
-def _further_places(mentions: Mentions) -> Integers:
-    """Those that go when each mention becomes one token: all but its first."""
-    return _places(replace(mentions, starts=mentions.starts + 1, lengths=mentions.lengths - 1))
-
-
-def _only(mentions: Mentions, kept: Flags) -> Mentions:
-    return Mentions(mentions.starts[kept], mentions.lengths[kept], mentions.labels[kept])
-
-
-def _outside(mentions: Mentions, taken: Integers) -> Mentions:
-    """What is left of the mentions without the tokens that are taken."""
-    number, place = np.repeat(np.arange(len(mentions.starts)), mentions.lengths), _places(mentions)
-    left = ~np.isin(place, taken)
-    number, place = number[left], place[left]
-    first = np.flatnonzero((np.diff(place, prepend=-2) > 1) | (np.diff(number, prepend=-1) > 0))
-    return Mentions(place[first], np.diff(first, append=len(place)), mentions.labels[number[first]])
+def _masked(tokens: Tokens, layers: Sequence[tuple[Mentions, str]], masks: tuple[str, ...]) -> Tokens:
+    """Captions in which each mention is the mask of its layer; later layers lie over earlier ones."""
+    words = tuple(dict.fromkeys((*tokens.words, *masks)))
+    ids, mention_of, number = tokens.ids.copy(), np.zeros(len(tokens.ids), np.int64), 1
+    for mentions, mask in layers:
+        first = np.cumsum(mentions.lengths) - mentions.lengths
+        places = np.repeat(mentions.starts - first, mentions.lengths) + np.arange(int(mentions.lengths.sum()))
+        mention_of[places] = np.repeat(np.arange(number, number + len(first)), mentions.lengths)
+        ids[places] = words.index(mask)
+        number += len(first)
+    shown = (mention_of == 0) | (np.diff(mention_of, prepend=0) != 0)
+    return Tokens(ids[shown], np.concatenate(([0], np.cumsum(shown)))[tokens.offsets], words)
 
 
 def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
@@ -204,7 +185,7 @@ def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: st
     """
     if not lexicon.parts:
         return named_labels(tokens, mentions, len(lexicon.labels))
-    of_parts = (named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts)
-    with_none = (np.column_stack([named, ~named.any(axis=1)]) for named in of_parts)
-    every = reduce(lambda one, two: (one[:, :, None] & two[:, None, :]).reshape(len(tokens), -1), with_none)
-    return np.asarray(every[:, :-1])  # the last is none of any attribute
+    flags = (named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts)
+    with_none = (np.column_stack([named, ~named.any(axis=1)]) for named in flags)
+    crossed = reduce(lambda one, two: (one[:, :, None] & two[:, None, :]).reshape(len(tokens), -1), with_none)
+    return np.asarray(crossed[:, :-1])  # the last is none of any attribute

@@ -20,7 +20,7 @@ UNKNOWN = "<unk>"
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
 _WORDS = regex.compile(r"\w+|[^\w\s]")
 _INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width spaces, soft hyphens, marks of direction
-_ASCII_WORDS = re.compile(r"\w+|[^\w\s]", re.ASCII)  # the same words, in half the time
+ASCII_WORDS = re.compile(r"\w+|[^\w\s]", re.ASCII)  # the same words, in half the time
 
 
 def split_words(caption: str) -> list[str]:
@@ -30,7 +30,7 @@ def split_words(caption: str) -> list[str]:
     ['on', 'her', 'cell', 'phone', '.']
     """
     if caption.isascii():
-        return _ASCII_WORDS.findall(caption.lower())
+        return ASCII_WORDS.findall(caption.lower())
     words: list[str] = _WORDS.findall(folded(caption))
     return words
 
@@ -106,11 +106,8 @@ class Tokens:
 
     @classmethod
     def joined(cls, tables: Sequence[Tokens]) -> Tokens:
-        """The captions of all tables, one table after the other, over one vocabulary.
-
-        Words keep their numbers in the first table; the new words of a later one follow in their order. So tables that
-        `tokenize` made give exactly what it makes of all their captions at once.
-        """
+        """The captions of all tables, one table after the other. Words keep their numbers in the first table; the new
+        words of a later one follow in their order, as if `tokenize` had split all captions at once."""
         numbers: dict[str, int] = {}
         for word in itertools.chain.from_iterable(table.words for table in tables):
             numbers.setdefault(word, len(numbers))

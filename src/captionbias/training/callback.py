@@ -96,8 +96,8 @@ class BiasCallback(TrainerCallback):
         self.evaluations += 1
         if self.evaluations % self.every == 0:
             captions = self._caption(self.trainer.model)
-            found = on_rank_0(partial(self.bias.measure, captions))
-            scores = {f"{self.prefix}_{name}": value for name, value in found.items()}
+            measured = on_rank_0(partial(self.bias.measure, captions))
+            scores = {f"{self.prefix}_{name}": value for name, value in measured.items()}
             metrics.update(scores)
             self.trainer.log(scores)
         # The Trainer ends a training whose metric_for_best_model is missing. No number is better than nan, nor worse.

@@ -90,10 +90,8 @@ def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
 
 
 class TrainingBias:
-    """The bias of a captioner in training against the same human captions, measured any number of times.
-
-    The human captions are checked and split into words once. `settings`: of `bias_scores`, `vectors` among them.
-    """
+    """The bias of a captioner in training against the same human captions, which are checked and split into words once,
+    measured any number of times. `settings`: of `bias_scores`, `vectors` among them."""
 
     def __init__(
         self, references: Collection[Any], attributes: Collection[Any], tasks: Collection[Any] | None, **settings: Any

@@ -20,6 +20,7 @@ from captionbias.attackers.recipes import BERT_FINETUNED
 from captionbias.attackers.registry import find_attacker
 from captionbias.explain.contributions import contributions
 from captionbias.text import tokenize
+from tests.attackers.scored import bits
 
 pytest.importorskip("sentence_transformers")
 
@@ -43,10 +44,6 @@ def fitted(
 
 def trained(trials: list[Trial], model: Path, folder: Path | None = None, precision: str = "fp32") -> list[TrialScores]:
     return [one.test_scores for one in fitted(trials, model, folder, precision)]
-
-
-def bits(scores: list[TrialScores]) -> list[bytes]:
-    return [one.log_probability.tobytes() + one.correct.tobytes() for one in scores]
 
 
 def quality(scores: TrialScores) -> float:
@@ -107,19 +104,12 @@ def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
     assert max(shape[1] for shape in passes) == 64
 
 
-def test_weights_are_trained_in_32_bits_however_they_are_stored(own_bert, class_trial, monkeypatch):
+def test_weights_are_trained_in_32_bits_however_they_are_stored(own_bert, class_trial):
     from transformers import AutoModel
 
     AutoModel.from_pretrained(own_bert, dtype=torch.bfloat16).save_pretrained(own_bert)
-    seen, forward = set(), Classifier.forward
-
-    def listen(self, tokens, lengths):
-        seen.update(parameter.dtype for parameter in self.parameters())
-        return forward(self, tokens, lengths)
-
-    monkeypatch.setattr(Classifier, "forward", listen)
-    trained([class_trial(n=60, test=20)], own_bert, precision="bf16")
-    assert seen == {torch.float32}
+    (attacker,) = fitted([class_trial(n=60, test=20)], own_bert, precision="bf16")
+    assert {parameter.dtype for parameter in attacker.learner.network.parameters()} == {torch.float32}
 
 
 def test_weights_that_are_not_there_are_no_random_ones(own_bert, class_trial):
@@ -137,12 +127,12 @@ def test_weights_that_are_not_there_are_no_random_ones(own_bert, class_trial):
 
 def test_a_seed_gives_the_same_bits_whatever_else_is_trained_or_drawn(tiny_bert, class_trial):
     one, other = class_trial(n=100, test=40), class_trial(n=90, test=30, seed=1)
-    alone = bits(trained([one], tiny_bert))
+    alone = bits(*trained([one], tiny_bert))
     torch.manual_seed(3)
     state = torch.get_rng_state()
-    assert bits(trained([other, one], tiny_bert))[1:] == alone
+    assert bits(*trained([other, one], tiny_bert))[1:] == alone
     assert torch.equal(torch.get_rng_state(), state), "the script's own random numbers go on as if nothing had been"
-    assert bits(trained([replace(one, seed=7)], tiny_bert)) != alone
+    assert bits(*trained([replace(one, seed=7)], tiny_bert)) != alone
 
 
 # --- checkpoints ---
@@ -180,11 +170,11 @@ def test_checkpoints_are_not_written_a_short_while_after_the_start(tiny_bert, cl
 def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial, tmp_path, monkeypatch, passes, stop):
     """3 steps an epoch: in the middle of one, at its end, in the last step. To the bit."""
     trial = class_trial(n=110, test=20)
-    undisturbed = bits(trained([trial], tiny_bert))
+    undisturbed = bits(*trained([trial], tiny_bert))
     with stopped_in_step(monkeypatch, stop):
         trained([trial], tiny_bert, tmp_path)
     passes.clear()
-    assert bits(trained([trial], tiny_bert, tmp_path)) == undisturbed
+    assert bits(*trained([trial], tiny_bert, tmp_path)) == undisturbed
     assert len(passes) == 9 - (stop - 1) + 1, "the steps that are left, and the test captions"
     assert not list(tmp_path.iterdir()), "it goes with its training"
 

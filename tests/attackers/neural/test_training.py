@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +13,16 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.attackers.neural import fitting
-from captionbias.attackers.neural.networks import RecurrentEncoder, TransformerEncoder, normalized_mlp, positions
+from captionbias.attackers.neural.fitting import FittedNetwork, fit
+from captionbias.attackers.neural.networks import (
+    Network,
+    RecurrentEncoder,
+    TransformerEncoder,
+    normalized_mlp,
+    positions,
+)
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent, Transformer
-from captionbias.text import tokenize
+from tests.attackers.scored import bits, by_words
 
 CPU = torch.device("cpu")
 EACH = pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h", "dense"])
@@ -30,17 +37,12 @@ def quick(name: str, epochs: int = 3) -> Recipe:
     return replace(recipe, encoder=replace(recipe.encoder, hidden=32), schedule=replace(schedule, learning_rate=5e-3))
 
 
+def fitted(trial: Trial, recipe: Recipe, precision: str = "fp32") -> FittedNetwork:
+    return fit(trial, partial(Network, recipe), recipe.schedule, precision, CPU, recipe.base_rates)
+
+
 def train(trial: Trial, recipe: Recipe, precision: str = "fp32") -> TrialScores:
-    return fitting.fit(trial, recipe, precision, CPU).test_scores
-
-
-def bits(scores: TrialScores) -> tuple[bytes, bytes]:
-    return scores.log_probability.tobytes(), scores.correct.tobytes()
-
-
-def by_words(train: list[str], targets: list[int], test: list[str], truth: list[int]) -> Trial:
-    examples = Examples(tokenize([*train, *test]), np.array([*targets, *truth]), 2)
-    return Trial("by words", examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)
+    return fitted(trial, recipe, precision).test_scores
 
 
 # --- layers ---
@@ -135,7 +137,7 @@ def test_dbac_starts_at_the_shares_of_the_training_split_however_rare(class_tria
         (class_trial(200, 3), False),
         (class_trial(200, 2), False),
     ):
-        bias = fitting.fit(one, quick("lstm-dbac", epochs=0), "fp32", CPU).network.head[-1].bias
+        bias = fitted(one, quick("lstm-dbac", epochs=0)).network.head[-1].bias
         known = one.examples.targets[one.train]
         if multilabel:
             assert torch.sigmoid(bias)[:3].tolist() == pytest.approx(known.mean(axis=0)[:3].tolist(), rel=1e-5)
@@ -149,10 +151,7 @@ def test_dbac_starts_at_the_shares_of_the_training_split_however_rare(class_tria
 
 def test_every_word_learns_and_padding_stays_at_zero(class_trial):
     trial, recipe = class_trial(n=100, test=36, seed=1), quick("lstm-lic")
-    start, end = (
-        fitting.fit(trial, replace(recipe, schedule=replace(recipe.schedule, epochs=epochs)), "fp32", CPU)
-        for epochs in (0, 3)
-    )
+    start, end = (fitted(trial, replace(recipe, schedule=replace(recipe.schedule, epochs=epochs))) for epochs in (0, 3))
     before, after = start.network.embedding.weight, end.network.embedding.weight
     assert not after[batches.PADDING_ROW].any()
     assert (after != before)[batches.FIRST_WORD_ROW :].any(dim=1).all()
@@ -197,7 +196,7 @@ def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, n
 def test_a_trained_network_reads_embeddings_as_it_reads_words(class_trial, name):
     """In 32 bits, and with a slope, whatever the precision of its training."""
     trial = class_trial(n=120, classes=3)
-    found = fitting.fit(trial, quick(name, epochs=1), "bf16", CPU)
+    found = fitted(trial, quick(name, epochs=1), "bf16")
     found.check()
     logits = found.logits(trial.test)
     probabilities = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 import random
-from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -18,6 +16,7 @@ from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.batches import PADDING_ROW
 from captionbias.attackers.neural import user_module
+from captionbias.attackers.neural.fitting import FittedNetwork, fit
 
 CPU = torch.device("cpu")
 
@@ -40,13 +39,12 @@ class Mean(nn.Module):
         return self.output(total / lengths[:, None])
 
 
+def fitted(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> FittedNetwork:
+    return fit(trial, module, user_module.schedule(module), precision, CPU)
+
+
 def train(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> TrialScores:
-    fitted = user_module.fit(trial, module, precision, CPU)
-    return fitted.test_scores
-
-
-def bits(scores: TrialScores) -> tuple[bytes, bytes]:
-    return scores.log_probability.tobytes(), scores.correct.tobytes()
+    return fitted(trial, module, precision).test_scores
 
 
 # --- known by its source: `find_attacker` is tested with the rest ---
@@ -91,15 +89,6 @@ def test_the_schedule_is_followed(class_trial, attributes, steps):
     assert largest == (attributes.get("batch", 32) if steps else 0)
 
 
-def test_it_starts_by_the_trial_s_seed_and_a_learning_rate_of_0_learns_nothing(class_trial):
-    trial = class_trial(n=300, seed=5)
-    module, calls = noting(learning_rate=0.0)
-    train(trial, module)
-    torch.manual_seed(5)
-    start = Mean(batches.vocabulary(trial)[1], 1)
-    assert all(map(torch.equal, calls[0][0].parameters(), start.parameters()))
-
-
 @pytest.mark.parametrize(
     ("kind", "count", "outputs"), [("class_trial", 2, 1), ("class_trial", 3, 3), ("task_trial", 2, 2)]
 )
@@ -122,22 +111,6 @@ def test_the_network_is_made_for_the_trial_s_words_and_outputs_and_given_its_cap
     own_lengths = trial.examples.tokens.lengths
     assert sorted(itertools.chain(*seen[:7])) == sorted(own_lengths[trial.train].tolist())
     assert seen[-1] == sorted(own_lengths[trial.test].tolist())
-
-
-def test_bfloat16_is_autocast_alone(class_trial):
-    types = set()
-
-    def forward(self: nn.Module, tokens: Tensor, lengths: Tensor) -> Tensor:
-        logits = Mean.forward(self, tokens, lengths)
-        types.add((self.output.weight.dtype, logits.dtype))
-        return logits
-
-    module, trial = type("Noting", (Mean,), {"forward": forward}), class_trial(n=500, signal=0.6)
-    rough = np.exp(train(trial, module, "bf16").log_probability)
-    assert types == {(torch.float32, torch.bfloat16)}
-    exact = np.exp(train(trial, module).log_probability)
-    assert not np.array_equal(rough, exact)
-    assert np.abs(rough - exact).mean() < 0.02, "8 bits in one layer"
 
 
 # --- what is wrong is said ---
@@ -176,28 +149,6 @@ def test_logits_that_are_no_numbers_are_refused(class_trial, value):
 
 
 # --- the same again ---
-
-
-def test_a_trial_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial):
-    trial = class_trial(n=200)
-    first = train(trial, Mean)
-    torch.manual_seed(123)
-    torch.set_num_threads(2)
-    assert bits(train(trial, Mean)) == bits(first)
-    assert bits(train(replace(trial, seed=1), Mean)) != bits(first)
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_was_trained_scores_any_captions_and_reads_embeddings_in_32_bits(class_trial, precision):
-    trial = class_trial(n=200, classes=3)
-    fitted = user_module.fit(trial, Mean, precision, CPU)
-    assert bits(fitted.scores(trial.test)) == bits(fitted.test_scores)
-    logits = fitted.logits(trial.test)
-    found = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-    truth = found[np.arange(len(trial.test)), trial.examples.targets[trial.test]]
-    np.testing.assert_allclose(truth, fitted.test_scores.log_probability, atol=1e-5 if precision == "fp32" else 0.1)
-    again = pickle.loads(pickle.dumps(fitted))
-    assert again.logits(trial.test).tolist() == logits.tolist()
 
 
 def test_the_user_s_generators_and_threads_are_left_as_they_were_even_by_an_error(class_trial):

@@ -8,8 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from captionbias.attackers.pretrained import embeddings as module
 from captionbias.attackers.pretrained.embeddings import embed
@@ -61,14 +59,6 @@ def test_what_was_encoded_once_is_not_encoded_again(store):
     assert encoded(store, TEXTS) == []
     assert encoded(store, TEXTS, "another") == TEXTS
     assert encoded(None, TEXTS) == encoded(None, TEXTS) == TEXTS
-
-
-@settings(deadline=None, max_examples=50)
-@given(calls=st.lists(st.lists(st.text(max_size=2), min_size=1, unique=True), max_size=6))
-def test_any_calls_after_one_another_encode_each_text_once(tmp_path_factory, calls):
-    store = Store(tmp_path_factory.mktemp("store"), GIGABYTE)
-    fresh = [text for texts in calls for text in encoded(store, texts)]
-    assert sorted(fresh) == sorted({text for texts in calls for text in texts})
 
 
 def test_broken_text_is_kept_like_any_other(store):

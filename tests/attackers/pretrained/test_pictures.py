@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import captionbias
-from captionbias.attackers.ranks import LAUNCHED
 from captionbias.captions import check_captions
 from captionbias.explain import explain
 from captionbias.images.reading import Images, read_images
 from captionbias.metrics import lic
-from tests.cli.conftest import ran
-from tests.patience import PATIENCE
+from tests.launch import launched
 
 torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
@@ -203,29 +197,12 @@ def wanted(captions, cued, resnet) -> float:
     return lic(**captions, **given)["lic_m"]
 
 
-def test_the_command_reads_pictures_from_a_folder(command, wanted, tmp_path):
-    ran(*command)
-    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60
-
-
-def test_two_processes_share_the_pictures_out(command, wanted, tmp_path):
+def test_two_processes_share_the_pictures_of_a_folder_out(command, wanted, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\nfrom captionbias.attackers.pretrained import pictures\n"
         "pictures.PIECE = 50  # three, for two processes\nprint('three pieces', file=sys.stderr)\n"
     )
-    environment = {name: value for name, value in os.environ.items() if name not in LAUNCHED}
-    places = [tmp_path, Path(captionbias.__file__).parents[1]]
-    environment |= {"PYTHONPATH": os.pathsep.join(map(str, places)), "ACCELERATE_USE_CPU": "1", "OMP_NUM_THREADS": "1"}
-    options = ["--multi_gpu", "--num_processes", "2", "--main_process_port", "0", "--mixed_precision", "no"]
-    launch = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", *options, "--dynamo_backend", "no"]
-    done = subprocess.run(
-        [*launch, "-m", "captionbias", *command],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "three pieces" in done.stderr
-    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted
+    status, printed = launched(["-m", "captionbias", *command], tmp_path)
+    assert status == 0, printed
+    assert "three pieces" in printed
+    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60

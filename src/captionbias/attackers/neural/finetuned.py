@@ -10,32 +10,31 @@ import io
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from captionbias.arrays import Floats, Ids, Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
-from captionbias.attackers.neural.fitting import learn, logits_of_rows, own_random_numbers, scores_from
+from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     all_cores,
     as_texts,
-    no_threads_of_tokenizers,
     reading,
     refuse_missing,
     special_tokens,
-    whole_characters,
+    word_pieces,
 )
 from captionbias.attackers.pretrained.models import Model
+from captionbias.attackers.reader import centred
 from captionbias.attackers.recipes import FineTuned
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import Arrays, Store
-from captionbias.text.tokens import Tokens
 
 SECONDS_BETWEEN = 120.0  # checkpoints: a kill costs this much at most; BERT's 1.3 GB take some seconds to write
 
@@ -53,44 +52,48 @@ def fit(
 
     With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
     `identity`: the attacker's, by which its trials and checkpoints are known in the store.
-
-    What a trial gives depends on that trial alone, but for the last bits of sums: another number of cores adds up in
-    another order, and a GPU in none that is fixed.
-
-    Raises:
-        ValueError: the model cannot be loaded, or its weights are not all there.
     """
     pieces = replace(trial, examples=_in_pieces(trial.examples, model))
     checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
     with all_cores(), own_random_numbers(trial.seed, device):
         network = Classifier(_encoder(model), recipe, trial.examples).to(device)
         words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
-        _train(network, pieces, words, recipe, precision, checkpoint)
-        logits = logits_of_rows(pieces, words, network, precision, trial.test)
+        optimizer = _optimizer(network, recipe)
+        learner = Learner(pieces, words, network, precision)
+        learner.train(optimizer, _steps(pieces, recipe, checkpoint, network, optimizer))
+        scores = learner.scores(trial.test)
     checkpoint.remove()
-    return FittedEncoder(trial, scores_from(trial, logits, trial.test), pieces, words, network, precision)
+    return FittedEncoder(trial, scores, learner)
+
+
+def _steps(
+    trial: Trial, recipe: FineTuned, checkpoint: Checkpoint, network: nn.Module, optimizer: torch.optim.Optimizer
+) -> Iterator[Integers]:
+    """The captions of each step that is left; epochs and steps have their own random numbers, wherever one goes on."""
+    every = chain.from_iterable(
+        batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number]))
+        for number in range(recipe.schedule.epochs)
+    )
+    done = checkpoint.restore(network, optimizer)
+    for number, rows in islice(enumerate(every), done, None):
+        torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
+        yield rows
+        checkpoint.keep_if_due(number + 1, network, optimizer)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedEncoder(Fitted):
-    """A trained encoder with its head. `pieces`: the trial, its captions as word pieces; `words`: their numbers."""
+    """A trained encoder with its head, which reads the trial's captions as word pieces."""
 
-    pieces: Trial
-    words: Ids
-    network: Classifier
-    precision: str
+    learner: Learner
 
     def scores(self, rows: Integers) -> TrialScores:
-        return scores_from(self.trial, self._answers(rows), rows)
+        with all_cores():
+            return self.learner.scores(rows)
 
     def logits(self, rows: Integers) -> Floats:
-        found = self._answers(rows).numpy()
-        one_of_many = not self.trial.examples.multilabel and found.shape[1] > 1
-        return found - found.mean(axis=1, keepdims=True) if one_of_many else found
-
-    def _answers(self, rows: Integers) -> Tensor:
         with all_cores():
-            return logits_of_rows(self.pieces, self.words, self.network, self.precision, rows)
+            return centred(self.trial, self.learner.logits(rows)).numpy()
 
 
 def _in_pieces(examples: Examples, model: Model) -> Examples:
@@ -102,9 +105,7 @@ def _in_pieces(examples: Examples, model: Model) -> Examples:
         tokenizer = AutoTokenizer.from_pretrained(model.folder)
         positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
-    with no_threads_of_tokenizers():
-        ids = tokenizer(whole_characters(texts), truncation=True, return_attention_mask=False)["input_ids"]
-    pieces = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
+    pieces, _ = word_pieces(tokenizer, texts)
     return replace(examples, tokens=pieces.select(numbered.tokens.ids))
 
 
@@ -112,8 +113,8 @@ def _encoder(model: Model) -> Any:
     from transformers import AutoModel
 
     with reading(model):
-        encoder, found = AutoModel.from_pretrained(model.folder, output_loading_info=True)
-        refuse_missing(found["missing_keys"])
+        encoder, report = AutoModel.from_pretrained(model.folder, output_loading_info=True)
+        refuse_missing(report["missing_keys"])
     return encoder.float()  # whatever the weights are kept in
 
 
@@ -131,25 +132,6 @@ class Classifier(nn.Module):
         states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
         logits: Tensor = self.head(states[:, 0].float()).float()
         return logits[:, 1:] - logits[:, :1] if self.of_two else logits  # as published, two classes have two outputs
-
-
-def _train(
-    network: Classifier, trial: Trial, words: Ids, recipe: FineTuned, precision: str, checkpoint: Checkpoint
-) -> None:
-    optimizer = _optimizer(network, recipe)
-    done = checkpoint.restore(network, optimizer)
-    network.train()
-    for number, rows in islice(enumerate(_steps(trial, recipe)), done, None):
-        torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
-        learn(trial, words, network, precision, rows, optimizer)
-        checkpoint.keep_if_due(number + 1, network, optimizer)
-    network.zero_grad()
-    network.eval()
-
-
-def _steps(trial: Trial, recipe: FineTuned) -> Iterator[Integers]:
-    for number in range(recipe.schedule.epochs):
-        yield from batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number]))
 
 
 def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
@@ -174,12 +156,12 @@ class Checkpoint:
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
         """How many steps are done; the model and the optimizer are then as they were after these."""
         self.last = time.monotonic()
-        kept = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
-        if kept is None:
+        state = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
+        if state is None:
             return 0
-        model.load_state_dict(kept["model"])
-        optimizer.load_state_dict(kept["optimizer"])
-        return int(kept["done"])
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        return int(state["done"])
 
     def keep_if_due(self, done: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Keep the training after `done` steps, unless that was done a short while ago."""
@@ -195,6 +177,5 @@ class Checkpoint:
             self.store.remove("checkpoint", self.key)
 
 
-def _unpacked(arrays: Arrays) -> dict[str, Any]:
-    found: dict[str, Any] = torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)
-    return found
+def _unpacked(arrays: Arrays) -> Any:
+    return torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)

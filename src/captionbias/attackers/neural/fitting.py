@@ -1,12 +1,8 @@
-"""The training of every network that is made for one trial, and what it fits.
-
-A network is a module with `forward(tokens, lengths)`, which gives logits `(captions, outputs)` of token numbers
-`(captions, longest)`.
-"""
+"""The one training of networks, made for one trial or pretrained, and what it fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -19,9 +15,8 @@ from torch.nn import functional
 from captionbias.arrays import Ids, Integers
 from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.neural.networks import Network
-from captionbias.attackers.reader import Reader
-from captionbias.attackers.recipes import Recipe, Schedule
+from captionbias.attackers.reader import Reader, centred
+from captionbias.attackers.recipes import Schedule
 
 TEST_BATCH = 256
 CHECKED = 64
@@ -55,7 +50,7 @@ def outputs(trial: Trial) -> int:
 
 
 @torch.no_grad()
-def start_at_base_rates(head: nn.Sequential, trial: Trial) -> None:
+def start_at_base_rates(head: nn.Module, trial: Trial) -> None:
     """The output as if captions said nothing: with 80 rare tasks most of the training would go into getting there."""
     known = trial.examples.targets[trial.train]
     if trial.examples.multilabel:
@@ -67,76 +62,81 @@ def start_at_base_rates(head: nn.Sequential, trial: Trial) -> None:
     list(head.parameters())[-1].copy_(torch.from_numpy(np.log(share / (1 - share)) if against_rest else np.log(share)))
 
 
-def fit(trial: Trial, recipe: Recipe, precision: str, device: torch.device) -> FittedNetwork:
-    """Train the network of a recipe on a trial, and score it on the trial's test captions."""
-
-    def made(words: int, outputs: int) -> nn.Module:
-        network = Network(recipe, words, outputs)
-        if recipe.base_rates:
-            start_at_base_rates(network.head, trial)
-        return network
-
-    return fit_network(trial, made, recipe.schedule, precision, device)
-
-
-def fit_network(
-    trial: Trial, made: Callable[[int, int], nn.Module], schedule: Schedule, precision: str, device: torch.device
+def fit(
+    trial: Trial,
+    make: Callable[[int, int], nn.Module],
+    schedule: Schedule,
+    precision: str,
+    device: torch.device,
+    base_rates: bool = False,
 ) -> FittedNetwork:
-    """Train what `made` makes for so many embedding rows and outputs; every random number is the trial's own."""
+    """Train the network that `make` makes for so many embedding rows and outputs, and score the test captions.
+
+    Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, into logits
+    `(captions, outputs)`. Every random number is the trial's own.
+    """
     words, count = batches.vocabulary(trial)
     with one_thread(), own_random_numbers(trial.seed, device):
-        network = made(count, outputs(trial)).to(device)
-        train(trial, words, network, schedule, precision)
-        return FittedNetwork(trial, score(trial, words, network, precision, trial.test), words, network, precision)
+        network = make(count, outputs(trial))
+        if base_rates:
+            start_at_base_rates(network.get_submodule("head"), trial)
+        learner = Learner(trial, words, network.to(device), precision)
+        learner.train(adam(network, schedule), batches.epochs(trial, schedule))
+        return FittedNetwork(trial, learner.scores(trial.test), learner)
 
 
-def train(trial: Trial, words: Ids, network: nn.Module, schedule: Schedule, precision: str) -> None:
-    """Train with Adam; `words`: the row of each word, or of each caption, in what the network looks up."""
-    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
-    order = np.random.default_rng([trial.seed, 2])
-    network.train()
-    for _ in range(schedule.epochs):
-        for rows in batches.epoch(trial, schedule, order):
-            learn(trial, words, network, precision, rows, optimizer)
-    network.zero_grad()  # gradients would travel and be kept with the network
-    network.requires_grad_(False).eval()
+def adam(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
+    return torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
 
 
-def learn(
-    trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers, optimizer: torch.optim.Optimizer
-) -> None:
-    """One step, on the captions `rows`."""
-    optimizer.zero_grad()
-    loss_of(trial, _answers(trial, words, network, precision, rows), rows).backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A network and the captions of a trial as it reads them; `words`: the row of each word in what it looks up."""
 
+    trial: Trial
+    words: Ids
+    network: nn.Module
+    precision: str
 
-def score(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> TrialScores:
-    """The scores that a trained network gives these captions."""
-    return scores_from(trial, logits_of_rows(trial, words, network, precision, rows), rows)
+    def train(self, optimizer: torch.optim.Optimizer, steps: Iterable[Integers]) -> None:
+        """Learn from the captions of each step."""
+        self.network.train()
+        for rows in steps:
+            optimizer.zero_grad()
+            loss_of(self.trial, self._answers(rows), rows).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        self.network.zero_grad()  # gradients would travel and be kept with the network
+        self.network.requires_grad_(False).eval()
 
+    def scores(self, rows: Integers) -> TrialScores:
+        """The scores that the trained network gives these captions."""
+        logits, truth = self.logits(rows), self.trial.examples.targets[rows]
+        if self.trial.examples.multilabel:
+            return score_tasks(logits.numpy(), truth)
+        # A single output is the second class's, against 0 for the first.
+        both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
+        return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
 
-@torch.no_grad()
-def logits_of_rows(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
-    """What a trained network answers to these captions, `(captions, outputs)` in 64 bits."""
-    found = torch.empty(len(rows), outputs(trial), dtype=torch.float64)
-    for places in batches.steps(batches.by_length(trial, rows), TEST_BATCH):
-        found[places] = _answers(trial, words, network, precision, rows[places]).cpu().double()
-    return found
+    @torch.no_grad()
+    def logits(self, rows: Integers) -> Tensor:
+        """What the trained network answers to these captions, `(captions, outputs)` in 64 bits."""
+        logits = torch.empty(len(rows), outputs(self.trial), dtype=torch.float64)
+        for places in batches.steps(batches.by_length(self.trial, rows), TEST_BATCH):
+            logits[places] = self._answers(rows[places]).cpu().double()
+        return logits
 
+    def tokens(self, rows: Integers) -> tuple[Tensor, Tensor]:
+        """These captions as rows of what it looks up, padded, and their lengths; where the network is."""
+        device = next(self.network.parameters()).device
+        tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(self.trial, self.words, rows))
+        return tokens, lengths
 
-def _answers(trial: Trial, words: Ids, network: nn.Module, precision: str, rows: Integers) -> Tensor:
-    device = next(network.parameters()).device
-    tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(trial, words, rows))
-    return logits_of(network, outputs(trial), tokens, lengths, precision)
+    def _answers(self, rows: Integers) -> Tensor:
+        return logits_of(self.network, outputs(self.trial), *self.tokens(rows), self.precision)
 
 
 def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
-    """What a network answers, in 32 bits.
-
-    Raises:
-        ValueError: its logits have another shape, or they are not finite once it is trained.
-    """
+    """What a network answers, in 32 bits; ValueError if it has another shape, or is not finite once it is trained."""
     with torch.autocast(tokens.device.type, torch.bfloat16, enabled=precision == "bf16"):
         logits = network(tokens, lengths)
     name, wanted = type(network).__qualname__, (len(tokens), outputs)
@@ -162,34 +162,26 @@ def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
     return each / len(rows)
 
 
-def scores_from(trial: Trial, logits: Tensor, rows: Integers) -> TrialScores:
-    """From logits of the captions `rows`, `(captions, outputs)`."""
-    truth = trial.examples.targets[rows]
-    if trial.examples.multilabel:
-        return score_tasks(logits.numpy(), truth)
-    # A single output is the second class's, against 0 for the first.
-    both = functional.pad(logits, (1, 0)) if logits.shape[1] == 1 else logits
-    return score_classes(torch.log_softmax(both, dim=1).numpy(), truth)
-
-
 @dataclass(frozen=True, eq=False)
 class FittedNetwork(Reader):
-    """A network of one trial; `words`: the embedding row of each word."""
+    """A network that was made for one trial."""
 
-    words: Ids
-    network: nn.Module
-    precision: str
+    learner: Learner
+
+    @property
+    def network(self) -> nn.Module:
+        return self.learner.network
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
-            return score(self.trial, self.words, self.network, self.precision, rows)
+            return self.learner.scores(rows)
 
     def embedded(self, rows: Integers) -> Tensor:
-        return self._embed(self._tokens(rows))
+        return self._embed(self.learner.tokens(rows)[0])
 
     def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone."""
-        return self._embed(torch.full_like(self._tokens(rows), batches.PADDING_ROW))
+        return self._embed(torch.full_like(self.learner.tokens(rows)[0], batches.PADDING_ROW))
 
     def read(self, embedded: Tensor) -> Tensor:
         """The network gets unknown words, and its embedding gives these embeddings in their place."""
@@ -205,34 +197,30 @@ class FittedNetwork(Reader):
         """A user's network may look at its tokens elsewhere too; then it answers otherwise to their embeddings."""
         test = self.trial.test
         lengths = self.pieces(test)
-        tokens = self._tokens(test[lengths == lengths[0]][:CHECKED])
+        tokens = self.learner.tokens(test[lengths == lengths[0]][:CHECKED])[0]
         with torch.no_grad():
             wanted, embedded = self._answer(tokens), self._embed(tokens)
             try:
-                found = self.read(embedded)
+                answers = self.read(embedded)
             except (RuntimeError, ValueError) as error:
                 raise self._refusal("it cannot read given embeddings") from error
-        if not torch.allclose(found, wanted, atol=CLOSE, rtol=CLOSE):
+        if not torch.allclose(answers, wanted, atol=CLOSE, rtol=CLOSE):
             raise self._refusal("its answers depend on words in another way as well")
 
     def _answer(self, tokens: Tensor) -> Tensor:
         """Logits of captions without padding."""
         lengths = torch.full(tokens.shape[:1], tokens.shape[1], device=tokens.device)
-        return self.centred(logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32"))
+        return centred(self.trial, logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32"))
 
     def _embed(self, tokens: Tensor) -> Tensor:
         embedded: Tensor = self._embedding()(tokens)
         return embedded
 
     def _embedding(self) -> nn.Embedding:
-        found = [layer for layer in self.network.modules() if isinstance(layer, nn.Embedding)]
-        if len(found) != 1:
-            raise self._refusal(f"it has {len(found)}")
-        return found[0]
-
-    def _tokens(self, rows: Integers) -> Tensor:
-        tokens, _ = batches.pad(self.trial, self.words, rows)
-        return torch.from_numpy(tokens).to(next(self.network.parameters()).device)
+        layers = [layer for layer in self.network.modules() if isinstance(layer, nn.Embedding)]
+        if len(layers) != 1:
+            raise self._refusal(f"it has {len(layers)}")
+        return layers[0]
 
     def _refusal(self, reason: str) -> ValueError:
         return ValueError(

@@ -1,8 +1,7 @@
 """Heads on the embeddings of a frozen encoder; and, to be explained, on the encoder itself.
 
-Integrals start from the caption with the mask token in the place of every word, between the same marks of beginning and
-end. The encoder was trained to read that token as a word that it does not know, where padding is what its attention
-never looked at; and words that were masked for the attacker are this token already, so they rightly get nothing.
+Integrals start from the caption with the mask token in the place of every word: the encoder was trained to read it as a
+word that it does not know, and words that were masked for the attacker are this token already, so they get nothing.
 """
 
 from __future__ import annotations
@@ -18,15 +17,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.arrays import Ids, Integers
+from captionbias.arrays import Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.batches import epochs
 from captionbias.attackers.neural.fitting import (
+    Learner,
+    adam,
     one_thread,
     outputs,
     own_random_numbers,
-    score,
     start_at_base_rates,
-    train,
 )
 from captionbias.attackers.neural.networks import mlp, normalized_mlp
 from captionbias.attackers.pretrained.embeddings import embed
@@ -34,12 +34,12 @@ from captionbias.attackers.pretrained.encoding import (
     as_texts,
     encoder,
     load_encoder,
-    no_threads_of_tokenizers,
     special_tokens,
     whole_characters,
+    word_pieces,
 )
 from captionbias.attackers.pretrained.models import Model
-from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
+from captionbias.attackers.reader import NO_WORD, Reader, centred, of_equal_length
 from captionbias.attackers.recipes import Frozen
 from captionbias.io.store import Store
 from captionbias.text.tokens import Tokens
@@ -62,20 +62,17 @@ class FrozenEncoder:
     tables: WeakKeyDictionary[Examples, Embedded] = field(default_factory=WeakKeyDictionary)
 
     def fit(self, trial: Trial) -> FittedHead:
-        """Train a head on a trial, and score it on the trial's test captions.
-
-        Raises:
-            ValueError: the encoder cannot be loaded.
-        """
+        """Train a head on a trial, and score it on the trial's test captions."""
         if trial.examples not in self.tables:
             self.tables[trial.examples] = self._embedded(trial.examples)
         captions = self.tables[trial.examples]
         numbered = replace(trial, examples=captions.numbered)
         with one_thread(), own_random_numbers(trial.seed, self.device):
             network = OnTable(captions.table, self._head(numbered, captions.table.shape[1])).to(self.device)
-            train(numbered, captions.rows, network, self.recipe.schedule, "fp32")
-            scores = score(numbered, captions.rows, network, "fp32", trial.test)
-        return FittedHead(trial, scores, numbered, network, captions)
+            learner = Learner(numbered, np.arange(len(captions.table), dtype=np.int32), network, "fp32")
+            learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
+            scores = learner.scores(trial.test)
+        return FittedHead(trial, scores, learner, network, captions)
 
     def _embedded(self, examples: Examples) -> Embedded:
         mask, unknown = special_tokens(self.model)
@@ -121,11 +118,8 @@ class OnTable(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Distinct texts as an encoder's word pieces.
-
-    `ids`: their numbers in its vocabulary. `words`: in their place, the position of each one's word in its caption, or
-    `NO_WORD`. `blank`: the number of the token that says nothing.
-    """
+    """Distinct texts as word pieces. `ids`: their numbers in the encoder's vocabulary. `words`: the position of each
+    one's word in its caption, or `NO_WORD`. `blank`: the number of the token that says nothing."""
 
     ids: Tokens
     words: Tokens
@@ -134,20 +128,14 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """The captions of some examples as an encoder reads them.
-
-    `texts`: the distinct ones. `numbered`: the examples with each caption as one word, the number of its row in
-    `table`: the embeddings of texts or, with pictures, of each caption and its picture.
-    """
+    """The captions of some examples as an encoder reads them: `texts`, the distinct ones, and `numbered`, the examples
+    with each caption as one word, its row in `table`: the embeddings of texts or, with pictures, of each caption and
+    picture."""
 
     encoder: FrozenEncoder
     texts: Sequence[str]
     numbered: Examples
     table: Tensor
-
-    @property
-    def rows(self) -> Ids:
-        return np.arange(len(self.table), dtype=np.int32)
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -158,20 +146,14 @@ class Embedded:
         if blank is None or not tokenizer.is_fast:
             lacking = "a token for nothing" if blank is None else "the places of its tokens in a text"
             raise self.refusal(f"its tokenizer does not give {lacking}")
-        whole = whole_characters(self.texts)
-        with no_threads_of_tokenizers():
-            cut = tokenizer(
-                whole, truncation=True, max_length=self.encoder.transformer.max_seq_length, return_offsets_mapping=True
-            )
-        lengths = np.fromiter(map(len, cut["input_ids"]), np.int64, len(whole))
+        ids, places = word_pieces(tokenizer, self.texts, self.encoder.transformer.max_seq_length)
         # Words are joined by blanks: the number of blanks before a piece's last character is the number of its word.
         words = [
-            [text.count(" ", 0, end - 1) if end > start else NO_WORD for start, end in places]
-            for text, places in zip(whole, cut["offset_mapping"], strict=True)
+            text.count(" ", 0, end - 1) if end > start else NO_WORD
+            for text, of_text in zip(whole_characters(self.texts), places, strict=True)
+            for start, end in of_text
         ]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        ids = Tokens(np.concatenate(cut["input_ids"]).astype(np.int32), offsets, ())
-        return Pieces(ids, replace(ids, ids=np.concatenate(words).astype(np.int32)), blank)
+        return Pieces(ids, replace(ids, ids=np.array(words, np.int32)), blank)
 
     def embed(self, ids: Integers) -> Tensor:
         """The embeddings `(captions, pieces, width)` of word pieces `(captions, pieces)`."""
@@ -182,8 +164,8 @@ class Embedded:
     def features(self, embedded: Tensor) -> Tensor:
         """The encoder's embeddings of captions `(captions, width)` from those of their word pieces."""
         real = torch.ones(embedded.shape[:2], dtype=torch.int64, device=embedded.device)
-        found = self.encoder.transformer({"inputs_embeds": embedded, "attention_mask": real, "modality": "text"})
-        features: Tensor = found["sentence_embedding"].float()
+        outputs = self.encoder.transformer({"inputs_embeds": embedded, "attention_mask": real, "modality": "text"})
+        features: Tensor = outputs["sentence_embedding"].float()
         return features
 
     def refusal(self, reason: str) -> ValueError:
@@ -194,9 +176,9 @@ class Embedded:
 
 @dataclass(frozen=True, eq=False)
 class FittedHead(Reader):
-    """A head of one trial on an encoder; `numbered`: the trial with each caption as one word, its text's number."""
+    """A head of one trial on an encoder; the `learner` reads each caption as one word, its text's number."""
 
-    numbered: Trial
+    learner: Learner
     network: OnTable
     captions: Embedded
 
@@ -205,7 +187,7 @@ class FittedHead(Reader):
 
     def scores(self, rows: Integers) -> TrialScores:
         with one_thread():
-            return score(self.numbered, self.captions.rows, self.network, "fp32", rows)
+            return self.learner.scores(rows)
 
     def pieces(self, rows: Integers) -> Integers:
         return self.captions.pieces.ids.lengths[self._texts(rows)]
@@ -222,7 +204,7 @@ class FittedHead(Reader):
         return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.captions.pieces.blank))
 
     def read(self, embedded: Tensor) -> Tensor:
-        return self.centred(self.network.head(self.captions.features(embedded)))
+        return centred(self.trial, self.network.head(self.captions.features(embedded)))
 
     def check(self) -> None:
         """Some encoders put words of their own before a caption, or know it by more than its words' embeddings."""
@@ -231,15 +213,15 @@ class FittedHead(Reader):
         wanted = self.network.table[torch.as_tensor(self._texts(rows))].float()
         try:
             with torch.no_grad():
-                found = self.captions.features(self.embedded(rows))
+                read = self.captions.features(self.embedded(rows))
         except (TypeError, ValueError, NotImplementedError) as error:
             raise self.captions.refusal("it takes no embeddings of words") from error
-        if bool(((found - wanted).norm(dim=1) > CLOSE * wanted.norm(dim=1)).any()):
+        if bool(((read - wanted).norm(dim=1) > CLOSE * wanted.norm(dim=1)).any()):
             raise self.captions.refusal("it answers otherwise to the embeddings of words than to words")
 
     def _texts(self, rows: Integers) -> Integers:
         """The numbers of these captions' texts."""
-        return self.numbered.examples.tokens.ids[rows].astype(np.int64)
+        return self.captions.numbered.tokens.ids[rows].astype(np.int64)
 
     def _chosen(self, pieces: Tokens, rows: Integers) -> Integers:
         return pieces.select(self._texts(rows)).ids.reshape(len(rows), -1).astype(np.int64)

@@ -39,11 +39,8 @@ def mlp(widths: Sequence[int]) -> nn.Sequential:
 
 
 class RecurrentEncoder(nn.Module):
-    """The last hidden state of each direction of an LSTM or RNN of one or more layers.
-
-    Each direction has a layer of its own that reads padded captions, the second one from their ends: on a processor
-    that is faster than packed ones, and padding comes after a caption either way.
-    """
+    """The last hidden state of each direction of an LSTM or RNN. Each direction has a layer of its own that reads
+    padded captions, the second one from their ends: on a processor that is faster than packed ones."""
 
     def __init__(self, recipe: Recurrent, width: int, dropout: float) -> None:
         super().__init__()

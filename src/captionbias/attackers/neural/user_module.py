@@ -7,51 +7,38 @@ import importlib
 import inspect
 import pickle
 from dataclasses import fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
-from captionbias.attackers.base import Trial
-from captionbias.attackers.neural.fitting import FittedNetwork, fit_network
 from captionbias.attackers.recipes import Schedule
 
 STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
 
 
 def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
-    """The class, or the one called `module:Class`.
-
-    Raises:
-        ValueError: there is no such module or class, or it is not a `torch.nn.Module`.
-    """
-    found: Any = encoder
+    """The class, or the one called `module:Class`; ValueError if there is none, or it is not a `torch.nn.Module`."""
+    module: Any = encoder
     if isinstance(encoder, str):
-        module, _, name = encoder.partition(":")
+        path, _, name = encoder.partition(":")
         try:
-            found = importlib.import_module(module)
-            for part in name.split("."):
-                found = getattr(found, part)
+            module = attrgetter(name)(importlib.import_module(path))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"encoder {encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
             ) from error
-    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+    if not (isinstance(module, type) and issubclass(module, nn.Module)):
         raise ValueError(
             f"encoder {encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
         )
-    return found
+    return module
 
 
 def name(module: type[nn.Module]) -> str:
-    """The class's name and a digest of what makes it: what a signature and a cache know it by.
-
-    That is the file or notebook cell that defines it, and the values that its methods take from the function around it.
-
-    Raises:
-        ValueError: it has no source, or such a value cannot be written down.
-    """
+    """The class's name and a digest of what makes it, by which signatures and caches know it: the file or notebook cell
+    that defines it, and what its methods take from the function around it. ValueError if these cannot be read."""
     digest = hashlib.sha256(_source(module))
     for method in filter(inspect.isfunction, vars(module).values()):
         taken = inspect.getclosurevars(method).nonlocals
@@ -89,13 +76,3 @@ def schedule(module: type[nn.Module]) -> Schedule:
     """`STANDARD`, but for what the class sets in attributes of the same names."""
     chosen = {field.name: getattr(module, field.name) for field in fields(Schedule) if hasattr(module, field.name)}
     return replace(STANDARD, **chosen)
-
-
-def fit(trial: Trial, module: type[nn.Module], precision: str, device: torch.device) -> FittedNetwork:
-    """Train a network on a trial and score it.
-
-    `module(words, outputs)` makes the network: `words` is the number of rows that an embedding of its tokens needs.
-    Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, and lengths
-    `(captions,)` into logits `(captions, outputs)`.
-    """
-    return fit_network(trial, module, schedule(module), precision, device)

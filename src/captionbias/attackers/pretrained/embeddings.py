@@ -1,7 +1,5 @@
-"""Embeddings in the store: what an encoder has read once, it does not read again.
-
-Texts are known by a 128-bit digest. An entry holds the embeddings of one batch of new texts and is never changed.
-"""
+"""Embeddings in the store: what an encoder has read once, it does not read again. Texts are known by a 128-bit digest;
+an entry holds the embeddings of one batch of new texts and is never changed."""
 
 from __future__ import annotations
 
@@ -13,7 +11,8 @@ from secrets import token_hex
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.arrays import Integers
+from captionbias.arrays import Floats32, Integers
+from captionbias.attackers.pretrained.models import Model
 from captionbias.io.store import Arrays, Store
 
 Embeddings = npt.NDArray[np.float16]
@@ -28,33 +27,17 @@ PIECE = 8192
 
 
 def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: str) -> Embeddings:
-    """The embeddings of distinct texts, `(n, width)`; `encode` gets those that are not kept yet.
-
-    `identity`: everything that determines an embedding beside the text.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> def encode(texts):
-        ...     print("reads", texts)
-        ...     return np.array([[len(text)] for text in texts], np.float16)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     store = Store(Path(folder), limit=10**9)
-        ...     _ = embed(["a man", "a dog"], encode, store, "lengths")
-        ...     embed(["a woman", "a man"], encode, store, "lengths").tolist()
-        reads ['a man', 'a dog']
-        reads ['a woman']
-        [[7.0], [5.0]]
-    """
+    """The embeddings of distinct texts, `(n, width)`; `encode` gets those that are not kept yet. `identity`: everything
+    that determines an embedding beside the text."""
     encoder = _digest(f"{FORMAT} {identity}").hex()
     digests = np.array([_digest(text) for text in texts], DIGEST)
     missing = np.ones(len(texts), bool)
-    found: list[tuple[Integers, Embeddings]] = []
+    parts: list[tuple[Integers, Embeddings]] = []
     if store is not None:
         for key in store.keys("embeddings", encoder):
-            if kept := store.load("embeddings", key, partial(_matching, digests)):
-                found.append(kept)
-                missing[kept[0]] = False
+            if part := store.load("embeddings", key, partial(_matching, digests)):
+                parts.append(part)
+                missing[part[0]] = False
     numbers = np.flatnonzero(missing)
     for start in range(0, len(numbers), PIECE):
         piece = numbers[start : start + PIECE]
@@ -62,11 +45,29 @@ def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: s
         if store is not None:
             arrays = {"digests": digests[piece], "embeddings": fresh}
             store.save("embeddings", f"{encoder}-{token_hex(8)}", arrays)
-        found.append((piece, fresh))
-    rows = np.empty((len(texts), found[0][1].shape[1]), np.float16)
-    for numbers, embeddings in found:
+        parts.append((piece, fresh))
+    rows = np.empty((len(texts), parts[0][1].shape[1]), np.float16)
+    for numbers, embeddings in parts:
         rows[numbers] = embeddings
     return rows
+
+
+def in_16_bits(
+    features: Floats32,
+    model: Model,
+    row_named: Callable[[int], str],
+    argument: str = "encoder",
+    kind: str = "an encoder",
+) -> Embeddings:
+    """What a model computes, coarser than what the order of a sum changes in 32 bits; ValueError unless finite."""
+    with np.errstate(over="ignore"):
+        embeddings = np.asarray(features, np.float16)
+    if not (finite := np.isfinite(embeddings).all(axis=1)).all():
+        raise ValueError(
+            f"{argument} {model.name!r}: {row_named(int(finite.argmin()))} not finite in 16 bits; its weights in "
+            f"{model.folder} are damaged, or not those of {kind}"
+        )
+    return embeddings
 
 
 def _digest(text: str) -> bytes:

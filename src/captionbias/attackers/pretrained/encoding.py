@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.attackers.base import Examples
+from captionbias.attackers.pretrained.embeddings import Embeddings, Encode, in_16_bits
 from captionbias.attackers.pretrained.models import Model, first_line
 from captionbias.attackers.workers import cores
 from captionbias.text.tokens import UNKNOWN, Tokens
@@ -19,17 +20,11 @@ from captionbias.text.tokens import UNKNOWN, Tokens
 if TYPE_CHECKING:
     import torch
 
-    from captionbias.attackers.pretrained.embeddings import Embeddings, Encode
-
 BATCH = 64
 
 
 def special_tokens(model: Model) -> tuple[str, str]:
-    """The tokens for a masked word and for an unknown one; an encoder without the former takes the latter.
-
-    Raises:
-        ValueError: the folder's tokenizer cannot be read.
-    """
+    """The tokens for a masked word and for an unknown one; an encoder without the former takes the latter."""
     from transformers import AutoTokenizer
 
     with reading(model):
@@ -39,10 +34,8 @@ def special_tokens(model: Model) -> tuple[str, str]:
 
 
 def as_texts(examples: Examples, mask: str, unknown: str) -> tuple[list[str], Examples]:
-    """The distinct captions as text, and the examples with each caption as one word, its text's number.
-
-    `mask` and `unknown`: the tokens for masked words and for words without a counterpart.
-    """
+    """The distinct captions as text, with the tokens `mask` and `unknown` for masked words and those without a
+    counterpart, and the examples with each caption as one word, its text's number."""
     tokens, special = examples.tokens, {**dict.fromkeys(examples.masks, mask), UNKNOWN: unknown}
     _, first, same = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
     words = tuple(special.get(word, word) for word in tokens.words)
@@ -54,17 +47,9 @@ def as_texts(examples: Examples, mask: str, unknown: str) -> tuple[list[str], Ex
 
 
 def encoder(model: Model, pooling: str | None, precision: str, device: torch.device) -> Encode:
-    """A function from `n` texts to embeddings `(n, width)`; the model is loaded when it is first called.
-
-    The embeddings have 16 bits: coarser than what the order of a sum changes in 32, so that they can be kept. A text of
-    more tokens than the model takes is cut off there, by its own tokenizer.
-
-    Args:
-        pooling: `cls` for the first token's last state; None for the model's own way.
-
-    Raises, when it is called:
-        ValueError: the model cannot be loaded, its weights are not all there, or what it computes is not finite.
-    """
+    """A function from `n` texts to 16-bit embeddings `(n, width)`: coarser than what the order of a sum changes in 32.
+    The model is loaded when it is first called. `pooling`: `cls` for the first token's last state, None for the model's
+    own."""
     load = cache(lambda: load_encoder(model, pooling, device))
 
     def encode(texts: list[str]) -> Embeddings:
@@ -75,20 +60,24 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
             no_threads_of_tokenizers(),
             torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
         ):
-            found = load().encode(
+            features = load().encode(
                 whole_characters(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
             )
-        with np.errstate(over="ignore"):
-            embeddings = np.asarray(found, np.float16)
-        if not np.isfinite(embeddings).all():
-            row = int(np.flatnonzero(~np.isfinite(embeddings).all(axis=1))[0])
-            raise ValueError(
-                f"encoder {model.name!r}: the embedding of {texts[row]!r} is not finite in 16 bits; its weights in "
-                f"{model.folder} are damaged, or not those of an encoder"
-            )
-        return embeddings
+        return in_16_bits(features, model, lambda row: f"the embedding of {texts[row]!r} is")
 
     return encode
+
+
+def word_pieces(
+    tokenizer: Any, texts: Sequence[str], longest: int | None = None
+) -> tuple[Tokens, list[list[tuple[int, int]]]]:
+    """The numbers of each text's pieces, cut off where the encoder ends; and, of fast tokenizers, where each stands."""
+    with no_threads_of_tokenizers():
+        options = {"truncation": True, "max_length": longest, "return_offsets_mapping": tokenizer.is_fast}
+        pieces = tokenizer(whole_characters(texts), **options)
+    ids = pieces["input_ids"]
+    tokens = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
+    return tokens, pieces.get("offset_mapping", [])
 
 
 def whole_characters(texts: Sequence[str]) -> list[str]:
@@ -155,11 +144,7 @@ def no_threads_of_tokenizers() -> Iterator[None]:
 
 
 def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any:
-    """A `SentenceTransformer` in fp32, all of whose weights come from the model's folder.
-
-    Raises:
-        ValueError: the model cannot be loaded, or its weights are not all there.
-    """
+    """A `SentenceTransformer` in fp32; ValueError unless all of its weights come from the model's folder."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -174,9 +159,9 @@ def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any
             transformer = Transformer(place, model_kwargs=exact)
             pooled = Pooling(transformer.get_embedding_dimension(), pooling)
             loaded = SentenceTransformer(modules=[transformer, pooled], device=str(device))
-        _, found = AutoModel.from_pretrained(model.folder, output_loading_info=True, device_map="meta")
+        _, report = AutoModel.from_pretrained(model.folder, output_loading_info=True, device_map="meta")
         used = {name for name, _ in loaded[0].auto_model.named_parameters()}
-        refuse_missing(used & set(found["missing_keys"]))
+        refuse_missing(used & set(report["missing_keys"]))
     return loaded
 
 

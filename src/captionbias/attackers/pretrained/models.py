@@ -52,16 +52,13 @@ def find_model(
     companions: Sequence[str] = TOKENIZERS,
     revision: str | None = None,
 ) -> Model:
-    """The pretrained model in a folder, or of that name on the Hub, fetched there if it is not on this machine yet.
+    """The pretrained model in a folder, or of that name on the Hub, fetched if it is not on this machine yet.
 
     Args:
         argument: the user's argument that names it, for messages.
         libraries: those that read and run it.
         companions: the files, of which one must be there, that say how its input is prepared.
         revision: branch, tag or commit on the Hub.
-
-    Raises:
-        ValueError: the folder holds no model, or there is none of that name here and none can be fetched.
     """
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
@@ -74,11 +71,7 @@ def find_model(
 
 
 def find_folder(name: str, argument: str = "encoder", revision: str | None = None) -> Path:
-    """The folder of that path, or the one into which what the Hub has under that name is fetched.
-
-    Raises:
-        ValueError: there is neither, or a revision of a folder is asked for.
-    """
+    """The folder of that path, or the one into which what the Hub has under that name is fetched."""
     folder = _path(name)
     if not folder.is_dir():
         return _fetched(name, argument, revision)

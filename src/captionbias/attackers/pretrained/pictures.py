@@ -12,7 +12,7 @@ import numpy as np
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.device import device
-from captionbias.attackers.pretrained.embeddings import Embeddings, embed
+from captionbias.attackers.pretrained.embeddings import Embeddings, embed, in_16_bits
 from captionbias.attackers.pretrained.encoding import all_cores, reading, refuse_missing
 from captionbias.attackers.pretrained.models import IMAGE_LIBRARIES, PROCESSORS, Model, find_model
 from captionbias.attackers.ranks import share
@@ -30,11 +30,7 @@ PIECE = 256
 
 
 def find_image_encoder(name: str) -> Model:
-    """The pretrained image model in a folder, or of that name on the Hub; see `find_model`.
-
-    Raises:
-        ValueError: there is no such model, it cannot be fetched, or a library is missing.
-    """
+    """The pretrained image model in a folder, or of that name on the Hub; see `find_model`."""
     if not all(map(find_spec, ("torch", "accelerate", "transformers", "PIL"))):
         raise ValueError(f"{ARGUMENT} {name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
     return find_model(name, ARGUMENT, IMAGE_LIBRARIES, PROCESSORS)
@@ -43,17 +39,10 @@ def find_image_encoder(name: str) -> Model:
 def picture_features(
     pictures: Sequence[Image], model: Model, store: Store | None, *, distributed: bool = True
 ) -> Floats32:
-    """Features of pictures, `(n, width)`: standardized over the pictures, and of mean square length 1.
+    """Features of pictures in RGB, `(n, width)`: standardized over the pictures, and of mean square length 1.
 
     What the model pools, else the mean of its last states. Each picture is read once, with a `store` once for good; the
     processes of `accelerate launch` share the pictures out.
-
-    Args:
-        pictures: RGB; one after the other is taken from it.
-        model: from `find_image_encoder`.
-
-    Raises:
-        ValueError: the model cannot be loaded, takes no pictures, or what it computes is not finite.
     """
     place = device()
     with reading(model, ARGUMENT):
@@ -84,8 +73,8 @@ def _embedded(
     keys = [hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest() for pixels in piece]
     by_key = dict(zip(keys, piece, strict=True))
     rows = {key: row for row, key in enumerate(by_key)}
-    found = embed(list(by_key), lambda missing: encode([by_key[key] for key in missing]), store, identity)
-    return found[[rows[key] for key in keys]]
+    embeddings = embed(list(by_key), lambda missing: encode([by_key[key] for key in missing]), store, identity)
+    return embeddings[[rows[key] for key in keys]]
 
 
 def _encoder(model: Model, place: torch.device) -> Callable[[list[Floats32]], Embeddings]:
@@ -101,14 +90,9 @@ def _encoder(model: Model, place: torch.device) -> Callable[[list[Floats32]], Em
             for start in range(0, len(pictures), BATCH):
                 batch = torch.from_numpy(np.stack(pictures[start : start + BATCH])).to(place)
                 parts.append(_features(network, batch, pooled).float().cpu().numpy())
-        with np.errstate(over="ignore"):
-            found = np.concatenate(parts).astype(np.float16)
-        if not np.isfinite(found).all():
-            raise ValueError(
-                f"{ARGUMENT} {model.name!r}: the features of a picture are not finite in 16 bits; its weights in "
-                f"{model.folder} are damaged, or not those of an image model"
-            )
-        return found
+        return in_16_bits(
+            np.concatenate(parts), model, lambda _: "the features of a picture are", ARGUMENT, "an image model"
+        )
 
     return encode
 
@@ -119,22 +103,22 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
     from transformers import AutoModel
 
     with reading(model, ARGUMENT):
-        network, found = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
-        refuse_missing(found["missing_keys"])
+        network, report = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
+        refuse_missing(report["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise ValueError(
             f"{ARGUMENT} {model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as "
             f"{USUAL}"
         )
-    return network.to(place).eval(), not any("pooler." in name for name in found["missing_keys"])
+    return network.to(place).eval(), not any("pooler." in name for name in report["missing_keys"])
 
 
 def _features(network: Any, pixels: torch.Tensor, pooled: bool) -> torch.Tensor:
-    found = getattr(network, "get_image_features", network)(pixel_values=pixels)
-    features: torch.Tensor | None = getattr(found, "pooler_output", None) if pooled else None
+    outputs = getattr(network, "get_image_features", network)(pixel_values=pixels)
+    features: torch.Tensor | None = getattr(outputs, "pooler_output", None) if pooled else None
     if features is not None:
         return features.flatten(1)
-    states: torch.Tensor = found.last_hidden_state
+    states: torch.Tensor = outputs.last_hidden_state
     return states.flatten(2).mean(dim=2) if states.ndim == 4 else states.mean(dim=1)
 
 
