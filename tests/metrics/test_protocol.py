@@ -106,7 +106,7 @@ def test_what_cannot_change_a_score_does_not_change_the_signature(metric, captio
         (
             dbac,
             {"quality": "accuracy", "bayes": False, "delta": 0.5},
-            "metric:dbac|preset:fast|attacker:bow|quality:accuracy|bayes:False|pairing:held-out|align:contextual,captions"
+            "metric:dbac|preset:fast|attacker:bow|quality:accuracy|bayes:False|pairing:held-out|align:contextual,names-kept,captions"
             f",0.5|trials:2|split:0.2|rows:#|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:23|v:{__version__}",
         ),
     ],
@@ -147,7 +147,7 @@ def test_presets_are_the_papers_protocols():
     assert (paper["encoder"], paper["test_share"], paper["quality"]) == ("lstm-dbac", 0.2, "confidence")
     assert (paper["alignment"], paper["delta"], paper["tokenizer"]) == ("contextual", 0.4, "words")
     _, published = preset_settings("dbac", "dbac-2026-published")
-    others = {"tokenizer", "task_lexicon", "vectors", "pairing", "controls"}
+    others = {"tokenizer", "task_lexicon", "vectors", "pairing", "controls", "names_kept"}
     assert {name for name in paper if paper[name] != published[name]} == others
     for metric in ("lic", "dbac"):
         assert preset_settings(metric, "fast")[1] == preset_settings(metric, "papers", encoder="bow")[1]

@@ -70,8 +70,8 @@ def spread_of_people(
     where no image has two human captions. The same images and options are measured once a process."""
     from scipy.stats import t
 
-    known = metric.name, captions.image_set, repr(captions.tasks), seed, repr(sorted(options.items()))
-    place = sha256(repr(known).encode()).hexdigest()
+    measured = metric.name, captions.image_set, captions.rows(), captions.tasks, seed, sorted(options.items())
+    place = sha256(repr(measured).encode()).hexdigest()
     if place not in _spreads:
         pairs = (captioner_and_person(captions, seed + draw) for draw in range(PEOPLE))
         people = [metric.measure(pair[1], **options, seed=seed).samples for pair in pairs if pair]
