@@ -40,7 +40,8 @@ def measured(
 ) -> Any:
     attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
     words = ([attribute, *more], attribute_words, tasks, task_words)
-    return actions.measure(lambda step, done: None, Session(data=data), *words, list(metrics), "fast", 2, 3)
+    *_, run = actions.measure(lambda step, done: None, Session(data=data), *words, list(metrics), "fast", 2, 3)
+    return run
 
 
 def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -54,7 +55,7 @@ def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> l
     assert result.exit_code == 0, result.output
     variables: dict[str, Any] = {}
     exec(run.python, variables)
-    return [json.loads(Path("again.json").read_text()), json.loads(json_text(variables["found"].as_dict()))]
+    return [json.loads(Path("again.json").read_text()), json.loads(json_text(variables["measured"].as_dict()))]
 
 
 def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkeypatch):

@@ -105,7 +105,7 @@ def test_memory_counts_the_tables_once_and_the_result(write):
 
 
 def test_room_is_made_by_who_was_unused_longest_and_whoever_comes_back_is_told(clock):
-    found = Sessions(most=100 * MB, of_session=90 * MB)
+    found = Sessions(most=100 * MB, each=90 * MB)
     for name in "abc":
         clock[0] += 1
         found.keep(found.of(asked(name)), data(40 * MB))

@@ -30,10 +30,7 @@ ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and the labels to keep, as `read_captioners` takes them; "" and () for none.
-
-    Several columns of labels are crossed.
-    """
+    """The columns to read (several of labels are crossed) and the labels to keep, as `read_captioners` takes them."""
 
     id_column: str = ""
     prediction_column: tuple[str, ...] = ()
@@ -45,11 +42,8 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Tables of captions and labels, and which columns are read.
-
-    `predictions`: by the captioner's name. `unused`: tables that are neither. `code`: the Python that makes the same
-    captions, if the tables are not files.
-    """
+    """Tables of captions and labels, and which columns are read. `unused`: tables that are neither. `code`: the Python
+    that makes the same captions, if the tables are not files."""
 
     predictions: dict[str, Table]
     references: Table | None = None
@@ -79,11 +73,7 @@ class Data:
 
 
 def read_uploads(paths: Sequence[str]) -> Data:
-    """Read uploaded files of any kind, in any order, and find out which is what.
-
-    Raises:
-        ValueError: there are too many files, two of one name or captioner, or `open_table` refuses a file.
-    """
+    """Read uploaded files of any kind, in any order, and find out which is what."""
     if len(paths) > MAX_FILES:
         raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")
     files = sorted(map(Path, paths), key=lambda path: path.name)
@@ -95,47 +85,36 @@ def read_uploads(paths: Sequence[str]) -> Data:
 
 
 def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -> Data:
-    """The tables by what each is, see `captionbias.app.roles`, and a guess of their columns.
-
-    Raises:
-        ValueError: there are too many captioners, or two of one name.
-    """
-    of_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
-    names = [Path(table.name).stem for table in of_role[CAPTIONER]]
+    """The tables by what each is, see `captionbias.app.roles`, and a guess of their columns."""
+    by_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
+    names = [Path(table.name).stem for table in by_role[CAPTIONER]]
     _check_names("captioners", names)
     _check_count(len(names))
-    people, labels, tasks = (next(iter(of_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
-    captioners = dict(zip(names, of_role[CAPTIONER], strict=True))
-    data = Data(captioners, people, labels, tasks, tuple(of_role[UNUSED]), code=code)
+    people, labels, tasks = (next(iter(by_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
+    captioners = dict(zip(names, by_role[CAPTIONER], strict=True))
+    data = Data(captioners, people, labels, tasks, tuple(by_role[UNUSED]), code=code)
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
     guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
-    keep = kept_at_first(count_labels(data, guess["attribute_column"]))
+    keep = labels_at_first(count_labels(data, guess["attribute_column"]))
     return replace(data, columns=Columns(**guess, keep=tuple(keep)))
 
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
-    """The columns that could be each of the arguments of `Columns`; of `keep` the labels.
-
-    More labels than a page can list are none.
-    """
+    """The columns that could be each of the arguments of `Columns`; of `keep` the labels, none if they are too many."""
     counts = count_labels(data, data.columns.attribute_column)
-    found = {role: guess.choices for role, guess in guess_columns(**data.first()).items()}
-    return {**found, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
+    columns = {role: guess.choices for role, guess in guess_columns(**data.first()).items()}
+    return {**columns, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
 
 
 def corrected(data: Data, columns: Columns) -> Data:
-    """The data with other columns; of other columns of labels those labels are kept that attackers can learn.
-
-    Raises:
-        ValueError: no table has such a column.
-    """
+    """The data with other columns; of other columns of labels those labels are kept that attackers can learn."""
     for name, choices in choices_of(replace(data, columns=columns)).items():
         chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
             if column not in choices and name != "keep":
                 raise ValueError(f"{name} is {column!r}, and the columns are {', '.join(map(repr, choices)) or 'none'}")
     counts = count_labels(data, columns.attribute_column)
-    keep = tuple(label for label in columns.keep if label in counts) or tuple(kept_at_first(counts))
+    keep = tuple(label for label in columns.keep if label in counts) or tuple(labels_at_first(counts))
     columns = replace(columns, keep=keep)
     return data if columns == data.columns else replace(data, columns=columns)
 
@@ -149,18 +128,15 @@ def count_labels(data: Data, columns: Sequence[str]) -> dict[str, int]:
     return dict(Counter(SEPARATOR.join(row) for row in labels if all(row)).most_common())
 
 
-def kept_at_first(counts: Mapping[str, int]) -> list[str]:
+def labels_at_first(counts: Mapping[str, int]) -> list[str]:
     """The labels that attackers can learn; none if there are too many to choose from."""
-    kept = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
-    return kept if len(counts) <= MAX_LABELS else []
+    learnable = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
+    return learnable if len(counts) <= MAX_LABELS else []
 
 
-def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
-    """Which labels are not kept, with their rows, and whether attackers could learn them; empty if all are.
-
-    >>> left_out({"female": 50, "male": 50, "other": 3}, ["female", "male"])
-    "left out by their label: 'other' (3 rows, too few to split)"
-    """
+def left_out(data: Data) -> str:
+    """Which labels are not kept, with their rows, and whether attackers could learn them; empty if all are."""
+    counts, keep = count_labels(data, data.columns.attribute_column), data.columns.keep
     gone = [
         f"{label!r} ({count:,} rows{', too few to split' if count < SMALLEST_CLASS else ''})"
         for label, count in counts.items()
@@ -170,18 +146,10 @@ def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
 
 
 def guess_words(data: Data, columns: Sequence[str]) -> list[str]:
-    """The attributes whose words each of the label columns seems to need: by most of its labels, else by its name.
-
-    A column that says neither has none; where no column says, it is the first attribute.
-
-    >>> from captionbias.captions.tables import table_from_memory
-    >>> table = {"person": ["Female", "Male"], "bb_skin": ["x", "y"], "who": ["a", "b"]}
-    >>> data = Data({"nic": table_from_memory(table)})
-    >>> guess_words(data, ["person"]), guess_words(data, ["bb_skin", "person", "who"]), guess_words(data, ["who"])
-    (['gender'], ['race', 'gender'], ['gender'])
-    """
-    found = filter(None, (_words_of(column, count_labels(data, [column])) for column in columns))
-    return list(dict.fromkeys(found)) or [ATTRIBUTES[0]]
+    """The attributes whose words each of the label columns seems to need: by most of its labels, else by its name. A
+    column that says neither has none; where no column says, it is the first attribute."""
+    words = filter(None, (_words_of(column, count_labels(data, [column])) for column in columns))
+    return list(dict.fromkeys(words)) or [ATTRIBUTES[0]]
 
 
 def _words_of(column: str, labels: Collection[str]) -> str | None:
@@ -193,32 +161,28 @@ def _words_of(column: str, labels: Collection[str]) -> str | None:
 
 
 def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
-    """Each captioner's captions, joined with what is known of their images.
-
-    Raises:
-        ValueError: there are no captions or no labels, too many captioners or images, or as `read_captioners`.
-    """
+    """Each captioner's captions, joined with what is known of their images."""
     if not data:
         raise ValueError("there are no captions yet: upload files, or take the example data")
     columns = data.columns
-    captioners = captioner_columns(list(data.predictions), columns.prediction_column)
-    _check_count(len(captioners))
-    if not captioners:
+    columns_of = captioner_columns(list(data.predictions), columns.prediction_column)
+    _check_count(len(columns_of))
+    if not columns_of:
         raise ValueError("choose the file and the column of the captioner's captions")
     if not columns.attribute_column:
         raise ValueError("no attribute is chosen: choose the column that has the label of each image, such as gender")
     options = {**data.first(), **vars(columns), "keep": columns.keep or None, "predictions": data.predictions}
     if first_only:
-        name, (table, column) = next(iter(captioners.items()))
+        name, (table, column) = next(iter(columns_of.items()))
         options |= {"predictions": {name: data.predictions[table]}, "prediction_column": column}
-    found = read_captioners(**options)
-    most = max(map(len, found.values()))
+    captioners = read_captioners(**options)
+    most = max(map(len, captioners.values()))
     if most > MAX_IMAGES:
         raise ValueError(
             f"there are {most:,} images, and this page takes {MAX_IMAGES:,} at most: give fewer, or measure them on a "
             "machine of your own with the command line"
         )
-    return found
+    return captioners
 
 
 def captioners_of(data: Data) -> dict[str, Captions]:
@@ -231,7 +195,7 @@ def _check_count(captioners: int) -> None:
         raise ValueError(f"there are {captioners} captioners, and this page takes {MAX_CAPTIONERS} at most: give fewer")
 
 
-def _check_names(of: str, names: Sequence[str]) -> None:
+def _check_names(what: str, names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"two {of} are called {name}: rename a file")
+            raise ValueError(f"two {what} are called {name}: rename a file")

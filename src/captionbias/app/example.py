@@ -34,11 +34,7 @@ captioners = check_captioners(captions, **people)
 
 
 def example() -> Data:
-    """A faithful and a biased captioner on the same planted images.
-
-    >>> list(example().predictions)
-    ['faithful', 'biased']
-    """
+    """A faithful and a biased captioner on the same planted images."""
     faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, **BIASED)
     captions = {"faithful": faithful.predictions, "biased": biased.predictions}
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
@@ -50,8 +46,8 @@ def example() -> Data:
 
 def result() -> str:
     """The report of the example, measured as the page measures by default."""
-    found = audit(captioners_of(example()), task_lexicon="coco_objects", trials=TRIALS)
-    return html_report(found, title="An example with a planted bias")
+    measured = audit(captioners_of(example()), task_lexicon="coco_objects", trials=TRIALS)
+    return html_report(measured, title="An example with a planted bias")
 
 
 if __name__ == "__main__":

@@ -18,12 +18,8 @@ OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the c
 
 
 def command(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
-    """One command line; None for data that are not files, or that are files of one name.
-
-    Args:
-        settings: of the audit, see `captionbias.analysis.audit.Audit`.
-        lexicons: the words that were chosen, by setting: names, and custom words, which are in a file called like them.
-    """
+    """One command line; None for data that are not files, or that are files of one name. `lexicons`: the words that
+    were chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
     others = _others(data)
     files = [*predictions.values(), *others.values()]
@@ -45,17 +41,13 @@ def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> st
     return (
         "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
         f"{data.code or read}"
-        f"found = audit(\n    captioners,\n{_lines(_chosen(settings, lexicons))})\n"
-        'write_report(found, "report.html")\n'
+        f"measured = audit(\n    captioners,\n{_lines(_chosen(settings, lexicons))})\n"
+        'write_report(measured, "report.html")\n'
     )
 
 
 def image_command(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
-    """One command line that measures captioners of the file `captions.json` on uploaded images.
-
-    Args:
-        arguments: of ImageCaptioner2 and of the reader of captions.
-    """
+    """One command line that measures captioners of the file `captions.json` on uploaded images."""
     packed = [source for source in pictures.sources if source.lower().endswith(ARCHIVES)]
     commands = [shlex.join(["unzip", "-j", "-d", IMAGES, source]) for source in packed]
     for captioner in captioners:

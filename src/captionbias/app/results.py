@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
+from captionbias.analysis.compare import corrected
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
+from captionbias.metrics import Measurement
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
-from captionbias.report.grid import Cell, Column, Grid
+from captionbias.report.grid import Column, Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.wording import verdicts
 from captionbias.text import Lexicon
 
 DATA = "captions.json"
@@ -27,10 +27,9 @@ SIZE = 6_000_000  # bytes of an audit and its report, which has at most half of 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run: the audit, warnings of its input, how to repeat it, custom words, and the folder with its files.
-
-    The folder is deleted with the run. `data`: what was measured, as JSON, if the uploaded files are not it.
-    """
+    """What was measured, warnings of its input, how to repeat it, and custom words. `folder` is deleted with it;
+    `data`: what was measured, as JSON, if the uploaded files are not it; `whole`: whether all that was asked for is in
+    it."""
 
     audit: Audit
     notes: tuple[str, ...]
@@ -39,6 +38,7 @@ class Run:
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     data: str | None = None
+    whole: bool = True
 
     @cached_property
     def report(self) -> str:
@@ -51,57 +51,43 @@ class Run:
         return SIZE + len(self.data or "")
 
 
-def frame(grid: Grid) -> dict[str, Any]:
-    """A table as its headers and rows; shares are in percent."""
-    headers = [f"{column.name} (%)" if column.form.endswith("%") else column.name for column in grid.columns]
-    rows = [[_cell(cell, column.form) for cell, column in zip(row, grid.columns, strict=True)] for row in grid.rows]
-    return {"headers": headers, "data": rows}
-
-
-def _cell(cell: Cell, form: str) -> Cell:
-    if cell is None:
-        return ""
-    if isinstance(cell, str) or not form:
-        return cell
-    digits = re.search(r"\.(\d)", form)
-    places = int(digits[1]) if digits else 0
-    number = round(100 * cell if form.endswith("%") else cell, places) + 0
-    return number if places else int(number)
-
-
 def notes(run: Run) -> list[str]:
     """What to consider when reading the numbers."""
-    of_captioners = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
-    return list(dict.fromkeys([*run.notes, *of_captioners, *(f"not measured: {line}" for line in run.audit.missing)]))
+    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    return list(dict.fromkeys([*run.notes, *of_metrics, *(f"not measured: {line}" for line in run.audit.missing)]))
 
 
 def overview(run: Run) -> dict[str, Any]:
-    """For programs: verdicts, notes and all numbers; text is as it is, neither Markdown nor HTML."""
-    found = run.audit
-    directions = DIRECTIONS if "dbac" in found.comparisons else ()
+    """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
+    comparisons = run.audit.comparisons.values()
+    verdicts = corrected(pair for comparison in comparisons for pair in comparison.measurements.items())
     return {
-        "captioners": list(found.captioners),
-        "images": found.images,
-        "summary": [said.text for said in verdicts(found)],
-        "notes": notes(run),
-        "scores": frame(views.scores(found)),
-        "alone": frame(views.alone(found)),
-        "differences": frame(views.differences(found)),
-        "sources": {
-            name: {direction: frame(views.sources(found, name, direction)) for direction in directions}
-            for name in found.captioners
+        "captioners": list(run.audit.captioners),
+        "images": run.audit.images,
+        "verdicts": {
+            name: {key: word for (captioner, key), word in verdicts.items() if captioner == name}
+            for name in run.audit.captioners
         },
-        "words": {name: frame(views.words(found, name)) for name in found.words},
-        "signatures": found.signatures,
+        "scores": {
+            name: {key: value for one in comparisons for key, value in _scores(one.measurements[name]).items()}
+            for name in run.audit.captioners
+        },
+        "notes": notes(run),
+        "signatures": run.audit.signatures,
     }
 
 
+def _scores(measured: Measurement) -> dict[str, float]:
+    return {key: value for key, value in measured.flat().items() if isinstance(value, float)}
+
+
 def files(run: Run) -> list[str]:
-    """Write the files to download: the report, everything as JSON, the tables as CSV, custom words as JSON."""
+    """Write the files to download: the report, everything as JSON, Python, the tables as CSV, custom words as JSON."""
     texts = {
         "report.html": run.report,
         "report.md": markdown_report(run.audit, command=run.command),
         "everything.json": json_text(run.audit.as_dict(), indent=2),
+        "again.py": run.python,
     }
     for name, grid in _tables(run.audit):
         texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
@@ -123,10 +109,10 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
         yield "differences", views.differences(audit)
     if "dbac" in audit.comparisons:
         for direction in DIRECTIONS:
-            found = {name: views.sources(audit, name, direction) for name in audit.captioners}
-            rows = [[name, *row] for name, grid in found.items() for row in grid.rows]
+            grids = {name: views.sources(audit, name, direction) for name in audit.captioners}
+            rows = [[name, *row] for name, grid in grids.items() for row in grid.rows]
             if rows:
-                first = found[audit.captioners[0]]
+                first = grids[audit.captioners[0]]
                 yield (
                     f"sources-{direction.replace('_', '-')}",
                     first._replace(columns=(Column("captioner"), *first.columns), rows=rows),

@@ -36,23 +36,14 @@ class Role(NamedTuple):
 
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
-    """What each table is, by its name. The order of the tables does not count.
-
-    A table with captions is a captioner's, unless it has several of an image, or columns or a name that say that they
-    are people's. One without captions has labels or else tasks. Of several that can be people's captions, labels or
-    tasks the surest one is, and the others are not used.
-
-    >>> from captionbias.captions.tables import table_from_memory
-    >>> nic = table_from_memory({"image_id": [1, 2], "caption": ["a man", "a girl"]}, "nic.csv")
-    >>> people = table_from_memory({"image_id": [1, 1], "caption": ["a man", "a guy"]}, "coco.csv")
-    >>> roles_of([nic, people])
-    {'nic.csv': 'predictions', 'coco.csv': 'references'}
-    """
-    found = {table.name: _role(table) for table in tables}
+    """What each table is, by its name: with captions a captioner's, unless several of an image, its columns or its name
+    say that they are people's; else labels or tasks. Of several that can be one of these the surest is, whatever their
+    order."""
+    roles = {table.name: _role(table) for table in tables}
     surest: dict[str, str] = {}
-    for name in sorted(found, key=lambda name: (-found[name].sureness, name)):
-        surest.setdefault(found[name].name, name)
-    return {name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in found.items()}
+    for name in sorted(roles, key=lambda name: (-roles[name].sureness, name)):
+        surest.setdefault(roles[name].name, name)
+    return {name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in roles.items()}
 
 
 def _role(table: Table) -> Role:
