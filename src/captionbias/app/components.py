@@ -306,10 +306,12 @@ def result(parts: SimpleNamespace, session: Session, progress: str = "", working
         parts.downloads: gr.update(visible=whole, value=results.files(run) if run and whole else None),
     }
     if run:
-        link = f'<a href="result/{session.result}" target="_blank" rel="noopener">'
-        shown[parts.frame] = (
-            f"<p>{link}Open the result on a page of its own</a></p>{frame(session.result, 'The result')}"
+        # In another element the frame is another one: a new address in the same would be a step of the back button.
+        tag = "div" if whole else "section"
+        link = (
+            f'<a href="result/{session.result}" target="_blank" rel="noopener">Open the result on a page of its own</a>'
         )
+        shown[parts.frame] = f"<{tag}><p>{link}</p>{frame(session.result, 'The result')}</{tag}>"
     return shown
 
 
