@@ -219,11 +219,9 @@ def measure(
     watch("reading", 0.0)
     with heard() as notes:
         captioners = captioners_of(data)
-    replicates = replicates_for(metrics, len(captioners))
-    options = {**lexicons, **chance, "preset": preset, "bootstrap": replicates}
-
-    def run(measured: Audit, warned: Sequence[str] = (), *, whole: bool) -> Run:
-        return Run(
+    options = {**lexicons, **chance, "preset": preset, "bootstrap": replicates_for(metrics, len(captioners))}
+    for measured, warned, whole in _audits(watch, captioners, metrics, options):
+        yield Run(
             measured,
             _not_in(measured, [*notes, *warned, left_out(data)]),
             reproduce.command(data, measured.settings, lexicons),
@@ -233,9 +231,14 @@ def measure(
             whole=whole,
         )
 
+
+def _audits(
+    watch: Watch, captioners: Mapping[str, Captions], metrics: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[tuple[Audit, list[str], bool]]:
+    """Audits with what they warned of, and whether they are whole."""
     first = None
     if FIRST in metrics:
-        with heard(), suppress(ValueError):  # what it cannot measure is told with the rest
+        with heard() as warned, suppress(ValueError):  # what it cannot measure is told with the rest
             first = audit(
                 captioners,
                 metrics=[FIRST],
@@ -244,7 +247,7 @@ def measure(
                 **options,
             )
     if first:
-        yield run(first, whole=False)
+        yield first, warned, False
     start = FIRST_SHARE if first else 0.0
     with heard() as warned:
         everything = audit(
@@ -254,7 +257,7 @@ def measure(
             watch=lambda step, done: watch(step, start + (1 - start) * done),
             **options,
         )
-    yield run(everything, warned, whole=True)
+    yield everything, warned, True
 
 
 def _whole(seed: int | None) -> int:
