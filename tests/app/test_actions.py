@@ -23,9 +23,8 @@ from captionbias.app.actions import (
     roles,
     what_was_read,
 )
-from captionbias.app.data import Columns, as_said
+from captionbias.app.data import CAPTIONER, Columns, as_said
 from captionbias.app.page import plain_errors
-from captionbias.app.roles import CAPTIONER
 from captionbias.app.sessions import NOTHING, CancelledError, Session
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory

@@ -9,6 +9,7 @@ import pytest
 from captionbias.app import data as module
 from captionbias.app import uploads
 from captionbias.app.data import (
+    CAPTIONER,
     MAX_CAPTIONERS,
     MAX_FILES,
     Columns,
@@ -22,7 +23,6 @@ from captionbias.app.data import (
     left_out,
     read_uploads,
 )
-from captionbias.app.roles import CAPTIONER
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory
 

@@ -9,9 +9,8 @@ import pytest
 
 from captionbias import metrics
 from captionbias.app import actions, results
-from captionbias.app.data import as_said
+from captionbias.app.data import CAPTIONER, as_said
 from captionbias.app.page import page
-from captionbias.app.roles import CAPTIONER
 from captionbias.app.sessions import Session, Sessions
 from captionbias.captions.tables import table_from_memory
 from captionbias.metrics import catalogue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +13,6 @@ import psutil
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
-from gradio_client.utils import Status
 
 from captionbias.app import components
 from captionbias.app.uploads import MAX_BYTES, image_wing
@@ -116,25 +114,6 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
     assert "--predictions nic.csv" in paths["report.md"].read_text()
 
 
-def test_files_are_corrected_and_each_change_can_be_undone(client, files):
-    """What was measured before goes with the data, and what changes nothing leaves it."""
-    first = read(client, files["nic"], files["sat"], files["people"])
-    measure(client)
-    chosen = (["nic.csv", "sat.csv"], "people.csv", None, None)
-    assert client.predict(*chosen, api_name="/roles") == first
-    assert client.predict(api_name="/results")["captioners"] == ["nic", "sat"]
-    fewer = client.predict(["sat.csv"], "people.csv", "", "", api_name="/roles")
-    assert fewer["files"]["nic.csv"] == "not used"
-    with pytest.raises(AppError, match="nothing has been measured yet: call /measure first"):
-        client.predict(api_name="/results")
-    assert measure(client)["captioners"] == ["sat"]
-    assert client.predict(api_name="/undo") == first
-    with pytest.raises(AppError, match="nothing has been measured yet: call /measure first"):
-        client.predict(api_name="/results")
-    with pytest.raises(AppError, match="there is nothing to undo"):
-        client.predict(api_name="/undo")
-
-
 def test_results_before_a_run_are_told_plainly_and_captioners_alone_have_no_verdict(client, files, write):
     with pytest.raises(AppError, match="call /measure first"):
         client.predict(api_name="/results")
@@ -170,31 +149,6 @@ def test_each_client_gets_its_own_results_and_notes(connect, write):
     assert alone[0]["scores"] != alone[1]["scores"]
     assert [found["captioners"] for found in alone] == [["even"], ["leaning"]]
     assert ["left out" in str(found["notes"]) for found in alone] == [False, True]
-
-
-def begin(client: Client) -> Any:
-    """A long run, which has begun."""
-    run = client.submit("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 20, 7, api_name="/measure")
-    wait_until(lambda: run.status().code == Status.PROGRESS)
-    return run
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def test_a_run_is_cancelled_by_its_own_client_alone(connect, files):
-    first, second = connect(), connect()
-    read(first, files["nic"], files["people"])
-    run = begin(first)
-    assert second.predict(api_name="/cancel") == "There is no run to cancel."
-    assert first.predict(api_name="/cancel") == "Cancelled."
-    with pytest.raises(AppError, match="cancelled"):
-        run.result(timeout=PATIENCE)
-    assert measure(first)["captioners"] == ["nic"]
 
 
 def test_many_runs_at_once_all_end_and_ten_more_leave_no_memory_behind(served, connect, write):

@@ -80,15 +80,6 @@ def test_data_can_be_undone_step_by_step_and_take_the_result_of_others_away():
     assert found.result("") is None
 
 
-def test_each_result_has_a_name_of_its_own_that_cannot_be_guessed():
-    found = Sessions()
-    session = found.of(asked("a"))
-    names = [found.finish(session, run()) for _ in range(3)]
-    assert len({*names, session.token}) == 4
-    assert min(map(len, names)) >= 32
-    assert [bool(found.result(name)) for name in names] == [False, False, True]
-
-
 def test_memory_counts_the_tables_once_and_the_result(write):
     path = write("nic.csv", {"id": range(1000), "caption": ["a man rides"] * 1000})
     read = read_uploads([str(path)])

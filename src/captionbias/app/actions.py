@@ -16,10 +16,16 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
-from captionbias.app import reproduce
+from captionbias.app import results
 from captionbias.app.custom_lexicon import custom_lexicon
 from captionbias.app.data import (
+    CAPTIONER,
+    LABELS,
     MAX_LABELS,
+    PEOPLE,
+    TASKS,
+    TITLES,
+    UNUSED,
     Columns,
     Data,
     as_said,
@@ -34,7 +40,6 @@ from captionbias.app.data import (
 from captionbias.app.example import example
 from captionbias.app.preview import preview
 from captionbias.app.results import DATA, Run
-from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -51,7 +56,7 @@ FIRST_SHARE = 0.1  # of the work
 JUDGED, JUDGED_PRESET = "imagecaptioner2", "fast"
 AGAIN = (
     f"to measure the same on your machine, take {DATA} from the downloads and put the images into a folder called "
-    f"{reproduce.IMAGES}"
+    f"{results.IMAGES}"
 )
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
@@ -224,8 +229,8 @@ def measure(
         yield Run(
             measured,
             _not_in(measured, [*notes, *warned, left_out(data)]),
-            reproduce.command(data, measured.settings, lexicons),
-            reproduce.python(data, measured.settings, lexicons),
+            results.command(data, measured.settings, lexicons),
+            results.python(data, measured.settings, lexicons),
             _custom(lexicons),
             TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
@@ -320,13 +325,13 @@ def measure_pictures(
         )
     arguments: dict[str, Any] = {"references": DATA} if next(iter(captioners.values())).references else {}
     arguments |= {"id_column": "image_id", "attribute_column": list(data.columns.attribute_column)}
-    arguments |= {"attribute_lexicon": reproduce.written(lexicons["attribute_lexicon"]), **options}
+    arguments |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options}
     arguments |= {name: value for name, value in judging.items() if value is not None}
     yield Run(
         measured,
         (*pictures.notes, *notes, *_not_in(measured, warned), AGAIN),
-        reproduce.image_command(list(captioners), pictures, arguments),
-        reproduce.image_python(list(captioners), pictures, arguments),
+        results.image_command(list(captioners), pictures, arguments),
+        results.image_python(list(captioners), pictures, arguments),
         _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),
         _as_json(captioners, data.columns.attribute_column),
@@ -338,7 +343,7 @@ def _as_json(captioners: Mapping[str, Captions], labels: Sequence[str]) -> str:
     first = next(iter(captioners.values()))
     columns: dict[str, Any] = {"image_id": first.image_ids, "references": first.references}
     columns |= dict(zip(labels, uncross(first.attributes, len(labels)), strict=True))
-    columns |= {reproduce.column_of(name): captions.predictions for name, captions in captioners.items()}
+    columns |= {results.column_of(name): captions.predictions for name, captions in captioners.items()}
     known = {name: values for name, values in columns.items() if values is not None}
     rows = [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
     return json.dumps(rows, ensure_ascii=False, indent=1)

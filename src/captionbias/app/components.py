@@ -12,9 +12,20 @@ import gradio as gr
 
 from captionbias.app import actions, results, uploads
 from captionbias.app.actions import CUSTOM
-from captionbias.app.data import ATTRIBUTES, MAX_CAPTIONERS, MAX_FILES, SEVERAL, Data, choices_of
+from captionbias.app.data import (
+    ATTRIBUTES,
+    LABELS,
+    MAX_CAPTIONERS,
+    MAX_FILES,
+    PEOPLE,
+    SEVERAL,
+    TASKS,
+    TITLES,
+    UNUSED,
+    Data,
+    choices_of,
+)
 from captionbias.app.example import TRIALS
-from captionbias.app.roles import LABELS, PEOPLE, TASKS, TITLES, UNUSED
 from captionbias.app.sessions import Session
 from captionbias.metrics import catalogue
 

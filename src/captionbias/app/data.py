@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
 from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
-from captionbias.captions.columns import SYNONYMS, plain_name
+from captionbias.captions.columns import NAMES, SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.text import load_lexicon
@@ -26,6 +26,20 @@ READERS = 2  # files that are read at once
 SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
+CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
+TITLES = {
+    CAPTIONER: "a captioner's captions",
+    PEOPLE: "people's captions",
+    LABELS: "labels",
+    TASKS: "tasks (objects in the images)",
+    UNUSED: "not used",
+}
+# Words in the name of a file or of a column of people's captions.
+_PEOPLE = re.compile(
+    r"(?<![a-z])(people|persons?|humans?|refs?|references?|gts?|ground[ _-]?truths?|annotators?"
+    r"|captions[ _-]?(val|train|test)\d*)(?![a-z])",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Data:
         return {argument: table for argument, table in tables.items() if table is not None}
 
     def tables(self) -> Iterator[tuple[str, Table]]:
-        """What each table is, see `captionbias.app.roles`, and the table."""
+        """What each table is, see `roles_of`, and the table."""
         yield from ((CAPTIONER, table) for table in self.predictions.values())
         yield from self.others().items()
         yield from ((UNUSED, table) for table in self.unused)
@@ -85,7 +99,7 @@ def read_uploads(paths: Sequence[str]) -> Data:
 
 
 def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -> Data:
-    """The tables by what each is, see `captionbias.app.roles`, and a guess of their columns."""
+    """The tables by what each is, see `roles_of`, and a guess of their columns."""
     by_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
     names = [Path(table.name).stem for table in by_role[CAPTIONER]]
     _check_names("captioners", names)
@@ -97,6 +111,48 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -
     guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
     keep = labels_at_first(count_labels(data, guess["attribute_column"]))
     return replace(data, columns=Columns(**guess, keep=tuple(keep)))
+
+
+class Role(NamedTuple):
+    """What a table seems to be, and how surely: of several that can be one thing only, the surest is."""
+
+    name: str
+    sureness: int = 0
+
+
+def roles_of(tables: Sequence[Table]) -> dict[str, str]:
+    """What each table is, by its name: with captions a captioner's, unless several of an image, its columns or its name
+    say that they are people's; else labels or tasks. Of several that can be one of these the surest is, whatever their
+    order."""
+    roles = {table.name: _role(table) for table in tables}
+    surest: dict[str, str] = {}
+    for name in sorted(roles, key=lambda name: (-roles[name].sureness, name)):
+        surest.setdefault(roles[name].name, name)
+    return {name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in roles.items()}
+
+
+def _role(table: Table) -> Role:
+    guessed = {role: guess.column for role, guess in guess_columns(predictions=table).items()}
+    caption, human = guessed["prediction_column"], guessed["reference_column"]
+    labels, tasks = guessed["attribute_column"], guessed["task_column"]
+    known = bool(labels) + bool(tasks)  # what else it says of the images
+    if caption is None and human is None:
+        if labels and (tasks is None or plain_name(labels) in NAMES["attribute_column"]):
+            return Role(LABELS, plain_name(labels) in NAMES["attribute_column"])
+        return Role(TASKS if tasks else UNUSED, int(plain_name(tasks or "") in NAMES["task_column"]))
+    if caption is None:
+        return Role(PEOPLE, 4 + known)
+    if human is None and _several_an_image(table, guessed["id_column"]):
+        return Role(PEOPLE, 3 + known)
+    if human is None and any(map(_PEOPLE.search, (caption, Path(table.name).stem))):
+        return Role(PEOPLE, known)
+    return Role(CAPTIONER)
+
+
+def _several_an_image(table: Table, ids: str | None) -> bool:
+    """Whether many of the image ids are in several rows."""
+    present = [value for value in (table.column(ids) if ids else []) if not is_missing(value)]
+    return len(set(map(str, present))) < 0.9 * len(present)
 
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.analysis.audit import audit
-from captionbias.app.data import Data, as_said, captioners_of
-from captionbias.app.roles import roles_of
+from captionbias.app.data import Data, as_said, captioners_of, roles_of
 from captionbias.captions.tables import table_from_memory
 from captionbias.io.files import write_text
 from captionbias.report.html import html_report
