@@ -34,6 +34,7 @@ TASK_WORDS = [("objects of COCO", "coco_objects"), ("objects of COCO, without ev
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
+WORKING = '<p class="working"></p>'
 IN_WORDS = {  # what messages of the library call by the names of its arguments
     "attribute_lexicon": "the attribute's words",
     "task_lexicon": "the task words",
@@ -263,7 +264,7 @@ def contents(
     data, check = session.data, actions.last_look(session, *words)
     ready = bool(data) and not check["not_ready"]
     missing = missing_files(data)
-    shown: dict[Any, Any] = {
+    updates: dict[Any, Any] = {
         parts.read: alert(fault or session.gone) + files_table(data) + alert(missing, "Not ready yet:"),
         parts.roles_group: gr.update(visible=bool(data)),
         parts.next: gr.update(interactive=bool(data) and not missing),
@@ -282,32 +283,33 @@ def contents(
         **result(parts, session, progress),
     }
     if parts.images:
-        shown[parts.measure_images] = gr.update(interactive=ready and session.pictures is not None)
-    return shown
+        updates[parts.measure_images] = gr.update(interactive=ready and session.pictures is not None)
+    return updates
 
 
 def _choices(parts: SimpleNamespace, data: Data, counts: Mapping[str, int]) -> dict[Any, Any]:
     """What can be chosen as each role and column, and what is."""
     names, others = [table.name for _, table in data.tables()], data.others()
     captioners, *roles = parts.roles
-    shown = {captioners: gr.update(choices=names, value=[table.name for table in data.predictions.values()])}
+    updates = {captioners: gr.update(choices=names, value=[table.name for table in data.predictions.values()])}
     for dropdown, role in zip(roles, (PEOPLE, LABELS, TASKS), strict=True):
-        shown[dropdown] = gr.update(choices=[NONE, *names], value=others[role].name if role in others else "")
+        updates[dropdown] = gr.update(choices=[NONE, *names], value=others[role].name if role in others else "")
     for dropdown, (role, offered) in zip(parts.columns, choices_of(data).items(), strict=True):
         chosen = getattr(data.columns, role)
         if role in (*SEVERAL, "keep"):
             counted = [(f"{name} ({counts[name]:,})", name) if name in counts else name for name in offered]
-            shown[dropdown] = gr.update(choices=counted, value=list(chosen))
+            updates[dropdown] = gr.update(choices=counted, value=list(chosen))
         else:
-            shown[dropdown] = gr.update(choices=[NONE, *offered], value=chosen)
-    return shown
+            updates[dropdown] = gr.update(choices=[NONE, *offered], value=chosen)
+    return updates
 
 
-def result(parts: SimpleNamespace, session: Session, progress: str = "", working: bool = False) -> dict[Any, Any]:
+def result(parts: SimpleNamespace, session: Session, progress: str = "") -> dict[Any, Any]:
     """What a run of the session has measured, the first scores or all; nothing of an earlier one is left."""
-    run = session.run
+    run, working = session.run, session.stop is not None
+    progress = WORKING if working else progress
     whole = bool(run and run.whole)
-    shown: dict[Any, Any] = {
+    updates: dict[Any, Any] = {
         parts.result: gr.update(interactive=bool(run or progress)),
         parts.status: f'<div role="status">{progress}</div>',
         parts.cancel: gr.update(visible=working),
@@ -322,8 +324,8 @@ def result(parts: SimpleNamespace, session: Session, progress: str = "", working
         link = (
             f'<a href="result/{session.result}" target="_blank" rel="noopener">Open the result on a page of its own</a>'
         )
-        shown[parts.frame] = f"<{tag}><p>{link}</p>{frame(session.result, 'The result')}</{tag}>"
-    return shown
+        updates[parts.frame] = f"<{tag}><p>{link}</p>{frame(session.result, 'The result')}</{tag}>"
+    return updates
 
 
 def frame(name: str, title: str) -> str:
@@ -343,7 +345,7 @@ def in_words(message: str) -> str:
     """A message of the library as HTML, with what the page calls its arguments.
 
     >>> in_words("'<b>' is no label of attribute_lexicon 'race'")
-    "&#x27;&lt;b&gt;&#x27; is no label of the attribute's words &#x27;race&#x27;"
+    '&#x27;&lt;b&gt;&#x27; is no label of the attribute&#x27;s words &#x27;race&#x27;'
     """
     for name, words in IN_WORDS.items():
         message = message.replace(name, words)

@@ -23,10 +23,11 @@ def custom_lexicon(text: str, name: str) -> Lexicon:
     """
     if len(text) > MAX_TEXT:
         raise ValueError(f"the list has {len(text):,} characters, and none may have more than {MAX_TEXT:,}: shorten it")
-    content = _of_json(text) if text.lstrip().startswith("{") else _of_lines(text)
+    is_json = text.lstrip().startswith("{")
+    content = _of_json(text) if is_json else _of_lines(text)
     if not content:
         raise ValueError(f"the list has no words: {_LINE}")
-    lexicon = load_lexicon(content)
+    lexicon = load_lexicon(content if is_json else {"groups": content})
     if len(lexicon.groups) > MAX_VALUES:
         raise ValueError(f"the list has {len(lexicon.groups):,} values; the limit is {MAX_VALUES}: leave some out")
     return replace(lexicon, name=name, mask="<attribute>")

@@ -25,7 +25,6 @@ LAST: dict[str, Any] = {"trigger_mode": "always_last"}
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 PROGRESS = gr.Progress()  # as a default it tells gradio that it is wanted
 FAULTS = (ValueError, RankError, WorkerKilledError)
-WORKING = '<p class="working"></p>'
 # Of gradio's page of the endpoints, of which each client has data and results of its own.
 READ = "Takes files (a list), finds out which is what, and guesses their columns."
 ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
@@ -127,9 +126,9 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
     on(parts.undo.click, sessions.undo, [])
     on(_choosing(parts.attribute, parts.tasks, *parts.custom), _same, [])
     if parts.images:
-        shown = [parts.images_told, parts.previews_group, parts.previews, parts.measure_images]
+        outputs = [parts.images_told, parts.previews_group, parts.previews, parts.measure_images]
         changes = [field.change for field in parts.images]
-        gr.on(changes, _pictures_of_people(parts, sessions), parts.images, shown, **LAST, **READING, **UNNAMED)
+        gr.on(changes, _pictures_of_people(parts, sessions), parts.images, outputs, **LAST, **READING, **UNNAMED)
 
 
 def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Callable[..., dict[Any, Any]]:
@@ -183,7 +182,7 @@ def _runs_of_people(parts: Any, sessions: Sessions, seconds: float | None, every
         session.ask(request.session_hash)
         session.run, session.result = None, ""
         return {
-            **components.result(parts, session, WORKING, working=True),
+            **components.result(parts, session),
             parts.steps: gr.Tabs(selected="result"),
             parts.measure: gr.update(interactive=False),
         }
@@ -198,8 +197,8 @@ def _runs_of_people(parts: Any, sessions: Sessions, seconds: float | None, every
     for clicks, action, settings in buttons:
         begun = gr.on(clicks, begin, None, [*everything, parts.steps], queue=False, **UNNAMED)
         inputs = [*parts.columns, *parts.words, *settings]
-        shown = {"show_progress_on": parts.status, **MEASURING, **UNNAMED}
-        runs.append(begun.then(_running(parts, sessions, seconds, action), inputs, everything, **shown))
+        options = {"show_progress_on": parts.status, **MEASURING, **UNNAMED}
+        runs.append(begun.then(_running(parts, sessions, seconds, action), inputs, everything, **options))
     return runs
 
 
@@ -216,7 +215,7 @@ def _running(
                 _change(sessions, session, actions.columns, *columns)  # should their event be still on its way
                 for measured in action(watch, session, *settings):
                     sessions.finish(session, measured)
-                    yield components.result(parts, session, WORKING, working=True)
+                    yield components.result(parts, session)
         except CancelledError:
             end = "<p>Cancelled.</p>"
         except FAULTS as error:

@@ -119,16 +119,16 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
     )
 
 
-def _in_child(shown: str, seconds: float, **asked: Any) -> bytes:
+def _in_child(name: str, seconds: float, **asked: Any) -> bytes:
     """What a child process, under limits of memory and time, prints of what is asked for; ValueError if it refuses.
-    Messages call what it reads `shown`."""
+    Messages call what it reads `name`."""
     command, pipe = [sys.executable, "-m", "captionbias.app.uploads"], subprocess.PIPE
     with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         _children.add(child)
         try:
-            printed, _ = child.communicate(json.dumps({"shown": shown, **asked}).encode(), timeout=seconds)
+            printed, _ = child.communicate(json.dumps({"name": name, **asked}).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
-            raise ValueError(f"{shown} takes more than {seconds} seconds to read: give a smaller file") from None
+            raise ValueError(f"{name} takes more than {seconds} seconds to read: give a smaller file") from None
         finally:
             _children.discard(child)
             child.kill()
@@ -136,7 +136,7 @@ def _in_child(shown: str, seconds: float, **asked: Any) -> bytes:
         return printed
     if child.returncode == _REFUSED:
         raise ValueError(printed.decode())
-    raise ValueError(f"{shown} cannot be read: it is damaged, or needs too much memory; write it again or split it")
+    raise ValueError(f"{name} cannot be read: it is damaged, or needs too much memory; write it again or split it")
 
 
 def stop_reading() -> None:
@@ -198,7 +198,7 @@ def check_total(size: int) -> None:
 def _main() -> int:
     """Read what standard input asks for and print what is in it. Prints the error if any."""
     asked = json.loads(sys.stdin.buffer.read())
-    shown, table = asked["shown"], asked.get("table")
+    name, table = asked["name"], asked.get("table")
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 
@@ -210,8 +210,8 @@ def _main() -> int:
         fault = str(error)
         for path in filter(None, (table, asked.get("annotations"), *asked.get("pictures", ()))):
             fault = fault.replace(path, shown_name(path))
-        named = not table or fault.startswith(shown)
-        sys.stdout.buffer.write((fault if named else f"{shown} {fault}").encode(errors="replace"))
+        named = not table or fault.startswith(name)
+        sys.stdout.buffer.write((fault if named else f"{name} {fault}").encode(errors="replace"))
         return _REFUSED
     sys.stdout.buffer.write(b"\n".join(lines))
     return 0
