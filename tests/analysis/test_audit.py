@@ -50,6 +50,17 @@ def test_one_captioner_has_the_scores_that_the_metrics_give(captioners, people):
     assert alone.signatures == {one.name: one(**one.accepted(given))["signature"] for one in (sway, dbac, lic)}
 
 
+def test_scores_of_an_earlier_audit_are_taken_over_and_scores_alone_come_without_the_rest(found, captioners, people):
+    options = {**people, "cache": False, **CHOSEN}
+    first = audit(captioners, **options, metrics=["sway"], scores_only=True)
+    assert (first.words, first.quality, first.alignments) == ({}, {}, {})
+    both = audit(captioners, **options, metrics=["sway", "lic"], earlier=first)
+    assert both.comparisons["sway"] is first.comparisons["sway"]
+    for metric in ("sway", "lic"):
+        for name in captioners:
+            assert both.measurement(metric, name).flat() == found.measurement(metric, name).flat()
+
+
 def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_the_rest_is_measured(people):
     single = {**people, "references": [texts[:1] for texts in people["references"]]}
     said = {"x": [texts[0] for texts in people["references"]]}

@@ -24,10 +24,6 @@ def build(found: Sessions) -> Any:
         found.keep(session, Data({name: Table(name, (), lambda column: [])}))
         return session.token
 
-    def adopt(token: str, request: gr.Request) -> str:
-        found.adopt(request, token)
-        return ", ".join(found.of(request).data.predictions)
-
     def finish(report: str, request: gr.Request) -> str:
         run: Any = SimpleNamespace(report=report, size=0)
         return found.finish(found.of(request), run)
@@ -53,7 +49,7 @@ def build(found: Sessions) -> Any:
     with gr.Blocks(analytics_enabled=False) as page:
         text, number, answer = gr.Textbox(label="Text"), gr.Number(), gr.Textbox(label="Answer")
         gr.File(label="File")
-        for action in (keep, adopt, finish):
+        for action in (keep, finish):
             gr.Button(action.__name__).click(action, text, answer, api_name=action.__name__)
         gr.Button("work").click(work, [text, number], answer, api_name="work", **MEASURING)
         gr.Button("told").click(told, None, answer, api_name="told")

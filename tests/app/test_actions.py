@@ -11,10 +11,20 @@ import gradio as gr
 import pytest
 
 from captionbias.app import actions
-from captionbias.app.actions import CUSTOM, columns, fitted, heard, listen, look, measure, roles, told
-from captionbias.app.data import Columns, as_said
+from captionbias.app.actions import (
+    CUSTOM,
+    columns,
+    fitted,
+    heard,
+    last_look,
+    listen,
+    look,
+    measure,
+    roles,
+    what_was_read,
+)
+from captionbias.app.data import CAPTIONER, Columns, as_said
 from captionbias.app.page import plain_errors
-from captionbias.app.roles import CAPTIONER
 from captionbias.app.sessions import NOTHING, CancelledError, Session
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory
@@ -41,7 +51,7 @@ def test_another_column_of_labels_has_other_labels_and_words():
     one = session(WHO)
     data = columns(one, "id", ["caption"], None, ["skin"], None, ["m", "f"])
     assert (data.columns.attribute_column, data.columns.keep) == (("skin",), ("x", "y", "z"))
-    assert told(data)["attributes"] == ["race"]
+    assert what_was_read(data)["attributes"] == ["race"]
     data = columns(Session(data=data), "id", ["caption"], None, "skin", None, ["x", "y"])
     assert data.columns.keep == ("x", "y")
     again = columns(Session(data=data), "id", "caption", "", "skin", "", ["x", "y"])
@@ -53,12 +63,16 @@ def test_files_are_what_the_user_says_they_are():
     one = Session(data=as_said(tables, {table.name: CAPTIONER for table in tables}, "made()"))
     assert roles(one, ["a.csv", "b.csv", "c.csv"]) is one.data
     data = roles(one, "a.csv", people="b.csv")
-    assert told(data)["files"] == {"a.csv": "a captioner's captions", "b.csv": "people's captions", "c.csv": "not used"}
+    assert what_was_read(data)["files"] == {
+        "a.csv": "a captioner's captions",
+        "b.csv": "people's captions",
+        "c.csv": "not used",
+    }
     assert (list(data.predictions), data.references.name, data.code) == (["a"], "b.csv", "made()")
     with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
         roles(one, ["a.csv"], tasks="d.csv")
     one.data = roles(one, ["a.csv", "b.csv"], "c.csv", labels="a.csv")
-    assert told(one.data)["files"] == {
+    assert what_was_read(one.data)["files"] == {
         "b.csv": "a captioner's captions",
         "c.csv": "people's captions",
         "a.csv": "labels",
@@ -77,11 +91,11 @@ def test_what_several_events_ask_for_is_found_once(monkeypatch):
     one, calls = session(WHO), []
     monkeypatch.setattr(actions, "look", lambda *asked: calls.append(asked) or {})
     for _ in range(3):
-        actions.looked(one, *WORDS)
+        last_look(one, *WORDS)
     assert len(calls) == 1
-    actions.looked(one, ["race"], *WORDS[1:])
+    last_look(one, ["race"], *WORDS[1:])
     one.data = columns(one, "id", "caption", None, "skin", None, ["x", "y"])
-    actions.looked(one, ["race"], *WORDS[1:])
+    last_look(one, ["race"], *WORDS[1:])
     assert len(calls) == 3
 
 
@@ -95,7 +109,7 @@ def test_what_is_missing_is_told():
         assert found["masked"] == {}
     for metrics, seed, missing in (([], 0, "choose at least one metric"), (["lic"], None, "seed is empty")):
         with pytest.raises(ValueError, match=missing):
-            measure(lambda step, done: None, Session(data=data), *WORDS, metrics, "fast", 2, seed)
+            next(measure(lambda step, done: None, Session(data=data), *WORDS, metrics, "fast", 2, seed))
 
 
 def test_the_images_of_each_intersection_are_counted_and_those_too_few_named():
@@ -106,7 +120,7 @@ def test_the_images_of_each_intersection_are_counted_and_those_too_few_named():
     one = session({"id": range(90), "caption": texts, "sex": sex, "skin": skin})
     one.data = columns(one, "id", ["caption"], None, ["sex", "skin"])
     assert one.data.columns.keep == ("female, dark", "female, light", "male, light")
-    words = told(one.data)["attributes"]
+    words = what_was_read(one.data)["attributes"]
     assert words == ["gender", "race"]
     found = look(one.data, words, *WORDS[1:])
     assert found["intersections"] == [

@@ -9,6 +9,7 @@ import pytest
 from captionbias.app import data as module
 from captionbias.app import uploads
 from captionbias.app.data import (
+    CAPTIONER,
     MAX_CAPTIONERS,
     MAX_FILES,
     Columns,
@@ -18,11 +19,10 @@ from captionbias.app.data import (
     corrected,
     count_labels,
     guess_words,
-    kept_at_first,
+    labels_at_first,
     left_out,
     read_uploads,
 )
-from captionbias.app.roles import CAPTIONER
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory
 
@@ -85,7 +85,7 @@ def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
     assert count_labels(data, ["who"]) == {"m": 2, "f": 1}
     assert count_labels(data, ["who", "id"]) == {"m, 1": 1, "f, 2": 1, "m, 3": 1}
     assert count_labels(data, ["who", "missing"]) == count_labels(data, []) == {}
-    assert kept_at_first({"many": 1000, "one": 1}) == ["many"]
+    assert labels_at_first({"many": 1000, "one": 1}) == ["many"]
 
 
 def test_labels_left_out_are_noted_and_numbers_are_labels():
@@ -93,10 +93,10 @@ def test_labels_left_out_are_noted_and_numbers_are_labels():
     data = Data({"nic": table})
     counts = count_labels(data, ["sex"])
     assert counts == {"0": 12, "1": 11, "2": 2}
-    keep = kept_at_first(counts)
-    assert left_out(counts, keep) == "left out by their label: '2' (2 rows, too few to split)"
-    chosen = Columns("", ("caption",), attribute_column=("sex",), keep=tuple(keep))
-    captions = captions_of(replace(data, columns=chosen))["nic"]
+    chosen = Columns("", ("caption",), attribute_column=("sex",), keep=tuple(labels_at_first(counts)))
+    data = replace(data, columns=chosen)
+    assert left_out(data) == "left out by their label: '2' (2 rows, too few to split)"
+    captions = captions_of(data)["nic"]
     assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from captionbias.synthetic import plant
-from tests.app.conftest import packed, picture
+from tests.app.conftest import IMAGES, packed, picture
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
 
 pytestmark = NEEDS_BROWSER
@@ -73,7 +73,7 @@ def go(page: Any, step: str) -> None:
 def check(page: Any) -> None:
     """Go to the second step, and unfold everything."""
     page.locator("#next").click()
-    page.locator("#told > :not(.hide)").first.wait_for()
+    page.locator("#summary > :not(.hide)").first.wait_for()
     for name in FOLDED:
         for fold in page.get_by_role("button", name=name).all():
             if "open" not in (fold.get_attribute("class") or ""):
@@ -90,7 +90,7 @@ def measure(page: Any) -> Any:
     """Measure with few attackers; gives the frame with the result."""
     trials(page, 2)
     page.locator("#measure").click()
-    page.locator(FRAME).wait_for()
+    page.locator("#downloads").wait_for()
     return page.frame_locator(FRAME)
 
 
@@ -151,7 +151,7 @@ def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, 
 def test_dropped_files_are_sorted_out_and_measured_in_three_steps(measured):
     rows = measured.locator("#read tbody tr").all_text_contents()
     assert [row.split("csv")[1][:10] for row in rows] == ["a captione", "a captione", "people's c"]
-    assert "240 images" in measured.locator("#told").text_content()
+    assert "240 images" in measured.locator("#summary").text_content()
     assert "woman female" in measured.locator("#masked mark").all_text_contents()
     assert shown_step(measured) == "3. Result"
     result = measured.frame_locator(FRAME)
@@ -161,6 +161,25 @@ def test_dropped_files_are_sorted_out_and_measured_in_three_steps(measured):
     frame = measured.locator(FRAME).bounding_box()
     assert frame["y"] < 300
     assert frame["height"] > 900  # as high as what is in it
+
+
+def test_the_first_picture_needs_no_attacker_and_the_page_stays_where_it_was_scrolled_to(opened):
+    with opened(height=400) as page:
+        go(page, "1. Files")
+        page.locator("#take-example").click()
+        page.locator("#read table").wait_for()
+        check(page)
+        trials(page, 20)
+        page.locator("#measure").click()
+        page.frame_locator(FRAME).locator("svg:visible").first.wait_for()
+        first = page.locator(FRAME).get_attribute("src")
+        assert page.locator("#cancel").is_visible()
+        assert not page.locator("#downloads").is_visible()
+        page.evaluate("scrollTo(0, 600)")
+        page.locator("#downloads").wait_for()
+        page.locator("#cancel").wait_for(state="hidden")
+        assert page.locator(FRAME).get_attribute("src") != first
+        assert page.evaluate("scrollY") == 600
 
 
 def test_the_result_has_a_link_of_its_own_that_others_cannot_guess(measured, chromium, served):
@@ -179,9 +198,8 @@ def test_every_download_holds_what_was_found(measured):
     saved = {name: download(measured, name) for name in names if name}
     everything = json.loads(saved["everything.json"].read_text())
     assert (everything["captioners"], everything["images"]) == (["nic", "sat"], 240)
-    markdown = saved["report.md"].read_text()
-    measured.get_by_role("button", name="The same on your machine").click()
-    assert measured.locator("#command .cm-content").inner_text().replace("\n", "") in markdown
+    assert "captionbias report --predictions nic.csv" in saved["report.md"].read_text()
+    compile(saved["again.py"].read_text(), "again.py", "exec")
     for name in ("scores.csv", "differences.csv", "sources-a-to-t.csv", "sources-t-to-a.csv"):
         header, *rows = cells(saved[name])
         assert rows
@@ -243,23 +261,23 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
     with opened() as page:
         drop(page, write("one.csv", {**columns, **labels}))
         check(page)
-        page.locator("#told").get_by_text("120 a, 120 b").wait_for()
+        page.locator("#summary").get_by_text("120 a, 120 b").wait_for()
         assert page.locator("#undo").is_disabled()
         remove(page, "Label of each image")
-        page.locator("#told [role=alert]").get_by_text("no attribute is chosen").wait_for()
+        page.locator("#summary [role=alert]").get_by_text("no attribute is chosen").wait_for()
         choose(page, "Label of each image", "person")
-        page.locator("#told").get_by_text("120 female, 120 male").wait_for()
+        page.locator("#summary").get_by_text("120 female, 120 male").wait_for()
         for before in ("no attribute is chosen", "120 a, 120 b"):  # one correction was one change
             page.locator("#undo").click()
-            page.locator("#told").get_by_text(before).wait_for()
+            page.locator("#summary").get_by_text(before).wait_for()
         page.locator("#undo:disabled").wait_for()
         remove(page, "Label of each image")
         choose(page, "Label of each image", HOSTILE)
-        page.locator("#told").get_by_text("160 dark, 80 light").wait_for()
+        page.locator("#summary").get_by_text("160 dark, 80 light").wait_for()
         page.locator("#measure:enabled").wait_for()
         choose(page, "Label of each image", "person")
-        page.locator("#told tbody tr").nth(3).wait_for()
-        assert page.locator("#told tbody td").all_inner_texts()[:3] == ["dark", "female", "80"]
+        page.locator("#summary tbody tr").nth(3).wait_for()
+        assert page.locator("#summary tbody td").all_inner_texts()[:3] == ["dark", "female", "80"]
         assert page.get_by_text("Error", exact=True).count() == 0
         assert page.get_by_test_id("toast-text").count() == 0
         assert page.locator("img[src='x']").count() == 0
@@ -279,6 +297,9 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
         choose(page, "Captions of captioners, one file each", "sat.csv")  # chosen before: now it is not
         page.locator("#read tr", has_text="sat.csv").get_by_text("not used").wait_for()
         assert page.locator("#read [role=alert]").count() == 0
+        choose(page, "Labels of the images", "(none)")
+        page.locator("#read [role=alert]").get_by_text("none of these files has labels of the images").wait_for()
+        assert page.locator("#next").is_disabled()
 
 
 @pytest.mark.parametrize("working", [False, True])
@@ -296,7 +317,7 @@ def test_a_cancelled_run_ends_and_another_can_begin(opened, files, working):
         page.locator("#cancel").click()
         page.locator("#status").get_by_text("Cancelled.").wait_for()
         page.locator("#cancel").wait_for(state="hidden")
-        assert page.locator(FRAME).count() == 0
+        assert page.locator(FRAME).count() == working  # the first picture stays
         page.locator("#again").click()
         page.locator("#cancel").click()
         page.locator("#again").wait_for()
@@ -304,14 +325,19 @@ def test_a_cancelled_run_ends_and_another_can_begin(opened, files, working):
         assert page.locator("#measure").is_enabled()
 
 
-def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, files, tmp_path):
+def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, write, tmp_path):
+    columns = {
+        "image_id": range(IMAGES),
+        "caption": ["a man waits"] * IMAGES,
+        "note": ["female", "male"] * (IMAGES // 2),
+    }
     with opened() as page:
         page.locator("#own").click()
         assert page.locator("#next").is_disabled()
-        drop(page, files["nic"])
-        check(page)
+        drop(page, write("nic.csv", columns))
+        page.locator("#next").click()
         reason = "no attribute is chosen: choose the column that has the label of each image, such as gender"
-        page.locator("#told [role=alert]").get_by_text(reason).wait_for()
+        page.locator("#summary [role=alert]").get_by_text(reason).wait_for()
         assert page.locator("#measure").is_disabled()
         assert page.get_by_label("Label of each image").is_visible(), "what has to be corrected is folded away"
         page.get_by_role("tab", name="2. Check").press("ArrowLeft")
@@ -397,7 +423,7 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         go(page, "2. Check")
         page.get_by_label("Attribute words").fill(f"a: {HOSTILE}\nb: {HOSTILE}")
         page.get_by_label("Attribute words").press("Tab")
-        page.locator("#told").get_by_text(re.compile("<img src=x.* is listed under 'a' and 'b'")).wait_for()
+        page.locator("#summary").get_by_text(re.compile("<img src=x.* is listed under 'a' and 'b'")).wait_for()
         assert page.locator("#measure").is_disabled()
         # And so are names of images, also on the pictures.
         page.get_by_label("The persons are masked already").check()

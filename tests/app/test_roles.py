@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, UNUSED, roles_of
+from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, TASKS, UNUSED, roles_of
 from captionbias.captions.tables import Table, table_from_memory
 
 ROWS = 60

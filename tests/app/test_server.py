@@ -124,12 +124,6 @@ def test_a_result_is_at_its_secret_link_in_a_sandbox_as_long_as_its_session_has_
     assert "not here any more" in httpx.get(f"{small.url}result/{name}").text
 
 
-def test_a_page_that_is_loaded_again_has_its_data_by_the_token_alone(small, client):
-    token = client.predict("nic", api_name="/keep")
-    assert connect(small).predict(token, api_name="/adopt") == "nic"
-    assert connect(small).predict(token[:-1], api_name="/adopt") == ""
-
-
 @pytest.mark.parametrize(
     "path", ["process_recording", "deep_link?session_hash=x", "proxy=http://127.0.0.1:1/", "vibe-code"]
 )

@@ -80,15 +80,6 @@ def test_data_can_be_undone_step_by_step_and_take_the_result_of_others_away():
     assert found.result("") is None
 
 
-def test_each_result_has_a_name_of_its_own_that_cannot_be_guessed():
-    found = Sessions()
-    session = found.of(asked("a"))
-    names = [found.finish(session, run()) for _ in range(3)]
-    assert len({*names, session.token}) == 4
-    assert min(map(len, names)) >= 32
-    assert [bool(found.result(name)) for name in names] == [False, False, True]
-
-
 def test_memory_counts_the_tables_once_and_the_result(write):
     path = write("nic.csv", {"id": range(1000), "caption": ["a man rides"] * 1000})
     read = read_uploads([str(path)])
@@ -105,7 +96,7 @@ def test_memory_counts_the_tables_once_and_the_result(write):
 
 
 def test_room_is_made_by_who_was_unused_longest_and_whoever_comes_back_is_told(clock):
-    found = Sessions(most=100 * MB, of_session=90 * MB)
+    found = Sessions(most=100 * MB, each=90 * MB)
     for name in "abc":
         clock[0] += 1
         found.keep(found.of(asked(name)), data(40 * MB))

@@ -60,28 +60,6 @@ def test_numbers_lists_and_missing_cells_arrive_as_they_were(tmp_path, ending):
     }
 
 
-def test_coco_results_and_coco_captions_are_read(tmp_path):
-    annotations = [{"image_id": 1, "id": 10, "caption": "a"}, {"image_id": 1, "id": 11, "caption": "b"}]
-    columns = {"image_id": [1, 1], "id": [10, 11], "caption": ["a", "b"]}
-    assert opened(tmp_path, json.dumps(annotations), ".json") == columns
-    captions = {"info": {"year": 2014}, "images": [{"id": 1}], "annotations": annotations}
-    assert opened(tmp_path, json.dumps(captions), ".json") == columns
-
-
-def test_coco_instances_are_the_objects_of_each_image(tmp_path):
-    instances = {
-        "images": [{"id": 7}, {"id": 9}],
-        "annotations": [{"image_id": 9, "category_id": 2, "segmentation": [[1, 2, 3, 4, 5, 6]]}],
-        "categories": [{"id": 1, "name": "person"}, {"id": 2, "name": "hot dog"}],
-    }
-    assert opened(tmp_path, json.dumps(instances), ".json") == {"image_id": [7, 9], "objects": [[], ["hot dog"]]}
-
-
-def test_csv_is_read_as_excel_writes_it(tmp_path):
-    text = 'id; caption \r\n1;"Äpfel, so; sagt\t""sie"""\r\n2;'.encode("utf-16")
-    assert opened(tmp_path, text) == {"id": ["1", "2"], "caption": ['Äpfel, so; sagt\t"sie"', None]}
-
-
 def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
     records = [{"id": 1, "": "x", "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}]
     assert opened(tmp_path, json.dumps(records), ".json") == {"id": [1], "caption": ["a"]}

@@ -141,6 +141,8 @@ def audit(
     quality_images: int = 1000,
     sensitivity: bool = False,
     image_options: Mapping[str, Any] | None = None,
+    scores_only: bool = False,
+    earlier: Audit | None = None,
     cache: bool | str | Path = True,
     watch: Watch | None = None,
 ) -> Audit:
@@ -162,6 +164,8 @@ def audit(
         quality_images: caption quality is taken of so many images, drawn with `seed`.
         sensitivity: also measure DBAC with other choices, see `captionbias.sensitivity`; takes several times as long.
         image_options: what metrics that look at images take besides, such as `images`, `masks` and `epochs`.
+        scores_only: leave out what no score needs: telling words, caption quality and how good the alignment is.
+        earlier: an audit with the same options whose scores are taken over, not measured again.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
         watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
             raises ends the audit.
@@ -186,9 +190,10 @@ def audit(
     foreign = _lacking_human_words(checked) if "dbac" in chosen and first.references is not None else []
     trained = bool(foreign) and vectors in (None, CAPTIONS)
     missing: list[str] = []
-    scored = _quality_is_scored(first, missing)
+    scored = not scores_only and _quality_is_scored(first, missing)
+    explained = {} if scores_only else checked
     judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
-    kinds = [*chosen, "words", *["quality"] * scored, *chosen * len(parts)] * len(checked)
+    kinds = [*chosen, *["words"] * bool(explained), *["quality"] * scored, *chosen * len(parts)] * len(checked)
     kinds += ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
     steps = _Steps(watch, kinds, missing)
 
@@ -200,11 +205,11 @@ def audit(
     settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images, "sensitivity": sensitivity}
     aligning = _trained_vectors(first, steps) if trained else vectors
     measured = {**options, "vectors": aligning, "directions": _directions(chosen, first, missing)}
-    compared = partial(_compared, steps, measured, image_options)
+    compared = partial(_compared, steps, measured, image_options, earlier)
     comparisons = _comparisons(checked, chosen, steps, compared)
     alone = _alone(checked, chosen, parts, steps, compared)
     explaining = {"preset": preset, "seed": seed, "cache": cache}
-    words = steps.of_each(checked, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
+    words = steps.of_each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
     alignments = steps.of_each(judged, "alignment", partial(_alignment, aligning, seed))
     quality = steps.of_each(checked if scored else {}, "quality", partial(_quality, quality_images, seed))
     choices = _choices(checked, steps, options) if sensitivity else None
@@ -314,12 +319,15 @@ def _compared(
     steps: _Steps,
     options: Mapping[str, Any],
     image_options: Mapping[str, Any] | None,
+    earlier: Audit | None,
     captioners: Mapping[str, Captions],
     metric: str,
     by: str = "",
     **own: Any,
 ) -> Comparison:
     """The metric of each captioner; `by`: which of crossed attributes; `own`: options that are others."""
+    if earlier and (comparison := (earlier.alone.get(by, {}) if by else earlier.comparisons).get(metric)):
+        return comparison
     of_images = image_options or {} if catalogue.METRICS[metric].of_images else {}
     chosen = {**options, "details": True, "progress": steps.within, **own, **of_images}
     accepted = find_metric(metric).accepted(chosen)

@@ -1,22 +1,31 @@
-"""What events of the page make of a session's data, and what there is to tell of these."""
+"""What events of the page make of a session's data."""
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import chain
 from math import prod
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from captionbias.analysis.audit import audit
-from captionbias.app import reproduce
+from captionbias.analysis.audit import Audit, audit
+from captionbias.analysis.compare import replicates_for
+from captionbias.app import results
 from captionbias.app.custom_lexicon import custom_lexicon
 from captionbias.app.data import (
+    CAPTIONER,
+    LABELS,
     MAX_LABELS,
+    PEOPLE,
+    TASKS,
+    TITLES,
+    UNUSED,
     Columns,
     Data,
     as_said,
@@ -30,17 +39,25 @@ from captionbias.app.data import (
 )
 from captionbias.app.example import example
 from captionbias.app.preview import preview
-from captionbias.app.results import Run
-from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED
+from captionbias.app.results import DATA, Run
 from captionbias.app.sessions import Session
+from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, count_cells, uncross
 from captionbias.captions.captioners import captioner_columns
 from captionbias.metrics.inputs import other_labels
+from captionbias.progress import Watch
 from captionbias.text import Lexicon, load_lexicon
 
 CUSTOM = "custom words"
 SHOWN_LABELS = 5
+FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
+FIRST_SHARE = 0.1  # of the work
+JUDGED, JUDGED_PRESET = "imagecaptioner2", "fast"
+AGAIN = (
+    f"to measure the same on your machine, take {DATA} from the downloads and put the images into a folder called "
+    f"{results.IMAGES}"
+)
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
@@ -61,25 +78,17 @@ def roles(
     labels: str | None = None,
     tasks: str | None = None,
 ) -> Data:
-    """The files as the user says what they are, by their names; those that are not named are not used.
-
-    A file that is named as two things is the later one, in the order of the arguments: events may come twice, and the
-    second one must change nothing.
-
-    Raises:
-        ValueError: there is no such file.
-    """
-    data = session.data
-    tables = {table.name: table for _, table in data.tables()}
-    before = {table.name: role for role, table in data.tables()}
-    said = dict.fromkeys(tables, UNUSED)
-    of_role = {CAPTIONER: listed(captioners), PEOPLE: listed(people), LABELS: listed(labels), TASKS: listed(tasks)}
-    for role, names in of_role.items():
-        for name in names:
-            if name not in said:
-                raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, said)) or 'none'}")
-            said[name] = role
-    return data if said == before else as_said([*tables.values()], said, data.code)
+    """The files as the user says what they are, by their names; those that are not named are not used. A file that is
+    named as two things is the later one: events may come twice, and the second one must change nothing."""
+    tables = {table.name: table for _, table in session.data.tables()}
+    before = {table.name: role for role, table in session.data.tables()}
+    after = dict.fromkeys(tables, UNUSED)
+    for role, names in ((CAPTIONER, captioners), (PEOPLE, people), (LABELS, labels), (TASKS, tasks)):
+        for name in listed(names):
+            if name not in after:
+                raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, after)) or 'none'}")
+            after[name] = role
+    return session.data if after == before else as_said([*tables.values()], after, session.data.code)
 
 
 def columns(
@@ -92,14 +101,14 @@ def columns(
     keep: list[str] | str | None = None,
 ) -> Data:
     """The data with the columns as the user corrects them, and only images with the labels to keep."""
-    ids, people, tasks = (str(one or "") for one in (image_ids, people, tasks))
+    ids, people, tasks = (str(name or "") for name in (image_ids, people, tasks))
     chosen = Columns(ids, tuple(listed(captions)), people, tuple(listed(labels)), tasks, tuple(listed(keep)))
     return corrected(session.data, chosen)
 
 
 def listed(chosen: list[str] | str | None) -> list[str]:
     """One or several of a choice: programs may give one as it is."""
-    return [str(one) for one in ([chosen] if isinstance(chosen, str) else chosen or []) if one]
+    return [str(name) for name in ([chosen] if isinstance(chosen, str) else chosen or []) if name]
 
 
 def fitted(data: Data, attributes: list[str]) -> list[str]:
@@ -107,8 +116,8 @@ def fitted(data: Data, attributes: list[str]) -> list[str]:
     return listed(attributes)[-max(1, len(data.columns.attribute_column)) :]
 
 
-def told(data: Data) -> dict[str, Any]:
-    """For programs: what was read."""
+def what_was_read(data: Data) -> dict[str, Any]:
+    """For programs: the files and what they are, the columns, the labels with their rows, the attributes."""
     return {
         "files": {table.name: TITLES[role] for role, table in data.tables()},
         "columns": vars(data.columns),
@@ -117,109 +126,85 @@ def told(data: Data) -> dict[str, Any]:
     }
 
 
-def looked(session: Session, *words: Any) -> dict[str, Any]:
-    """What `look` finds, which is kept: several events ask for the same."""
+def last_look(session: Session, *words: Any) -> dict[str, Any]:
+    """What `look` gives, which is kept: several events ask for the same."""
     asked = (session.data, *words)
     if session.look is None or session.look[0] != asked:
         session.look = asked, look(*asked)
-    found: dict[str, Any] = session.look[1]
-    return found
+    answer: dict[str, Any] = session.look[1]
+    return answer
 
 
 def look(
     data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
 ) -> dict[str, Any]:
-    """What will be measured, as far as it can be: images, captioners, and the first images with words to be masked.
-
-    Returns:
-        `not_ready`: what is missing, "" if nothing is; `images`; `captioners`; `labels`, with their images;
-        `intersections` of crossed labels, if they can be listed; `notes`; `masked`: for the attribute's words and the
-        tasks' the spans of the first captions, see `captionbias.app.preview.preview`.
-    """
-    found: dict[str, Any] = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "intersections": []}
-    found |= {"notes": [], "masked": {}}
+    """What will be measured, as far as it can be: `not_ready` says what is missing, `masked` has for the words of the
+    attribute and of the tasks the spans of the first captions, see `captionbias.app.preview`."""
+    nothing: dict[str, Any] = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "intersections": []}
+    nothing |= {"notes": [], "masked": {}}
     if not data:
-        return found
+        return nothing
     try:
         lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
         with heard() as notes:
             (captions,) = captions_of(data, first_only=True).values()
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
-        return {**found, "not_ready": str(error)}
-    notes = [*_with_left_out(notes, data), other_labels(captions, loaded["attribute_lexicon"])]
+        return {**nothing, "not_ready": str(error)}
+    notes += [left_out(data), other_labels(captions, loaded["attribute_lexicon"])]
+    crossed = len(data.columns.attribute_column)
+    intersections = prod(len(set(labels)) for labels in uncross(captions.attributes, crossed)) if crossed > 1 else 0
+    cells = count_cells(captions.attributes, crossed) if 0 < intersections <= MAX_LABELS else {}
     if captions.references is None:
         notes.append(
             "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
         )
     return {
-        "not_ready": "; ".join(_too_few(captions, data.columns.attribute_column)),
+        "not_ready": "; ".join(_too_few(captions, intersections)),
         "images": len(captions),
         "captioners": list(captioner_columns(list(data.predictions), data.columns.prediction_column)),
         "labels": dict(sorted(Counter(captions.attributes).items())),
-        "intersections": _cells(captions, data.columns.attribute_column),
+        "intersections": [[*labels, count] for labels, count in cells.items()],
         "notes": list(filter(None, notes)),
         "masked": {kind: preview(captions, lexicon) for kind, lexicon in loaded.items()},
     }
 
 
-def _cells(captions: Captions, columns: Sequence[str]) -> list[list[Any]]:
-    """How many images there are at each intersection of crossed labels."""
-    if len(columns) < 2 or _intersections(captions, columns) > MAX_LABELS:
-        return []
-    return [[*labels, count] for labels, count in count_cells(captions.attributes, len(columns)).items()]
-
-
-def _intersections(captions: Captions, columns: Sequence[str]) -> int:
-    return prod(len(set(labels)) for labels in uncross(captions.attributes, len(columns)))
-
-
-def _too_few(captions: Captions, columns: Sequence[str]) -> Iterator[str]:
-    if len(columns) > 1 and (number := _intersections(captions, columns)) > MAX_LABELS:
-        yield f"there are {number:,} intersections: leave labels out, or choose other columns"
+def _too_few(captions: Captions, intersections: int) -> Iterator[str]:
+    if intersections > MAX_LABELS:
+        yield f"there are {intersections:,} intersections: leave labels out, or choose other columns"
     counts = sorted(Counter(captions.attributes).items())
     if few := [f"{label!r} ({count})" for label, count in counts if count < SMALLEST_CLASS]:
-        shown = ", ".join(few[:SHOWN_LABELS]) + (", ..." if len(few) > SHOWN_LABELS else "")
+        first = ", ".join(few[:SHOWN_LABELS]) + (", ..." if len(few) > SHOWN_LABELS else "")
         yield (
-            f"labels with too few images to split: {shown}. An attacker needs {SMALLEST_CLASS} of each: leave these "
+            f"labels with too few images to split: {first}. An attacker needs {SMALLEST_CLASS} of each: leave these "
             "labels out, or add images"
         )
 
 
-def _with_left_out(notes: Sequence[str], data: Data) -> list[str]:
-    counts = count_labels(data, data.columns.attribute_column)
-    return list(filter(None, [*notes, left_out(counts, data.columns.keep)]))
-
-
-def words_of(data: Data, attributes: list[str] | str | None, custom: Lexicon | None = None) -> Any:
-    """The words of each label column, as a metric's `attribute_lexicon`: one lexicon, or a list of several to cross.
-
-    Raises:
-        ValueError: there are more or fewer of them than label columns.
-    """
+def _lexicons(
+    data: Data, attributes: list[str] | str | None, custom_attribute: str, task_words: str = "", custom_tasks: str = ""
+) -> dict[str, Any]:
+    """The chosen words by setting, several attributes' as a list; custom ones are called like their file."""
     chosen, columns = listed(attributes), data.columns.attribute_column
     if not chosen or (columns and len(chosen) != len(columns)):
         raise ValueError(
             f"the columns of labels are {', '.join(columns) or 'none'}, and the words are of "
             f"{', '.join(chosen) or 'none'}: choose the attribute of each column, in the same order"
         )
-    lexicons = [custom if attribute == CUSTOM else attribute for attribute in chosen]
-    return lexicons if len(lexicons) > 1 else lexicons[0]
+    custom = custom_lexicon(custom_attribute or "", "attribute-words") if CUSTOM in chosen else None
+    words = [custom if attribute == CUSTOM else attribute for attribute in chosen]
+    tasks = custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words
+    return {"attribute_lexicon": words if len(words) > 1 else words[0]} | ({"task_lexicon": tasks} if tasks else {})
 
 
-def _lexicons(
-    data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
-) -> dict[str, Any]:
-    """The chosen words by setting; custom ones are called like their file, so that the signature names it."""
-    custom = custom_lexicon(custom_attribute or "", "attribute-words") if CUSTOM in listed(attributes) else None
-    return {
-        "attribute_lexicon": words_of(data, attributes, custom),
-        "task_lexicon": custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words,
-    }
+def _custom(lexicons: Mapping[str, Any]) -> tuple[Lexicon, ...]:
+    every = chain.from_iterable(words if isinstance(words, list) else [words] for words in lexicons.values())
+    return tuple(words for words in every if isinstance(words, Lexicon))
 
 
 def measure(
-    watch: Callable[[str, float], None],
+    watch: Watch,
     session: Session,
     attributes: list[str],
     custom_attribute: str,
@@ -229,35 +214,142 @@ def measure(
     preset: str,
     trials: int,
     seed: int | None,
-) -> Run:
-    """Measure the data by the settings that are chosen."""
+) -> Iterator[Run]:
+    """Measure the data by the settings that are chosen: sway's scores alone first, then everything."""
     data = session.data
     if not metrics:
         raise ValueError("choose at least one metric")
-    if seed is None:
-        raise ValueError("seed is empty: give a whole number, such as 0")
     lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
+    chance = {"trials": int(trials), "seed": _whole(seed)}
     watch("reading", 0.0)
     with heard() as notes:
-        found = audit(
-            captioners_of(data),
-            metrics=metrics,
-            preset=preset,
-            trials=int(trials),
-            seed=int(seed),
-            **lexicons,
-            watch=watch,
+        captioners = captioners_of(data)
+    options = {**lexicons, **chance, "preset": preset, "bootstrap": replicates_for(metrics, len(captioners))}
+    for measured, warned, whole in _audits(watch, captioners, metrics, options):
+        yield Run(
+            measured,
+            _not_in(measured, [*notes, *warned, left_out(data)]),
+            results.command(data, measured.settings, lexicons),
+            results.python(data, measured.settings, lexicons),
+            _custom(lexicons),
+            TemporaryDirectory(prefix="captionbias-app-"),
+            whole=whole,
         )
-    of_metrics = {note for name in found.captioners for note in found.notes(name)}
-    every = chain.from_iterable(one if isinstance(one, list) else [one] for one in lexicons.values())
-    return Run(
-        found,
-        tuple(note for note in _with_left_out(notes, data) if not any(other.endswith(note) for other in of_metrics)),
-        reproduce.command(data, found.settings, lexicons),
-        reproduce.python(data, found.settings, lexicons),
-        tuple(lexicon for lexicon in every if isinstance(lexicon, Lexicon)),
+
+
+def _audits(
+    watch: Watch, captioners: Mapping[str, Captions], metrics: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[tuple[Audit, list[str], bool]]:
+    """Audits with what they warned of, and whether they are whole."""
+    first = None
+    if FIRST in metrics:
+        with heard() as warned, suppress(ValueError):  # what it cannot measure is told with the rest
+            first = audit(
+                captioners,
+                metrics=[FIRST],
+                scores_only=True,
+                watch=lambda step, done: watch(step, FIRST_SHARE * done),
+                **options,
+            )
+    if first:
+        yield first, warned, False
+    start = FIRST_SHARE if first else 0.0
+    with heard() as warned:
+        everything = audit(
+            captioners,
+            metrics=metrics,
+            earlier=first,
+            watch=lambda step, done: watch(step, start + (1 - start) * done),
+            **options,
+        )
+    yield everything, warned, True
+
+
+def _whole(seed: int | None) -> int:
+    if seed is None:
+        raise ValueError("seed is empty: give a whole number, such as 0")
+    return int(seed)
+
+
+def _not_in(measured: Audit, notes: Sequence[str]) -> tuple[str, ...]:
+    """The notes that no metric has."""
+    others = {note for name in measured.captioners for note in measured.notes(name)}
+    return tuple(note for note in dict.fromkeys(notes) if note and not any(other.endswith(note) for other in others))
+
+
+# With images
+
+
+def read_pictures(
+    paths: list[str] | None, annotations: str | None, masked: bool
+) -> tuple[Pictures | None, str, list[Any]]:
+    """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
+    if not paths:
+        return None, "", []
+    if bool(annotations) == masked:
+        return None, "Not ready yet: give annotations of the persons, or say that they are masked.", []
+    pictures = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
+    lines = [f"{len(pictures.ids):,} images, of which the judge sees {pictures.side} x {pictures.side} pixels."]
+    lines += [f"Note: {note}." for note in pictures.notes]
+    return pictures, "\n".join(lines), list(pictures.previews)
+
+
+def measure_pictures(
+    watch: Watch,
+    session: Session,
+    attributes: list[str],
+    custom_attribute: str,
+    trials: int,
+    epochs: int,
+    prompt: str,
+    seed: int | None,
+) -> Iterator[Run]:
+    """Measure ImageCaptioner2 of each captioner, of the captions that have an image."""
+    data, pictures = session.data, session.pictures
+    if pictures is None:
+        raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
+    lexicons = _lexicons(data, attributes, custom_attribute)
+    options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(trials), "seed": _whole(seed)}
+    judging = {"epochs": int(epochs), "prompt": prompt.strip() or None}
+    watch("reading", 0.0)
+    with heard() as notes:
+        captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
+    with heard() as warned:
+        measured = audit(
+            captioners,
+            metrics=[JUDGED],
+            image_options={**judging, "images": images},
+            watch=watch,
+            **lexicons,
+            **options,
+        )
+    arguments: dict[str, Any] = {"references": DATA} if next(iter(captioners.values())).references else {}
+    arguments |= {"id_column": "image_id", "attribute_column": list(data.columns.attribute_column)}
+    arguments |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options}
+    arguments |= {name: value for name, value in judging.items() if value is not None}
+    yield Run(
+        measured,
+        (*pictures.notes, *notes, *_not_in(measured, warned), AGAIN),
+        results.image_command(list(captioners), pictures, arguments),
+        results.image_python(list(captioners), pictures, arguments),
+        _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),
+        _as_json(captioners, data.columns.attribute_column),
     )
+
+
+def _as_json(captioners: Mapping[str, Captions], labels: Sequence[str]) -> str:
+    """What was measured: a row for each image, with a column for each captioner and column of labels."""
+    first = next(iter(captioners.values()))
+    columns: dict[str, Any] = {"image_id": first.image_ids, "references": first.references}
+    columns |= dict(zip(labels, uncross(first.attributes, len(labels)), strict=True))
+    columns |= {results.column_of(name): captions.predictions for name, captions in captioners.items()}
+    known = {name: values for name, values in columns.items() if values is not None}
+    rows = [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+    return json.dumps(rows, ensure_ascii=False, indent=1)
+
+
+# Warnings
 
 
 @contextmanager

@@ -15,28 +15,19 @@ _LINE = "write one line for each value, such as 'female: woman, lady, girl'"
 
 
 def custom_lexicon(text: str, name: str) -> Lexicon:
-    """The lexicon that a text describes.
+    """The lexicon of lines, `female: woman, lady`, of which two of one value add up, or of JSON as `load_lexicon` takes
+    it.
 
-    A line names a value and its words: `female: woman, lady, girl`. Two lines of one value add up, and blank lines
-    count for nothing. Or the text is JSON, as `load_lexicon` takes it: `{"female": ["woman"], "male": ["man"]}`. Words
-    may be several words long; plurals count as separate words. Anything else in a word, such as HTML, is text.
-
-    Raises:
-        ValueError: names the line or the value, and what to write instead.
-
-    Example:
-        >>> custom_lexicon("female: woman, Lady\\n\\nmale: man", "mine").groups
-        {'female': ('woman', 'lady'), 'male': ('man',)}
-        >>> custom_lexicon("female woman", "mine")
-        Traceback (most recent call last):
-        ValueError: line 1 has no colon: write one line for each value, such as 'female: woman, lady, girl'
+    >>> custom_lexicon("female: woman, Lady\\n\\nmale: man", "mine").groups
+    {'female': ('woman', 'lady'), 'male': ('man',)}
     """
     if len(text) > MAX_TEXT:
         raise ValueError(f"the list has {len(text):,} characters, and none may have more than {MAX_TEXT:,}: shorten it")
-    content = _of_json(text) if text.lstrip().startswith("{") else _of_lines(text)
+    is_json = text.lstrip().startswith("{")
+    content = _of_json(text) if is_json else _of_lines(text)
     if not content:
         raise ValueError(f"the list has no words: {_LINE}")
-    lexicon = load_lexicon(content)
+    lexicon = load_lexicon(content if is_json else {"groups": content})
     if len(lexicon.groups) > MAX_VALUES:
         raise ValueError(f"the list has {len(lexicon.groups):,} values; the limit is {MAX_VALUES}: leave some out")
     return replace(lexicon, name=name, mask="<attribute>")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from captionbias.app.roles import CAPTIONER, LABELS, PEOPLE, TASKS, TITLES, UNUSED, roles_of
 from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
-from captionbias.captions.columns import SYNONYMS, plain_name
+from captionbias.captions.columns import NAMES, SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.text import load_lexicon
@@ -26,14 +26,25 @@ READERS = 2  # files that are read at once
 SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
+CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
+TITLES = {
+    CAPTIONER: "a captioner's captions",
+    PEOPLE: "people's captions",
+    LABELS: "labels",
+    TASKS: "tasks (objects in the images)",
+    UNUSED: "not used",
+}
+# Words in the name of a file or of a column of people's captions.
+_PEOPLE = re.compile(
+    r"(?<![a-z])(people|persons?|humans?|refs?|references?|gts?|ground[ _-]?truths?|annotators?"
+    r"|captions[ _-]?(val|train|test)\d*)(?![a-z])",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and the labels to keep, as `read_captioners` takes them; "" and () for none.
-
-    Several columns of labels are crossed.
-    """
+    """The columns to read (several of labels are crossed) and the labels to keep, as `read_captioners` takes them."""
 
     id_column: str = ""
     prediction_column: tuple[str, ...] = ()
@@ -45,11 +56,8 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Tables of captions and labels, and which columns are read.
-
-    `predictions`: by the captioner's name. `unused`: tables that are neither. `code`: the Python that makes the same
-    captions, if the tables are not files.
-    """
+    """Tables of captions and labels, and which columns are read. `unused`: tables that are neither. `code`: the Python
+    that makes the same captions, if the tables are not files."""
 
     predictions: dict[str, Table]
     references: Table | None = None
@@ -68,7 +76,7 @@ class Data:
         return {argument: table for argument, table in tables.items() if table is not None}
 
     def tables(self) -> Iterator[tuple[str, Table]]:
-        """What each table is, see `captionbias.app.roles`, and the table."""
+        """What each table is, see `roles_of`, and the table."""
         yield from ((CAPTIONER, table) for table in self.predictions.values())
         yield from self.others().items()
         yield from ((UNUSED, table) for table in self.unused)
@@ -79,11 +87,7 @@ class Data:
 
 
 def read_uploads(paths: Sequence[str]) -> Data:
-    """Read uploaded files of any kind, in any order, and find out which is what.
-
-    Raises:
-        ValueError: there are too many files, two of one name or captioner, or `open_table` refuses a file.
-    """
+    """Read uploaded files of any kind, in any order, and find out which is what."""
     if len(paths) > MAX_FILES:
         raise ValueError(f"there are {len(paths)} files, and this page takes {MAX_FILES} at most: give fewer")
     files = sorted(map(Path, paths), key=lambda path: path.name)
@@ -95,47 +99,78 @@ def read_uploads(paths: Sequence[str]) -> Data:
 
 
 def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -> Data:
-    """The tables by what each is, see `captionbias.app.roles`, and a guess of their columns.
-
-    Raises:
-        ValueError: there are too many captioners, or two of one name.
-    """
-    of_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
-    names = [Path(table.name).stem for table in of_role[CAPTIONER]]
+    """The tables by what each is, see `roles_of`, and a guess of their columns."""
+    by_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
+    names = [Path(table.name).stem for table in by_role[CAPTIONER]]
     _check_names("captioners", names)
     _check_count(len(names))
-    people, labels, tasks = (next(iter(of_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
-    captioners = dict(zip(names, of_role[CAPTIONER], strict=True))
-    data = Data(captioners, people, labels, tasks, tuple(of_role[UNUSED]), code=code)
+    people, labels, tasks = (next(iter(by_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
+    captioners = dict(zip(names, by_role[CAPTIONER], strict=True))
+    data = Data(captioners, people, labels, tasks, tuple(by_role[UNUSED]), code=code)
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
     guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
-    keep = kept_at_first(count_labels(data, guess["attribute_column"]))
+    keep = labels_at_first(count_labels(data, guess["attribute_column"]))
     return replace(data, columns=Columns(**guess, keep=tuple(keep)))
 
 
-def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
-    """The columns that could be each of the arguments of `Columns`; of `keep` the labels.
+class Role(NamedTuple):
+    """What a table seems to be, and how surely: of several that can be one thing only, the surest is."""
 
-    More labels than a page can list are none.
-    """
+    name: str
+    sureness: int = 0
+
+
+def roles_of(tables: Sequence[Table]) -> dict[str, str]:
+    """What each table is, by its name: with captions a captioner's, unless several of an image, its columns or its name
+    say that they are people's; else labels or tasks. Of several that can be one of these the surest is, whatever their
+    order."""
+    roles = {table.name: _role(table) for table in tables}
+    surest: dict[str, str] = {}
+    for name in sorted(roles, key=lambda name: (-roles[name].sureness, name)):
+        surest.setdefault(roles[name].name, name)
+    return {name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in roles.items()}
+
+
+def _role(table: Table) -> Role:
+    guessed = {role: guess.column for role, guess in guess_columns(predictions=table).items()}
+    caption, human = guessed["prediction_column"], guessed["reference_column"]
+    labels, tasks = guessed["attribute_column"], guessed["task_column"]
+    known = bool(labels) + bool(tasks)  # what else it says of the images
+    if caption is None and human is None:
+        if labels and (tasks is None or plain_name(labels) in NAMES["attribute_column"]):
+            return Role(LABELS, plain_name(labels) in NAMES["attribute_column"])
+        return Role(TASKS if tasks else UNUSED, int(plain_name(tasks or "") in NAMES["task_column"]))
+    if caption is None:
+        return Role(PEOPLE, 4 + known)
+    if human is None and _several_an_image(table, guessed["id_column"]):
+        return Role(PEOPLE, 3 + known)
+    if human is None and any(map(_PEOPLE.search, (caption, Path(table.name).stem))):
+        return Role(PEOPLE, known)
+    return Role(CAPTIONER)
+
+
+def _several_an_image(table: Table, ids: str | None) -> bool:
+    """Whether many of the image ids are in several rows."""
+    present = [value for value in (table.column(ids) if ids else []) if not is_missing(value)]
+    return len(set(map(str, present))) < 0.9 * len(present)
+
+
+def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
+    """The columns that could be each of the arguments of `Columns`; of `keep` the labels, none if they are too many."""
     counts = count_labels(data, data.columns.attribute_column)
-    found = {role: guess.choices for role, guess in guess_columns(**data.first()).items()}
-    return {**found, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
+    columns = {role: guess.choices for role, guess in guess_columns(**data.first()).items()}
+    return {**columns, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
 
 
 def corrected(data: Data, columns: Columns) -> Data:
-    """The data with other columns; of other columns of labels those labels are kept that attackers can learn.
-
-    Raises:
-        ValueError: no table has such a column.
-    """
+    """The data with other columns; of other columns of labels those labels are kept that attackers can learn."""
     for name, choices in choices_of(replace(data, columns=columns)).items():
         chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
             if column not in choices and name != "keep":
                 raise ValueError(f"{name} is {column!r}, and the columns are {', '.join(map(repr, choices)) or 'none'}")
     counts = count_labels(data, columns.attribute_column)
-    keep = tuple(label for label in columns.keep if label in counts) or tuple(kept_at_first(counts))
+    keep = tuple(label for label in columns.keep if label in counts) or tuple(labels_at_first(counts))
     columns = replace(columns, keep=keep)
     return data if columns == data.columns else replace(data, columns=columns)
 
@@ -149,18 +184,15 @@ def count_labels(data: Data, columns: Sequence[str]) -> dict[str, int]:
     return dict(Counter(SEPARATOR.join(row) for row in labels if all(row)).most_common())
 
 
-def kept_at_first(counts: Mapping[str, int]) -> list[str]:
+def labels_at_first(counts: Mapping[str, int]) -> list[str]:
     """The labels that attackers can learn; none if there are too many to choose from."""
-    kept = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
-    return kept if len(counts) <= MAX_LABELS else []
+    learnable = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
+    return learnable if len(counts) <= MAX_LABELS else []
 
 
-def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
-    """Which labels are not kept, with their rows, and whether attackers could learn them; empty if all are.
-
-    >>> left_out({"female": 50, "male": 50, "other": 3}, ["female", "male"])
-    "left out by their label: 'other' (3 rows, too few to split)"
-    """
+def left_out(data: Data) -> str:
+    """Which labels are not kept, with their rows, and whether attackers could learn them; empty if all are."""
+    counts, keep = count_labels(data, data.columns.attribute_column), data.columns.keep
     gone = [
         f"{label!r} ({count:,} rows{', too few to split' if count < SMALLEST_CLASS else ''})"
         for label, count in counts.items()
@@ -170,18 +202,10 @@ def left_out(counts: Mapping[str, int], keep: Sequence[str]) -> str:
 
 
 def guess_words(data: Data, columns: Sequence[str]) -> list[str]:
-    """The attributes whose words each of the label columns seems to need: by most of its labels, else by its name.
-
-    A column that says neither has none; where no column says, it is the first attribute.
-
-    >>> from captionbias.captions.tables import table_from_memory
-    >>> table = {"person": ["Female", "Male"], "bb_skin": ["x", "y"], "who": ["a", "b"]}
-    >>> data = Data({"nic": table_from_memory(table)})
-    >>> guess_words(data, ["person"]), guess_words(data, ["bb_skin", "person", "who"]), guess_words(data, ["who"])
-    (['gender'], ['race', 'gender'], ['gender'])
-    """
-    found = filter(None, (_words_of(column, count_labels(data, [column])) for column in columns))
-    return list(dict.fromkeys(found)) or [ATTRIBUTES[0]]
+    """The attributes whose words each of the label columns seems to need: by most of its labels, else by its name. A
+    column that says neither has none; where no column says, it is the first attribute."""
+    words = filter(None, (_words_of(column, count_labels(data, [column])) for column in columns))
+    return list(dict.fromkeys(words)) or [ATTRIBUTES[0]]
 
 
 def _words_of(column: str, labels: Collection[str]) -> str | None:
@@ -193,32 +217,28 @@ def _words_of(column: str, labels: Collection[str]) -> str | None:
 
 
 def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
-    """Each captioner's captions, joined with what is known of their images.
-
-    Raises:
-        ValueError: there are no captions or no labels, too many captioners or images, or as `read_captioners`.
-    """
+    """Each captioner's captions, joined with what is known of their images."""
     if not data:
         raise ValueError("there are no captions yet: upload files, or take the example data")
     columns = data.columns
-    captioners = captioner_columns(list(data.predictions), columns.prediction_column)
-    _check_count(len(captioners))
-    if not captioners:
+    columns_of = captioner_columns(list(data.predictions), columns.prediction_column)
+    _check_count(len(columns_of))
+    if not columns_of:
         raise ValueError("choose the file and the column of the captioner's captions")
     if not columns.attribute_column:
         raise ValueError("no attribute is chosen: choose the column that has the label of each image, such as gender")
     options = {**data.first(), **vars(columns), "keep": columns.keep or None, "predictions": data.predictions}
     if first_only:
-        name, (table, column) = next(iter(captioners.items()))
+        name, (table, column) = next(iter(columns_of.items()))
         options |= {"predictions": {name: data.predictions[table]}, "prediction_column": column}
-    found = read_captioners(**options)
-    most = max(map(len, found.values()))
+    captioners = read_captioners(**options)
+    most = max(map(len, captioners.values()))
     if most > MAX_IMAGES:
         raise ValueError(
             f"there are {most:,} images, and this page takes {MAX_IMAGES:,} at most: give fewer, or measure them on a "
             "machine of your own with the command line"
         )
-    return found
+    return captioners
 
 
 def captioners_of(data: Data) -> dict[str, Captions]:
@@ -231,7 +251,7 @@ def _check_count(captioners: int) -> None:
         raise ValueError(f"there are {captioners} captioners, and this page takes {MAX_CAPTIONERS} at most: give fewer")
 
 
-def _check_names(of: str, names: Sequence[str]) -> None:
+def _check_names(what: str, names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"two {of} are called {name}: rename a file")
+            raise ValueError(f"two {what} are called {name}: rename a file")

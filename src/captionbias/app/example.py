@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.analysis.audit import audit
-from captionbias.app.data import Data, as_said, captioners_of
-from captionbias.app.roles import roles_of
+from captionbias.app.data import Data, as_said, captioners_of, roles_of
 from captionbias.captions.tables import table_from_memory
 from captionbias.io.files import write_text
 from captionbias.report.html import html_report
@@ -34,11 +33,7 @@ captioners = check_captioners(captions, **people)
 
 
 def example() -> Data:
-    """A faithful and a biased captioner on the same planted images.
-
-    >>> list(example().predictions)
-    ['faithful', 'biased']
-    """
+    """A faithful and a biased captioner on the same planted images."""
     faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, **BIASED)
     captions = {"faithful": faithful.predictions, "biased": biased.predictions}
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}
@@ -50,8 +45,8 @@ def example() -> Data:
 
 def result() -> str:
     """The report of the example, measured as the page measures by default."""
-    found = audit(captioners_of(example()), task_lexicon="coco_objects", trials=TRIALS)
-    return html_report(found, title="An example with a planted bias")
+    measured = audit(captioners_of(example()), task_lexicon="coco_objects", trials=TRIALS)
+    return html_report(measured, title="An example with a planted bias")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,10 @@
   window.addEventListener("message", ({ source, data }) => {
     const height = Number(data?.captionbias?.height);
     const frame = [...document.querySelectorAll("iframe")].find((frame) => frame.contentWindow === source);
-    if (frame && height > 0) frame.style.height = `${Math.ceil(height)}px`;
+    if (!frame || !(height > 0)) return;
+    frame.style.height = `${Math.ceil(height)}px`;
+    // Room for the whole result in the place of the first: the page stays where it was scrolled to.
+    const block = frame.closest("#result-frame");
+    if (block) block.style.minHeight = frame.style.height;
   });
 })();

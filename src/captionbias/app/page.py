@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components, image_actions, results
+from captionbias.app import actions, components, results
 from captionbias.app.data import Data, guess_words
 from captionbias.app.sessions import NOTHING, CancelledError, Session, Sessions
 from captionbias.attackers.ranks import RankError
@@ -25,6 +25,15 @@ LAST: dict[str, Any] = {"trigger_mode": "always_last"}
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
 PROGRESS = gr.Progress()  # as a default it tells gradio that it is wanted
 FAULTS = (ValueError, RankError, WorkerKilledError)
+# Of gradio's page of the endpoints, of which each client has data and results of its own.
+READ = "Takes files (a list), finds out which is what, and guesses their columns."
+ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
+COLUMNS = (
+    "Corrects the columns of ids, captions (a list), people's captions, labels (a list, which are crossed) and tasks, "
+    "and keeps these labels only."
+)
+IMAGES = "Takes images or archives of them (a list), annotations, and whether the persons are masked already."
+RESULTS = "Verdicts, scores, notes and signatures."
 # Of gradio's own, those that are too faint to be read are replaced.
 COLOURS = {
     "body_text_color_subdued": "#5a5a63",
@@ -49,36 +58,30 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
     """
     actions.listen()
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
-        of = components.sections(metrics)
-        code = components.program_section(metrics)
-        everything = [*components.holding(of, Session(), ["", "", "", ""])]
-        _changes_by_people(of, sessions, everything)
-        measure = _measure(sessions, seconds)
-        measuring = _runs_of_people(of, sessions, measure, everything)
+        parts = components.sections(metrics)
+        everything = [*components.contents(parts, Session(), ["", "", "", ""])]
+        _changes_by_people(parts, sessions, everything)
+        runs = _runs_of_people(parts, sessions, seconds, everything)
         with gr.Column(visible=False):
-            _for_programs(of, sessions, measure)
+            _for_programs(parts, sessions, seconds)
 
         def stop(request: gr.Request) -> dict[Any, Any]:
-            said = f"<p>{_cancelled(sessions.of(request))}</p>"
-            return {**components.result(of, Session(), said), of.measure: gr.update(interactive=True)}
+            session = sessions.of(request)
+            answer = components.result(parts, session, f"<p>{_cancelled(session)}</p>")
+            return {**answer, parts.measure: gr.update(interactive=True)}
 
         def left(request: gr.Request) -> None:
             sessions.leave(request)
-
-        def at_this_address(request: gr.Request) -> str:
-            served = request.request
-            return components.code(str(served.base_url).rstrip("/") if served else components.ADDRESS, metrics)
 
         def restored(token: str, request: gr.Request) -> dict[Any, Any]:
             """What a page had before it was loaded again."""
             sessions.adopt(request, token)
             session = sessions.of(request)
             words = guess_words(session.data, session.data.columns.attribute_column)
-            return components.holding(of, session, [words, "", components.TASK_WORDS[0], ""])
+            return components.contents(parts, session, [words, "", parts.tasks.value, ""])
 
-        of.cancel.click(stop, None, everything, cancels=measuring, queue=False, **UNNAMED)
-        app.load(at_this_address, None, code, **UNNAMED)
-        of.token.submit(restored, of.token, everything, show_progress="hidden", **UNNAMED)
+        parts.cancel.click(stop, None, everything, cancels=runs, queue=False, **UNNAMED)
+        parts.token.submit(restored, parts.token, everything, show_progress="hidden", **UNNAMED)
         app.unload(left)
     app.queue(max_size=QUEUE, default_concurrency_limit=AT_ONCE)
     return app
@@ -98,96 +101,80 @@ def look() -> dict[str, Any]:
     }
 
 
-def _changes_by_people(of: Any, sessions: Sessions, everything: list[Any]) -> None:
-    """What people change about their data; what goes wrong is told where they look."""
+# What people do
 
-    def changed(action: Callable[..., Any], *, keeps: bool = True) -> Any:
-        def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
-            session = sessions.of(request)
-            words, values, fault = list(given[-4:]), given[:-4], ""
-            before = session.data
-            try:
-                _change(sessions, session, action, *values)
-            except FAULTS as error:
-                fault = str(error)
-                if not keeps and session.data:  # what was there before must not be measured in its place
-                    sessions.keep(session, NOTHING)
-            if session.data is before and not fault and action in (actions.roles, actions.columns):
-                # Gradio tells of one choice several times: what was chosen since must not be set back.
-                told = components.holding(of, session, words)
-                return {part: told[part] for part in (of.read, of.told)}
-            labels = session.data.columns.attribute_column
-            if labels != before.columns.attribute_column:
-                words[0] = guess_words(session.data, labels)
-            words[0] = actions.fitted(session.data, words[0])
-            return components.holding(of, session, words, fault)
 
-        return change
+def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) -> None:
+    """What people change about their data."""
 
     def on(event: Any, action: Callable[..., Any], inputs: list[Any], **options: Any) -> None:
         options = {"show_progress": "hidden", **LAST, **UNNAMED, **options}
-        event(action, [*inputs, *of.words], everything, **options)
+        event(_changed(parts, sessions, action), [*inputs, *parts.words], everything, **options)
 
-    def reading() -> list[Any]:
+    def wait() -> list[Any]:
         """Nothing that takes the data can begin before they are read."""
         return [gr.update(interactive=False)] * 3
 
-    files = of.files
-    begun = gr.on(
-        [files.upload, files.delete, files.clear],
-        reading,
-        None,
-        [of.next, of.check, of.measure],
-        queue=False,
-        **UNNAMED,
-    )
-    on(
-        begun.then,
-        changed(actions.read, keeps=False),
-        [files],
-        show_progress="full",
-        show_progress_on=of.read,
-        **READING,
-    )
-    taken = of.example.click(lambda: None, None, files, queue=False, **UNNAMED)
-    on(taken.then, changed(actions.read_example), [])
-    on(_choosing(*of.roles), changed(actions.roles), of.roles)
-    on(_choosing(*of.columns), changed(actions.columns), of.columns)
-    on(of.undo.click, changed(sessions.undo), [])
-    on(_choosing(of.attribute, of.tasks, *of.custom), changed(_same), [])
-    if hasattr(of, "measure_images"):
-
-        def pictures(request: gr.Request, *given: Any) -> dict[Any, Any]:
-            session = sessions.of(request)
-            try:
-                found, told, previews = image_actions.read(*given)
-            except ValueError as error:
-                found, told, previews = None, str(error), []
-            session.pictures = found
-            ready = bool(found and session.data)
-            return {
-                of.images_told: components.paragraphs(told),
-                of.previews_group: gr.update(visible=bool(previews)),
-                of.previews: previews,
-                of.measure_images: gr.update(interactive=ready),
-            }
-
-        shown = [of.images_told, of.previews_group, of.previews, of.measure_images]
-        gr.on([one.change for one in of.images], pictures, of.images, shown, **LAST, **READING, **UNNAMED)
+    files = parts.files
+    given = [files.upload, files.delete, files.clear]
+    begun = gr.on(given, wait, None, [parts.next, parts.check, parts.measure], queue=False, **UNNAMED)
+    on(begun.then, actions.read, [files], show_progress="full", show_progress_on=parts.read, **READING)
+    taken = parts.example.click(lambda: None, None, files, queue=False, **UNNAMED)
+    on(taken.then, actions.read_example, [])
+    on(_choosing(*parts.roles), actions.roles, parts.roles)
+    on(_choosing(*parts.columns), actions.columns, parts.columns)
+    on(parts.undo.click, sessions.undo, [])
+    on(_choosing(parts.attribute, parts.tasks, *parts.custom), _same, [])
+    if parts.images:
+        outputs = [parts.images_told, parts.previews_group, parts.previews, parts.measure_images]
+        changes = [field.change for field in parts.images]
+        gr.on(changes, _pictures_of_people(parts, sessions), parts.images, outputs, **LAST, **READING, **UNNAMED)
 
 
-def _measure(sessions: Sessions, seconds: float | None) -> Callable[..., None]:
-    """What measures for a session, and shows each step."""
+def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Callable[..., dict[Any, Any]]:
+    """The event that makes other data of a session's; what goes wrong is told where people look."""
 
-    def measure(session: Session, progress: gr.Progress, action: Callable[..., results.Run], *given: Any) -> None:
-        with sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch:
-            found = action(watch, session, *given)
-        sessions.finish(session, found)
+    def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
+        session = sessions.of(request)
+        words, values, fault = list(given[-4:]), given[:-4], ""
+        before = session.data
+        try:
+            _change(sessions, session, action, *values)
+        except FAULTS as error:
+            fault = str(error)
+            if action is actions.read and session.data:  # what was there before must not be measured in its place
+                sessions.keep(session, NOTHING)
+        labels = session.data.columns.attribute_column
+        if labels != before.columns.attribute_column:
+            words[0] = guess_words(session.data, labels)
+        words[0] = actions.fitted(session.data, words[0])
+        contents = components.contents(parts, session, words, fault)
+        if session.data is before and not fault and action in (actions.roles, actions.columns):
+            # Gradio tells of one choice several times: what was chosen since must not be set back.
+            return {part: contents[part] for part in (parts.read, parts.summary)}
+        return contents
 
-    return measure
+    return change
 
 
-def _runs_of_people(of: Any, sessions: Sessions, measure: Callable[..., None], everything: list[Any]) -> list[Any]:
+def _pictures_of_people(parts: Any, sessions: Sessions) -> Callable[..., dict[Any, Any]]:
+    def read(request: gr.Request, *given: Any) -> dict[Any, Any]:
+        session = sessions.of(request)
+        try:
+            session.pictures, text, previews = actions.read_pictures(*given)
+        except ValueError as error:
+            session.pictures, text, previews = None, str(error), []
+        return {
+            parts.images_told: components.paragraphs(text),
+            parts.previews_group: gr.update(visible=bool(previews)),
+            parts.previews: previews,
+            parts.measure_images: gr.update(interactive=bool(session.pictures and session.data)),
+        }
+
+    return read
+
+
+def _runs_of_people(parts: Any, sessions: Sessions, seconds: float | None, everything: list[Any]) -> list[Any]:
     """What the buttons that measure do: the page goes to the result and shows the progress there."""
 
     def begin(request: gr.Request) -> dict[Any, Any]:
@@ -195,113 +182,111 @@ def _runs_of_people(of: Any, sessions: Sessions, measure: Callable[..., None], e
         session.ask(request.session_hash)
         session.run, session.result = None, ""
         return {
-            **components.result(of, session, '<p class="working"></p>'),
-            of.cancel: gr.update(visible=True),
-            of.again: gr.update(visible=False),
-            of.steps: gr.Tabs(selected="result"),
-            of.measure: gr.update(interactive=False),
+            **components.result(parts, session),
+            parts.steps: gr.Tabs(selected="result"),
+            parts.measure: gr.update(interactive=False),
         }
 
-    def runs_by(action: Callable[..., Any]) -> Any:
-        def corrected(watch: Any, session: Session, *given: Any) -> results.Run:
-            _change(sessions, session, actions.columns, *given[:6])  # should their event be still on its way
-            found: results.Run = action(watch, session, *given[6:])
-            return found
+    def images(watch: Any, session: Session, *settings: Any) -> Iterator[results.Run]:
+        return actions.measure_pictures(watch, session, *settings[:2], *settings[4:])
 
-        def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> dict[Any, Any]:
-            session, said = sessions.of(request), '<p class="heard">Done.</p>'
-            try:
-                measure(session, progress, corrected, *given)
-            except CancelledError:
-                said = "<p>Cancelled.</p>"
-            except FAULTS as error:
-                said = components.alert(str(error))
-            return {**components.holding(of, session, given[6:10]), **components.result(of, session, said)}
-
-        return run
-
-    def images(watch: Any, session: Session, *settings: Any) -> results.Run:
-        return image_actions.measure(watch, session, *settings[:2], *settings[4:])
-
-    measuring = []
-    buttons: list[Any] = [([of.measure, of.again], actions.measure, of.settings)]
-    if hasattr(of, "measure_images"):
-        buttons.append(([of.measure_images], images, of.judging))
-    for pressed, action, settings in buttons:
-        begun = gr.on(
-            [button.click for button in pressed], begin, None, [*everything, of.steps], queue=False, **UNNAMED
-        )
-        inputs = [*of.columns, *of.words, *settings]
-        shown = {"show_progress_on": of.status, **MEASURING, **UNNAMED}
-        measuring.append(begun.then(runs_by(action), inputs, everything, **shown))
-    return measuring
+    buttons: list[Any] = [([parts.measure.click, parts.again.click], actions.measure, parts.settings)]
+    if parts.images:
+        buttons.append(([parts.measure_images.click], images, parts.judging))
+    runs = []
+    for clicks, action, settings in buttons:
+        begun = gr.on(clicks, begin, None, [*everything, parts.steps], queue=False, **UNNAMED)
+        inputs = [*parts.columns, *parts.words, *settings]
+        options = {"show_progress_on": parts.status, **MEASURING, **UNNAMED}
+        runs.append(begun.then(_running(parts, sessions, seconds, action), inputs, everything, **options))
+    return runs
 
 
-def _for_programs(of: Any, sessions: Sessions, measure: Callable[..., None]) -> None:
+def _running(
+    parts: Any, sessions: Sessions, seconds: float | None, action: Callable[..., Iterator[results.Run]]
+) -> Any:
+    """The event that measures, and shows each result as soon as it is there."""
+
+    def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> Iterator[dict[Any, Any]]:
+        session, end = sessions.of(request), '<p class="heard">Done.</p>'
+        columns, words, settings = given[:6], given[6:10], given[6:]
+        try:
+            with sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch:
+                _change(sessions, session, actions.columns, *columns)  # should their event be still on its way
+                for measured in action(watch, session, *settings):
+                    sessions.finish(session, measured)
+                    yield components.result(parts, session)
+        except CancelledError:
+            end = "<p>Cancelled.</p>"
+        except FAULTS as error:
+            end = components.alert(str(error))
+        yield components.contents(parts, session, words, progress=end)
+
+    return run
+
+
+# What programs do
+
+
+def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None:
     """The same as endpoints: plain values in, plain text out, errors instead of notes."""
-    trigger, answer = gr.Button(), gr.JSON()
+    trigger, answer, text, files = gr.Button(), gr.JSON(), gr.Textbox(), gr.File(file_count="multiple")
 
-    def changed(action: Callable[..., Any]) -> Any:
-        def change(request: gr.Request, *given: Any) -> dict[str, Any]:
-            session = sessions.of(request)
-            with plain_errors():
-                _change(sessions, session, action, *given)
-                return actions.told(session.data)
+    def changes(action: Callable[..., Data]) -> Any:
+        def change(session: Session, *given: Any) -> dict[str, Any]:
+            _change(sessions, session, action, *given)
+            return actions.what_was_read(session.data)
 
         return change
 
-    def finished(request: gr.Request) -> Any:
-        session = sessions.of(request)
-        with plain_errors():
-            if session.run is None:
-                raise ValueError(session.gone or "nothing has been measured yet: call /measure first")
-        return session.run
+    def preview(session: Session, *words: Any) -> dict[str, Any]:
+        return actions.look(session.data, *words)
 
-    def overview(request: gr.Request) -> dict[str, Any]:
-        return results.overview(finished(request))
+    def images(session: Session, *given: Any) -> tuple[str, Any]:
+        session.pictures, message, previews = actions.read_pictures(*given)
+        return message, previews
 
-    def downloads(request: gr.Request) -> list[str]:
-        return results.files(finished(request))
+    def endpoint(name: str, action: Any, inputs: list[Any], output: Any, what: str, **options: Any) -> None:
+        def called(request: gr.Request, *given: Any) -> Any:
+            with plain_errors():
+                return action(sessions.of(request), *given)
 
-    def preview(request: gr.Request, *words: Any) -> dict[str, Any]:
-        return actions.look(sessions.of(request).data, *words)
+        trigger.click(called, inputs, output, api_name=name, api_description=what, **options)
 
-    def measures(action: Callable[..., Any]) -> Any:
-        def run(request: gr.Request, progress: gr.Progress = PROGRESS, *settings: Any) -> str:
+    def measures(name: str, action: Any, inputs: list[Any], what: str) -> None:
+        def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> str:
             session = sessions.of(request)
             session.ask(request.session_hash)
-            with plain_errors():
-                measure(session, progress, action, *settings)
+            with (
+                plain_errors(),
+                sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch,
+            ):
+                *_, measured = action(watch, session, *given)
+                sessions.finish(session, measured)
             return "Done."
 
-        return run
+        trigger.click(run, inputs, text, api_name=name, api_description=what, **MEASURING)
 
-    def images(request: gr.Request, *given: Any) -> tuple[str, Any]:
-        session = sessions.of(request)
-        with plain_errors():
-            session.pictures, told, previews = image_actions.read(*given)
-        return told, previews
+    endpoint("read", changes(actions.read), [parts.files], answer, READ, **READING)
+    endpoint("example", changes(actions.read_example), [], answer, "Takes the example data.")
+    endpoint("roles", changes(actions.roles), parts.roles, answer, ROLES)
+    endpoint("columns", changes(actions.columns), parts.columns, answer, COLUMNS)
+    endpoint("undo", changes(sessions.undo), [], answer, "Takes back the last of these changes.")
+    endpoint("preview", preview, parts.words, answer, "What will be measured and masked.")
+    measures("measure", actions.measure, [*parts.words, *parts.settings], "Measures; then there are results and files.")
+    if parts.images:
+        endpoint("images", images, parts.images, [text, gr.Gallery()], IMAGES, **READING)
+        judged = [*parts.words[:2], *parts.judging]
+        measures("measure_images", actions.measure_pictures, judged, "Measures ImageCaptioner2 of these images.")
+    endpoint("cancel", _cancelled, [], text, "Cancels the run of this client.", queue=False)
+    endpoint("results", lambda session: results.overview(_finished(session)), [], answer, RESULTS)
+    endpoint("files", lambda session: results.files(_finished(session)), [], files, "The report, the data, the tables.")
 
-    def cancel(request: gr.Request) -> str:
-        return _cancelled(sessions.of(request))
 
-    def endpoint(name: str, action: Any, inputs: list[Any], output: Any = answer, **options: Any) -> None:
-        trigger.click(action, inputs, output, api_name=name, **options)
-
-    said, files = gr.Textbox(), gr.File(file_count="multiple")
-    endpoint("read", changed(actions.read), [of.files], **READING)
-    endpoint("example", changed(actions.read_example), [])
-    endpoint("roles", changed(actions.roles), of.roles)
-    endpoint("columns", changed(actions.columns), of.columns)
-    endpoint("undo", changed(sessions.undo), [])
-    endpoint("preview", preview, of.words)
-    endpoint("measure", measures(actions.measure), [*of.words, *of.settings], said, **MEASURING)
-    if hasattr(of, "measure_images"):
-        endpoint("images", images, of.images, [said, gr.Gallery()], **READING)
-        endpoint("measure_images", measures(image_actions.measure), [*of.words[:2], *of.judging], said, **MEASURING)
-    endpoint("cancel", cancel, [], said, queue=False)
-    endpoint("results", overview, [])
-    endpoint("files", downloads, [], files)
+def _finished(session: Session) -> results.Run:
+    if session.run is None:
+        raise ValueError(session.gone or "nothing has been measured yet: call /measure first")
+    return session.run
 
 
 def _change(sessions: Sessions, session: Session, action: Callable[..., Data], *values: Any) -> None:
@@ -318,10 +303,10 @@ def _cancelled(session: Session) -> str:
     return "Cancelled." if session.cancel() else "There is no run to cancel."
 
 
-def _choosing(*components: Any) -> Any:
+def _choosing(*fields: Any) -> Any:
     """That a user changed one of these. Of what a backspace removes gradio tells when the field is left."""
-    typed = [one for one in components if isinstance(one, gr.Textbox) or one.multiselect]
-    events = [one.blur for one in typed] + [one.input for one in components if not isinstance(one, gr.Textbox)]
+    typed = [field for field in fields if isinstance(field, gr.Textbox) or field.multiselect]
+    events = [field.blur for field in typed] + [field.input for field in fields if not isinstance(field, gr.Textbox)]
     return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)
 
 

@@ -1,9 +1,9 @@
-"""What was measured, for programs and as files to download."""
+"""What was measured: for programs, as files to download, and the command and the Python that measure the same again."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,26 +11,31 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
+from captionbias.analysis.compare import corrected
+from captionbias.app.data import Data
+from captionbias.app.uploads import ARCHIVES, Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
+from captionbias.metrics import Measurement
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
-from captionbias.report.grid import Cell, Column, Grid
+from captionbias.report.grid import Column, Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.wording import verdicts
 from captionbias.text import Lexicon
 
 DATA = "captions.json"
+IMAGES = "images"  # the folder that commands read
+READING = ("references", "id_column", "attribute_column")
+OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 SIZE = 6_000_000  # bytes of an audit and its report, which has at most half of them
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run: the audit, warnings of its input, how to repeat it, custom words, and the folder with its files.
-
-    The folder is deleted with the run. `data`: what was measured, as JSON, if the uploaded files are not it.
-    """
+    """What was measured, warnings of its input, how to repeat it, and custom words. `folder` is deleted with it;
+    `data`: what was measured, as JSON, if the uploaded files are not it; `whole`: whether all that was asked for is in
+    it."""
 
     audit: Audit
     notes: tuple[str, ...]
@@ -39,6 +44,7 @@ class Run:
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     data: str | None = None
+    whole: bool = True
 
     @cached_property
     def report(self) -> str:
@@ -51,57 +57,43 @@ class Run:
         return SIZE + len(self.data or "")
 
 
-def frame(grid: Grid) -> dict[str, Any]:
-    """A table as its headers and rows; shares are in percent."""
-    headers = [f"{column.name} (%)" if column.form.endswith("%") else column.name for column in grid.columns]
-    rows = [[_cell(cell, column.form) for cell, column in zip(row, grid.columns, strict=True)] for row in grid.rows]
-    return {"headers": headers, "data": rows}
-
-
-def _cell(cell: Cell, form: str) -> Cell:
-    if cell is None:
-        return ""
-    if isinstance(cell, str) or not form:
-        return cell
-    digits = re.search(r"\.(\d)", form)
-    places = int(digits[1]) if digits else 0
-    number = round(100 * cell if form.endswith("%") else cell, places) + 0
-    return number if places else int(number)
-
-
 def notes(run: Run) -> list[str]:
     """What to consider when reading the numbers."""
-    of_captioners = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
-    return list(dict.fromkeys([*run.notes, *of_captioners, *(f"not measured: {line}" for line in run.audit.missing)]))
+    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    return list(dict.fromkeys([*run.notes, *of_metrics, *(f"not measured: {line}" for line in run.audit.missing)]))
 
 
 def overview(run: Run) -> dict[str, Any]:
-    """For programs: verdicts, notes and all numbers; text is as it is, neither Markdown nor HTML."""
-    found = run.audit
-    directions = DIRECTIONS if "dbac" in found.comparisons else ()
+    """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
+    comparisons = run.audit.comparisons.values()
+    verdicts = corrected(pair for comparison in comparisons for pair in comparison.measurements.items())
     return {
-        "captioners": list(found.captioners),
-        "images": found.images,
-        "summary": [said.text for said in verdicts(found)],
-        "notes": notes(run),
-        "scores": frame(views.scores(found)),
-        "alone": frame(views.alone(found)),
-        "differences": frame(views.differences(found)),
-        "sources": {
-            name: {direction: frame(views.sources(found, name, direction)) for direction in directions}
-            for name in found.captioners
+        "captioners": list(run.audit.captioners),
+        "images": run.audit.images,
+        "verdicts": {
+            name: {key: word for (captioner, key), word in verdicts.items() if captioner == name}
+            for name in run.audit.captioners
         },
-        "words": {name: frame(views.words(found, name)) for name in found.words},
-        "signatures": found.signatures,
+        "scores": {
+            name: {key: value for one in comparisons for key, value in _scores(one.measurements[name]).items()}
+            for name in run.audit.captioners
+        },
+        "notes": notes(run),
+        "signatures": run.audit.signatures,
     }
 
 
+def _scores(measured: Measurement) -> dict[str, float]:
+    return {key: value for key, value in measured.flat().items() if isinstance(value, float)}
+
+
 def files(run: Run) -> list[str]:
-    """Write the files to download: the report, everything as JSON, the tables as CSV, custom words as JSON."""
+    """Write the files to download: the report, everything as JSON, Python, the tables as CSV, custom words as JSON."""
     texts = {
         "report.html": run.report,
         "report.md": markdown_report(run.audit, command=run.command),
         "everything.json": json_text(run.audit.as_dict(), indent=2),
+        "again.py": run.python,
     }
     for name, grid in _tables(run.audit):
         texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
@@ -123,11 +115,103 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
         yield "differences", views.differences(audit)
     if "dbac" in audit.comparisons:
         for direction in DIRECTIONS:
-            found = {name: views.sources(audit, name, direction) for name in audit.captioners}
-            rows = [[name, *row] for name, grid in found.items() for row in grid.rows]
+            grids = {name: views.sources(audit, name, direction) for name in audit.captioners}
+            rows = [[name, *row] for name, grid in grids.items() for row in grid.rows]
             if rows:
-                first = found[audit.captioners[0]]
+                first = grids[audit.captioners[0]]
                 yield (
                     f"sources-{direction.replace('_', '-')}",
                     first._replace(columns=(Column("captioner"), *first.columns), rows=rows),
                 )
+
+
+# The same again
+
+
+def command(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
+    """One command line; None for data that are not files, or that are files of one name. `lexicons`: the words that
+    were chosen, by setting: names, and custom words, which are in a file called like them."""
+    predictions = {name: table.name for name, table in data.predictions.items()}
+    others = _others(data)
+    files = [*predictions.values(), *others.values()]
+    if data.code or len(set(files)) < len(files):
+        return None
+    named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
+    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
+    return shlex.join(["captionbias", "report", *_flags(options)])
+
+
+def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str:
+    """The same as Python."""
+    predictions = {name: table.name for name, table in data.predictions.items()}
+    options = {**_others(data), **vars(data.columns), "keep": data.columns.keep or None}
+    read = (
+        "from captionbias.captions import on_the_same_images, read_captioners\n\n"
+        f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n{_lines(options)}))\n"
+    )
+    return (
+        "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
+        f"{data.code or read}"
+        f"measured = audit(\n    captioners,\n{_lines(_chosen(settings, lexicons))})\n"
+        'write_report(measured, "report.html")\n'
+    )
+
+
+def image_command(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
+    """One command line that measures captioners of the file `captions.json` on uploaded images."""
+    packed = [source for source in pictures.sources if source.lower().endswith(ARCHIVES)]
+    commands = [shlex.join(["unzip", "-j", "-d", IMAGES, source]) for source in packed]
+    for captioner in captioners:
+        words = ["captionbias", "measure", "imagecaptioner2", "--predictions", DATA, "--images", IMAGES]
+        words += ["--annotations", pictures.annotations] if pictures.annotations else ["--masked"]
+        words += _flags({"prediction_column": column_of(captioner), **arguments})
+        commands.append(shlex.join(words))
+    return " && ".join(commands)
+
+
+def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
+    """The same as Python."""
+    reading = {name: value for name, value in arguments.items() if name in READING}
+    metric = {name: value for name, value in arguments.items() if name not in READING}
+    masks = {"masks": pictures.annotations} if pictures.annotations else {}
+    measured = {"images": IMAGES, **masks, **metric}
+    return (
+        "from captionbias import imagecaptioner2\nfrom captionbias.captions import read_captions\n\n"
+        f"for column in {[*map(column_of, captioners)]!r}:\n"
+        f"    captions = read_captions(\n        {DATA!r},\n        prediction_column=column,\n{_lines(reading, 8)}"
+        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measured, 8)}    ))\n"
+    )
+
+
+def column_of(captioner: str) -> str:
+    """The column of a captioner's captions in the file `captions.json`."""
+    return f"captions of {captioner}"
+
+
+def _flags(options: dict[str, Any]) -> Iterator[str]:
+    """Options as the command line has them, several values one by one."""
+    for name, value in options.items():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
+
+
+def _others(data: Data) -> dict[str, str]:
+    return {argument: table.name for argument, table in data.others().items()}
+
+
+def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any]:
+    """The settings that are not defaults, with custom words as files."""
+    names = ("metrics", "preset", "trials", "seed")
+    chosen = {name: settings[name] for name in names if settings[name] is not None}
+    return chosen | {name: written(lexicon) for name, lexicon in lexicons.items()}
+
+
+def written(lexicon: Any) -> Any:
+    """The words as settings name them, custom ones by their file."""
+    if isinstance(lexicon, list):
+        return list(map(written, lexicon))
+    return f"{lexicon.name}.json" if isinstance(lexicon, Lexicon) else lexicon
+
+
+def _lines(arguments: dict[str, Any], indent: int = 4) -> str:
+    return "".join(f"{' ' * indent}{name}={value!r},\n" for name, value in arguments.items())

@@ -56,17 +56,8 @@ def serve(
     tell: Callable[[str], None] = print,
     **look: Any,
 ) -> None:
-    """Serve a page until this process is asked to end; nothing of what users uploaded is left then.
-
-    Args:
-        build: makes the page, a `gr.Blocks`, for these sessions.
-        host, port: to listen on; None for what gradio's environment variables say, else this machine alone.
-        tell: called with the address, in words.
-        look: more for `gr.Blocks.launch`, such as a theme.
-
-    Raises:
-        OSError: no such port is free.
-    """
+    """Serve the page that `build` makes for these sessions until this process is asked to end; nothing of what users
+    uploaded is left then. `tell` is called with the address, `look` is more for `gr.Blocks.launch`."""
     sessions = Sessions()
     with private_folder() as folder:
         blocks = build(sessions)
@@ -108,10 +99,8 @@ def launch_options(sessions: Sessions, folder: Path, host: str | None = None) ->
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder of this process alone, which every temporary file of it and of its children is in meanwhile.
-
-    It is removed at the end, also by a signal, and so is what killed processes of this user left. For the main thread.
-    """
+    """A folder of this process, which every temporary file of it and its children is in. It is removed at the end, also
+    by a signal, and so is what killed processes of this user left. For the main thread."""
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C; who ignores one, as under nohup, goes on ignoring it
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
@@ -261,12 +250,12 @@ def _checked(receive: Any, uploads: bool) -> Any:
 
 def _fetches(body: bytes) -> bool:
     """Whether settings describe a file by an address."""
-    found = False
+    fetches = False
 
     def look(record: dict[str, Any]) -> None:
-        nonlocal found
-        found |= str(record.get("path", "")).strip().lower().startswith(("http:", "https:"))
+        nonlocal fetches
+        fetches |= str(record.get("path", "")).strip().lower().startswith(("http:", "https:"))
 
     with suppress(ValueError):  # gradio refuses what is not JSON
         json.loads(body, object_hook=look)
-    return found
+    return fetches

@@ -41,32 +41,20 @@ class CancelledError(Exception):
 
 @dataclass(eq=False)
 class Session:
-    """What one user has; data and results are changed through `Sessions`.
+    """What one user has; data and results are changed through `Sessions`."""
 
-    Attributes:
-        token: secret; who has it gets the session back, see `Sessions.adopt`.
-        data, past: what was read, and what was before it, latest last.
-        pictures: the images that were read.
-        run, result: the finished run, and the secret name of the link to it; each run has another.
-        look: what `captionbias.app.actions.looked` found last, and of what.
-        gone: in words, why the data of whoever comes back are not there; empty if they are.
-        stop: is set to end the run that was asked for; None when there is none.
-        page: gradio's name of the page that asked for it.
-        working: how many of its runs work, or wait until a cancelled one has ended.
-    """
-
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  # who has it gets the session back
     data: Data = NOTHING
-    past: list[Data] = field(default_factory=list)
+    past: list[Data] = field(default_factory=list)  # the data before, latest last
     pictures: Any = None
-    run: Run | None = None
-    result: str = ""
-    look: Any = None
-    gone: str = ""
+    run: Run | None = None  # what was measured last
+    result: str = ""  # the secret name of the link to it; each run has another
+    look: Any = None  # what `captionbias.app.actions.look` gave last, and of what
+    gone: str = ""  # in words, why the data of whoever comes back are not there
     used: float = field(default_factory=time.monotonic)
-    stop: Event | None = None
-    page: str | None = None
-    working: int = 0
+    stop: Event | None = None  # is set to end the run that was asked for
+    page: str | None = None  # gradio's name of the page that asked for it
+    working: int = 0  # how many of its runs work, or wait until a cancelled one has ended
 
     @property
     def size(self) -> int:
@@ -100,8 +88,8 @@ class Session:
 class Sessions:
     """The sessions of a page. When room is needed, those longest unused are cleared."""
 
-    def __init__(self, most: int = MAX_BYTES, of_session: int = MAX_OF_SESSION) -> None:
-        self._most, self._of_session = most, of_session
+    def __init__(self, most: int = MAX_BYTES, each: int = MAX_OF_SESSION) -> None:
+        self._most, self._most_of_one = most, each
         self._sessions: dict[str, Session] = {}  # by token
         self._pages: OrderedDict[str, Session] = OrderedDict()  # by gradio's names, the last used last
         self._lock, self._working = RLock(), Lock()
@@ -115,24 +103,17 @@ class Sessions:
             return self._use(session, request)
 
     def adopt(self, request: Any, token: str) -> bool:
-        """Give a page that was loaded again the session whose secret it kept; whether it is still there.
-
-        Pages that show one session share it.
-        """
+        """Give a page that was loaded again the session whose secret it kept; whether it is still there."""
         with self._lock:
             session = self._sessions.get(token)
             self._use(session or Session(gone=GONE), request)
             return session is not None
 
     def keep(self, session: Session, data: Data, pictures: Any = None) -> None:
-        """Take data in place of the session's, which can be undone; the result of the earlier ones goes.
-
-        Raises:
-            ValueError: they do not fit beside what other users have.
-        """
+        """Take data in place of the session's, which can be undone; ValueError if there is no room for them."""
         with self._lock:
             later = Session(data=data, past=[one for one in [*session.past, session.data][-STEPS_BACK:] if one])
-            while later.past and later.size > self._of_session // 2:
+            while later.past and later.size > self._most_of_one // 2:
                 later.past.pop(0)
             self._make_room(session, later.size)
             session.data, session.past, session.run, session.result = data, later.past, None, ""
@@ -184,15 +165,9 @@ class Sessions:
     def running(
         self, session: Session, show: Callable[[float, str], object], seconds: float | None = None
     ) -> Iterator[Callable[[str, float], None]]:
-        """The run that was asked for, as the function that an audit calls at every step.
-
-        Args:
-            show: called with the share that is done and a text with the step and the time left.
-            seconds: how long it may take; None for as long as it needs.
-
-        Raises:
-            CancelledError: at the next step after it was cancelled.
-        """
+        """The run that was asked for, as the function that an audit calls at every step, which raises CancelledError
+        once it is cancelled, and a ValueError after so many seconds. `show`: called with the share that is done and the
+        step."""
         stop = session.stop
 
         def tell(done: float, text: str) -> None:
@@ -243,7 +218,7 @@ class Sessions:
         sizes = {one: one.size for one in self._sessions.values() if one is not session}
         idle = sorted((one for one in sizes if sizes[one] and not one.working), key=lambda one: one.used)
         excess = sum(sizes.values()) + needed - self._most
-        if needed > self._of_session or excess > sum(sizes[one] for one in idle):
+        if needed > self._most_of_one or excess > sum(sizes[one] for one in idle):
             raise ValueError(
                 f"these data take {needed / 1e6:,.0f} MB, and there is no room for them now: wait until other runs "
                 "have ended, give fewer captioners or images, or measure on your machine"
@@ -267,10 +242,8 @@ def _time_left(passed: float, done: float) -> str:
 
 
 def import_ahead() -> None:
-    """Import what runs need, so that the first one does not wait for it; one thread at a time.
-
-    Packages that import each other in a circle fail in a thread when another one is importing them.
-    """
+    """Import what runs need, so that the first one does not wait for it; in one thread at a time, as packages that
+    import each other in a circle need it."""
     with _importing:
         for name in NEEDED:
             with suppress(ImportError):

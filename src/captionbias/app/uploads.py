@@ -12,17 +12,17 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -30,8 +30,7 @@ import numpy as np
 from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
-from captionbias.images.masks import first_of, masked_image, read_regions
-from captionbias.images.reading import Images, coco_name
+from captionbias.wings import entered
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, and of all images once unpacked
@@ -43,11 +42,9 @@ MAX_VALUES = 4_000_000  # cells, and entries of the lists in them
 MAX_NAME = 80
 MEMORY = 2 << 30
 SECONDS, PICTURE_SECONDS = 60, 600
-PREVIEWS, PREVIEW_SIDE = 4, 256
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 ARCHIVES = (".zip",)
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
 PIXELS = "pixels"
 _STARTS = {
     b"PK\x03\x04": "an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'; unpack an archive first",
@@ -64,16 +61,8 @@ _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_M
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Images as the small judge sees them. Their folder is deleted with this.
-
-    Attributes:
-        ids: of the images.
-        side: pixels on a side.
-        notes: which images are left out and why, and what else to know.
-        previews: of the first images, files with their captions, before and after masking.
-        sources: the names of the files that were uploaded, and that of the annotations if there are any.
-        folder: with the pixels and the previews.
-    """
+    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the names
+    of the files that were uploaded. The folder, with pixels and previews, is deleted with this."""
 
     ids: tuple[str, ...]
     side: int
@@ -90,27 +79,8 @@ class Pictures:
 
 
 def open_table(path: Path) -> Table:
-    """Read an uploaded .csv, .tsv, .json, .jsonl or .parquet file, COCO results and COCO captions among them.
-
-    Columns lose blanks around their names. Columns without a name, and those that hold anything but text, numbers and
-    lists of these (pictures, boxes, dates), are left out: no argument takes them.
-
-    Returns:
-        The table, called like the file. It holds its content and needs the file no more.
-
-    Raises:
-        ValueError: the file is not a table of a known format, is damaged, or exceeds a limit of this module. The
-            message names the file without its folder, and says what to do.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = Path(folder, "mine.csv")
-        ...     _ = file.write_text("image_id;caption\\n7;a man\\n")
-        ...     table = open_table(file)
-        >>> table.name, table.columns, table.column("caption")
-        ('mine.csv', ('image_id', 'caption'), ['a man'])
-    """
+    """Read an uploaded table, which is called like its file and needs it no more. Columns lose blanks around their
+    names; those without a name, and with anything but text, numbers and lists of these, are left out."""
     check_file(path, TABLES)
     name = shown_name(path.name)
     first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
@@ -118,21 +88,17 @@ def open_table(path: Path) -> Table:
     return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])), sum(map(len, lines)))
 
 
+@cache
+def image_wing() -> Any:
+    """The module that the images wing has entered for pages; None without the wing, or what its judges need."""
+    packages = ("torch", "accelerate", "PIL", "pycocotools", "ijson")
+    return next(entered("pages"), None) if all(map(find_spec, packages)) else None
+
+
 def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
-    """Read uploaded images and archives of images, and mask the persons in them if there are annotations.
-
-    Files that are not images, images without a person, and those that the annotations do not know are left out.
-
-    Args:
-        paths: images and .zip archives, whose folders do not count.
-        annotations: COCO's, a .json file; None if the persons are masked already.
-
-    Raises:
-        ValueError: nothing is left, two images have the same id, or a limit of this module is exceeded. The message
-            names the file, and says what to do.
-    """
+    """Read uploaded images and archives of images, and mask the persons in them if there are COCO's annotations."""
     for path in paths:
-        check_file(path, (*ARCHIVES, *PICTURES))
+        check_file(path, (*ARCHIVES, *image_wing().ENDINGS))
     if annotations:
         check_file(annotations, (".json",))
     folder: TemporaryDirectory[str] = TemporaryDirectory(prefix="captionbias-app-")
@@ -153,22 +119,16 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
     )
 
 
-def _in_child(shown: str, seconds: float, **asked: Any) -> bytes:
-    """What a child process, under limits of memory and time, prints of what is asked for.
-
-    Args:
-        shown: what messages call that which it reads.
-
-    Raises:
-        ValueError: the child refuses, with its message; it takes too long, or crashes.
-    """
+def _in_child(name: str, seconds: float, **asked: Any) -> bytes:
+    """What a child process, under limits of memory and time, prints of what is asked for; ValueError if it refuses.
+    Messages call what it reads `name`."""
     command, pipe = [sys.executable, "-m", "captionbias.app.uploads"], subprocess.PIPE
     with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         _children.add(child)
         try:
-            printed, _ = child.communicate(json.dumps({"shown": shown, **asked}).encode(), timeout=seconds)
+            printed, _ = child.communicate(json.dumps({"name": name, **asked}).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
-            raise ValueError(f"{shown} takes more than {seconds} seconds to read: give a smaller file") from None
+            raise ValueError(f"{name} takes more than {seconds} seconds to read: give a smaller file") from None
         finally:
             _children.discard(child)
             child.kill()
@@ -176,7 +136,7 @@ def _in_child(shown: str, seconds: float, **asked: Any) -> bytes:
         return printed
     if child.returncode == _REFUSED:
         raise ValueError(printed.decode())
-    raise ValueError(f"{shown} cannot be read: it is damaged, or needs too much memory; write it again or split it")
+    raise ValueError(f"{name} cannot be read: it is damaged, or needs too much memory; write it again or split it")
 
 
 def stop_reading() -> None:
@@ -238,7 +198,7 @@ def check_total(size: int) -> None:
 def _main() -> int:
     """Read what standard input asks for and print what is in it. Prints the error if any."""
     asked = json.loads(sys.stdin.buffer.read())
-    shown, table = asked["shown"], asked.get("table")
+    name, table = asked["name"], asked.get("table")
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 
@@ -250,8 +210,8 @@ def _main() -> int:
         fault = str(error)
         for path in filter(None, (table, asked.get("annotations"), *asked.get("pictures", ()))):
             fault = fault.replace(path, shown_name(path))
-        named = not table or fault.startswith(shown)
-        sys.stdout.buffer.write((fault if named else f"{shown} {fault}").encode(errors="replace"))
+        named = not table or fault.startswith(name)
+        sys.stdout.buffer.write((fault if named else f"{name} {fault}").encode(errors="replace"))
         return _REFUSED
     sys.stdout.buffer.write(b"\n".join(lines))
     return 0
@@ -325,94 +285,22 @@ def _checked_names(columns: Any) -> list[str]:
     return names
 
 
-class _Picture(NamedTuple):
-    """An image that was uploaded by itself or in an archive: its name without folders, its bytes, what reads it."""
-
-    name: str
-    size: int
-    read: Callable[[], bytes]
-
-
-@dataclass(frozen=True, eq=False)
-class _Sources(Sequence[Any]):
-    """The pictures as `captionbias.images.reading.Images` takes them, each read when it is asked for."""
-
-    pictures: Sequence[_Picture]
-
-    def __len__(self) -> int:
-        return len(self.pictures)
-
-    def __getitem__(self, index: Any) -> Any:
-        name = shown_name(self.pictures[index].name)
-        try:
-            return {"bytes": self.pictures[index].read(), "path": name}
-        except (BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-            raise ValueError(f"{name} is damaged or locked with a password: pack it again, without one") from error
-
-
 def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
     """What `open_pictures` needs; the pixels and the previews are files of the folder."""
-    from captionbias.images.judges import shrunk, small_side
-
-    folder = Path(asked["folder"])
-    images, left_out = _images([one for path in asked["pictures"] for one in _in_upload(Path(path), opened)])
-    regions, notes = None, []
-    if asked["annotations"] and images.ids:
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            regions = read_regions(asked["annotations"], images)
-        notes = [str(one.message) for one in heard]
-        notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
-    kept: list[str] = []
-    previews: list[tuple[str, str]] = []
-    side = 0
-    with (folder / PIXELS).open("wb") as file:
-        for row, name in enumerate(images.ids):
-            try:
-                before = after = images[row]
-                if regions is not None:
-                    after = masked_image(before, regions[row], "mean", f"image {shown_name(name)}")
-            except ValueError as error:
-                left_out.append(str(error))
-                continue
-            if len(kept) < PREVIEWS:
-                stages = {"": after} if regions is None else {", before": before, ", masked": after}
-                for stage, image in stages.items():
-                    small, preview = image.copy(), f"{len(previews)}.png"
-                    small.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
-                    small.save(folder / preview)
-                    previews.append((preview, f"{shown_name(name)}{stage}"))
-            side = side or small_side(after)
-            file.write(shrunk(after, side).tobytes())
-            kept.append(name)
-    if not kept:
-        raise ValueError(f"no image is left: {first_of(left_out) if left_out else 'the archives are empty'}")
-    if left_out:
-        notes.append(f"{len(left_out):,} files are left out: {first_of(left_out)}")
-    return {"ids": kept, "side": side, "notes": notes, "previews": previews}
+    uploads = [upload for path in asked["pictures"] for upload in _in_upload(Path(path), opened)]
+    if len(uploads) > MAX_PICTURES:
+        raise ValueError(f"there are {len(uploads):,} files, and this page takes {MAX_PICTURES:,} images: give fewer")
+    check_total(sum(size for _, size, _ in uploads))
+    files = [(name, shown_name(name), partial(_unpacked, name, read)) for name, _, read in uploads]
+    prepared: dict[str, Any] = image_wing().prepare(files, asked["annotations"], Path(asked["folder"]), PIXELS)
+    return prepared
 
 
-def _images(found: Sequence[_Picture]) -> tuple[Images, list[str]]:
-    """The images by their ids, and what is none of them."""
-    if len(found) > MAX_PICTURES:
-        raise ValueError(f"there are {len(found):,} files, and this page takes {MAX_PICTURES:,} images: give fewer")
-    check_total(sum(picture.size for picture in found))
-    images: dict[str, _Picture] = {}
-    left_out = []
-    for picture in found:
-        name, file = coco_name(picture.name), shown_name(picture.name)
-        if Path(picture.name).suffix.lower() not in PICTURES:
-            left_out.append(f"{file} is not an image")
-        elif (first := images.setdefault(name, picture)) is not picture:
-            both = f"{shown_name(first.name)} and {file}"
-            raise ValueError(f"{both} have the same id {shown_name(name)!r}: remove or rename one")
-    return Images(tuple(images), _Sources([*images.values()])), left_out
-
-
-def _in_upload(path: Path, opened: ExitStack) -> Iterator[_Picture]:
-    """A picture, or what is in an archive, which is read file by file and never unpacked to a folder."""
+def _in_upload(path: Path, opened: ExitStack) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
+    """A picture, or what is in an archive, which is read file by file and never unpacked to a folder: the name without
+    folders, the bytes once unpacked, and what reads them."""
     if path.suffix.lower() not in ARCHIVES:
-        yield _Picture(path.name, path.stat().st_size, path.read_bytes)
+        yield path.name, path.stat().st_size, path.read_bytes
         return
     try:
         archive = opened.enter_context(ZipFile(path))
@@ -421,7 +309,16 @@ def _in_upload(path: Path, opened: ExitStack) -> Iterator[_Picture]:
     for member in archive.infolist():
         *folders, name = re.split(r"[\\/]", member.filename)
         if not (member.is_dir() or name.startswith(".") or "__MACOSX" in folders):  # which systems add to archives
-            yield _Picture(name, member.file_size, partial(archive.read, member))
+            yield name, member.file_size, partial(archive.read, member)
+
+
+def _unpacked(name: str, read: Callable[[], bytes]) -> bytes:
+    try:
+        return read()
+    except (BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+        raise ValueError(
+            f"{shown_name(name)} is damaged or locked with a password: pack it again, without one"
+        ) from error
 
 
 if __name__ == "__main__":

@@ -182,13 +182,16 @@ def sway(
         if getattr(captions, side) is None:
             raise ValueError(f"{side} is missing: sway compares a captioner with a person; give {what}")
     notes: list[str] = []
+    from threadpoolctl import threadpool_limits
+
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     named = read_named(captions, *lexicons, tokenizer, notes)
     table, source = find_leans(named, lean, names)
     note_leans(named, table, source, notes)
     groups = random_groups(len(named.value), seed, copies=named.pictures)
-    compared = [compare(named, table, source == OWN, groups, seed + draw) for draw in range(draws)]
+    with threadpool_limits(1):  # more threads wait for each other longer than they work
+        compared = [compare(named, table, source == OWN, groups, seed + draw) for draw in range(draws)]
     note_suggested(compared[0].images, notes)
     if named.given is None:
         note(

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from captionbias.app import actions, results, roles
+from captionbias.app import actions, results
 from captionbias.app.actions import CUSTOM
-from captionbias.app.data import Columns, Data, as_said, captioners_of, read_uploads
-from captionbias.app.reproduce import command, python
+from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, captioners_of, read_uploads
+from captionbias.app.results import command, python
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import open_table
 from captionbias.captions.tables import table_from_memory
@@ -31,7 +31,7 @@ SETTINGS = {
     **{"metrics": ["lic"], "preset": "fast", "trials": 2, "seed": 3},
     **{"attribute_lexicon": "gender", "task_lexicon": "coco_objects"},
 }
-LABELS = ["female", "male", "it's"] * 40
+VALUES = ["female", "male", "it's"] * 40
 TEXTS = ["a man waits", "a dog"] * 60
 
 
@@ -40,7 +40,8 @@ def measured(
 ) -> Any:
     attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
     words = ([attribute, *more], attribute_words, tasks, task_words)
-    return actions.measure(lambda step, done: None, Session(data=data), *words, list(metrics), "fast", 2, 3)
+    *_, run = actions.measure(lambda step, done: None, Session(data=data), *words, list(metrics), "fast", 2, 3)
+    return run
 
 
 def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -54,7 +55,7 @@ def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> l
     assert result.exit_code == 0, result.output
     variables: dict[str, Any] = {}
     exec(run.python, variables)
-    return [json.loads(Path("again.json").read_text()), json.loads(json_text(variables["found"].as_dict()))]
+    return [json.loads(Path("again.json").read_text()), json.loads(json_text(variables["measured"].as_dict()))]
 
 
 def test_the_command_and_the_python_give_the_same_scores(files, tmp_path, monkeypatch):
@@ -100,17 +101,17 @@ def test_crossed_attributes_are_measured_alike_alone_and_crossed(write, tmp_path
     ("tables", "columns"),
     [
         (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
-            {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": LABELS, "tasks": TEXTS, "h": TEXTS}},
+            {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": VALUES, "tasks": TEXTS, "h": TEXTS}},
             Columns("nr", ("said",), "h", ("a label",), "", ("female", "it's")),
         ),
         (  # several captioners in one file, without ids
-            {"one.csv": {"a": TEXTS, "'b'": TEXTS[::-1], "gender": LABELS}},
+            {"one.csv": {"a": TEXTS, "'b'": TEXTS[::-1], "gender": VALUES}},
             Columns("", ("a", "'b'"), "", ("gender",), "", ("female", "male")),
         ),
         (  # ids of another name in another file
             {
                 "nic.csv": {"id": range(120), "caption": TEXTS},
-                "people.csv": {"id": range(1, 121), "nr": range(120), "gender": LABELS},
+                "people.csv": {"id": range(1, 121), "nr": range(120), "gender": VALUES},
             },
             Columns("id", ("caption",), "", ("gender",), "", ("female", "male")),
         ),
@@ -119,7 +120,7 @@ def test_crossed_attributes_are_measured_alike_alone_and_crossed(write, tmp_path
 def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, columns):
     paths = [str(write(name, content)) for name, content in tables.items()]
     tables = [open_table(Path(path)) for path in paths]
-    said = {table.name: role for table, role in zip(tables, (roles.CAPTIONER, roles.LABELS), strict=False)}
+    said = {table.name: role for table, role in zip(tables, (CAPTIONER, LABELS), strict=False)}
     run = measured(replace(as_said(tables, said), columns=columns))
     for found in measured_again(run, tmp_path, monkeypatch):
         assert found["images"] == run.audit.images == 80

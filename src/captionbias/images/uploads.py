@@ -1,0 +1,146 @@
+"""Images that somebody uploaded to a page: as the small judge sees them, and beside their captions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from captionbias.arrays import Array
+from captionbias.captions import Captions, check_captions
+from captionbias.images.masks import first_of, masked_image, read_regions
+from captionbias.images.reading import Images, Selected, coco_name
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
+PREVIEWS, PREVIEW_SIDE = 4, 256
+
+
+class Upload(NamedTuple):
+    """A file, see `prepare`."""
+
+    name: str
+    shown: str
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sources(Sequence[Any]):
+    """The files as `Images` takes them, each read when it is asked for."""
+
+    files: Sequence[Upload]
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: Any) -> Any:
+        return {"bytes": self.files[index].read(), "path": self.files[index].shown}
+
+
+def prepare(
+    files: Sequence[tuple[str, str, Callable[[], bytes]]], annotations: str | None, folder: Path, pixels: str
+) -> dict[str, Any]:
+    """Mask the persons, if there are COCO's annotations of them, and shrink: pixels and previews are files of `folder`.
+
+    `files`: their names without folders, the same as messages show them, and what reads them.
+
+    Gives `ids`; `side`, pixels on a side; `notes`; `previews`, files and their captions. What is no image, shows nobody
+    or cannot be read is left out, and a note says so.
+
+    Raises:
+        ValueError: no image is left, or two have the same id.
+    """
+    from captionbias.images.judges import shrunk, small_side
+
+    images, names, left_out = _images([Upload(*file) for file in files])
+    regions, notes = None, []
+    if annotations and images.ids:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            regions = read_regions(annotations, images)
+        notes = [str(one.message) for one in heard]
+        notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
+    ids: list[str] = []
+    previews: list[tuple[str, str]] = []
+    side = 0
+    with (folder / pixels).open("wb") as file:
+        for row, (image_id, name) in enumerate(zip(images.ids, names, strict=True)):
+            try:
+                before = after = images[row]
+                if regions is not None:
+                    after = masked_image(before, regions[row], "mean", f"image {name}")
+            except ValueError as error:
+                left_out.append(str(error))
+                continue
+            if len(ids) < PREVIEWS:
+                stages = {name: after} if regions is None else {f"{name}, before": before, f"{name}, masked": after}
+                previews += [
+                    _preview(image, folder, len(previews) + at, stage)
+                    for at, (stage, image) in enumerate(stages.items())
+                ]
+            side = side or small_side(after)
+            file.write(shrunk(after, side).tobytes())
+            ids.append(image_id)
+    if not ids:
+        raise ValueError(f"no image is left: {first_of(left_out) if left_out else 'the archives are empty'}")
+    if left_out:
+        notes.append(f"{len(left_out):,} files are left out: {first_of(left_out)}")
+    return {"ids": ids, "side": side, "notes": notes, "previews": previews}
+
+
+def _preview(image: Any, folder: Path, number: int, caption: str) -> tuple[str, str]:
+    small, name = image.copy(), f"{number}.png"
+    small.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
+    small.save(folder / name)
+    return name, caption
+
+
+def _images(files: Sequence[Upload]) -> tuple[Images, list[str], list[str]]:
+    """The images by their ids, the ids as messages show them, and what is no image."""
+    images: dict[str, Upload] = {}
+    left_out = []
+    for file in files:
+        if Path(file.name).suffix.lower() not in ENDINGS:
+            left_out.append(f"{file.shown} is not an image")
+        elif (first := images.setdefault(coco_name(file.name), file)) is not file:
+            raise ValueError(
+                f"{first.shown} and {file.shown} have the same id {coco_name(file.shown)!r}: remove or rename one"
+            )
+    names = [coco_name(file.shown) for file in images.values()]
+    return Images(tuple(images), _Sources([*images.values()])), names, left_out
+
+
+def beside(
+    captioners: Mapping[str, Captions], ids: Sequence[str], pixels: Array, notes: list[str]
+) -> tuple[dict[str, Captions], Images]:
+    """The captions that have an image, by its id or its file's name, and their images; `notes` takes what is left out.
+
+    Raises:
+        ValueError: the captions have no ids, or none of them has an image.
+    """
+    first = next(iter(captioners.values()))
+    if first.image_ids is None:
+        raise ValueError("the captions have no image ids: choose the column with the ids or file names of the images")
+    places = {name: place for place, name in enumerate(ids)}
+    place_of = [places.get(name, places.get(coco_name(name))) for name in first.image_ids]
+    rows = {place: row for row, place in reversed(list(enumerate(place_of))) if place is not None}
+    pairs = sorted(rows.items(), key=lambda pair: pair[1])
+    if not pairs:
+        raise ValueError(
+            f"no caption has an image: captions are of {first_of(first.image_ids)}, the images are {first_of(ids)}; "
+            "choose the column with the ids or file names of the images"
+        )
+    if lost := [name for name, place in zip(first.image_ids, place_of, strict=True) if place is None]:
+        notes.append(f"{len(lost):,} of {len(first):,} captions have no image and are left out: {first_of(lost)}")
+
+    def of_rows(values: Any) -> Any:
+        return None if values is None else [values[row] for _, row in pairs]
+
+    names = [ids[place] for place, _ in pairs]
+    human = {name: of_rows(getattr(first, name)) for name in ("references", "attributes", "tasks")}
+    base = check_captions(predictions=of_rows(first.predictions), image_ids=names, **human)
+    beside_images = {
+        name: base.with_predictions(of_rows(captions.predictions)) for name, captions in captioners.items()
+    }
+    return beside_images, Images(tuple(names), Selected(list(pixels), [place for place, _ in pairs]))
