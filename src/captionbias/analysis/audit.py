@@ -135,7 +135,9 @@ class Audit:
         for metric, content in comparisons.items():
             keys = {score.key for score in catalogue.scores_of(metric)}
             content["verdicts"] = {
-                name: {key: word for (captioner, key), word in self.verdicts.items() if captioner == name and key in keys}
+                name: {
+                    key: word for (captioner, key), word in self.verdicts.items() if captioner == name and key in keys
+                }
                 for name in self.captioners
             }
         person = {metric: measured.flat() for metric, measured in self.person.items()}
@@ -209,7 +211,9 @@ def audit(
     scored = _quality_is_scored(first, missing)
     judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
     kinds = [*chosen, "words", *["quality"] * scored, *chosen * len(parts)] * len(checked)
-    kinds += [*READ_OF_A_PERSON] + ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
+    kinds += (
+        [*READ_OF_A_PERSON] + ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
+    )
     steps = _Steps(watch, kinds, missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
@@ -357,10 +361,9 @@ def _person(
     captions: Captions, comparisons: Mapping[str, Comparison], seed: int, compared: Callable[..., Comparison]
 ) -> dict[str, Measurement]:
     """What one more person reads by the metrics that read a person; none where images have too few human captions."""
-    pair = captioner_and_person(captions, seed)
-    measured = {}
-    for metric in READ_OF_A_PERSON if pair else ():
-        if metric in comparisons:
+    measured: dict[str, Measurement] = {}
+    if pair := captioner_and_person(captions, seed):
+        for metric in (one for one in READ_OF_A_PERSON if one in comparisons):
             with suppress(ValueError):
                 measured[metric] = compared({PERSON: pair[1]}, metric).measurements[PERSON]
     return measured

@@ -18,7 +18,7 @@ from captionbias.report import views
 from captionbias.report.grid import Cell, Column, Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.wording import verdicts
+from captionbias.report.matrix import sentences
 from captionbias.text import Lexicon
 
 DATA = "captions.json"
@@ -82,7 +82,7 @@ def overview(run: Run) -> dict[str, Any]:
     return {
         "captioners": list(found.captioners),
         "images": found.images,
-        "summary": [said.text for said in verdicts(found)],
+        "summary": sentences(found),
         "notes": notes(run),
         "scores": frame(views.scores(found)),
         "alone": frame(views.alone(found)),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
+from captionbias.metrics.verdicts import LESS, MORE, NOTHING, verdict
 from captionbias.report.matrix import matrix_of
 from captionbias.report.rows import headlines
 from captionbias.report.svg import (
@@ -392,7 +392,9 @@ def _named_marks(points: Sequence[tuple[float, Estimate]], up: Place, name: str,
             yield line(x, up(one.low), x, up(one.high), "unclear", 2)
         yield mark(x, up(one.value), NOTHING)
         left = x > width / 2
-        yield text(x + (-9 if left else 9), up(one.value) + 4, shortened(name, width / 2), "", "end" if left else "start", 11)
+        yield text(
+            x + (-9 if left else 9), up(one.value) + 4, shortened(name, width / 2), "", "end" if left else "start", 11
+        )
 
 
 def _dashed(places: str, number: int) -> str:

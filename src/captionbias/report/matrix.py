@@ -36,6 +36,7 @@ ASKED = {
 }
 SAID = {MORE: "yes", LESS: "less than people", LIKE: "like people", CANNOT_TELL: "we cannot tell"}
 SURE = 0.05  # of p-values after correction
+NAMED_PAIRS = 2  # of captioners, where so few differ
 WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
@@ -195,7 +196,9 @@ def _scores(audit: Audit, every: Iterable[Mapping[str, Estimate]]) -> list[Score
     measured: dict[str, Estimate] = {}
     for estimates in every:
         measured |= estimates
-    of_metrics = [{key: measured[key] for key in measured if catalogue.SCORES[key].metric == one} for one in audit.comparisons]
+    of_metrics = [
+        {key: measured[key] for key in measured if catalogue.SCORES[key].metric == one} for one in audit.comparisons
+    ]
     return questions_first(score for estimates in of_metrics for score in main_scores(estimates))
 
 
@@ -231,7 +234,11 @@ def _open(
         return "other people can differ by as much"
     if verdict(estimates, score.key) != CANNOT_TELL:
         return "among so many verdicts this could be chance"
-    return f"hangs on one of the {words['tasks']}" if score.direction == "a_to_t" else f"not clear for each {words['value']} alone"
+    return (
+        f"hangs on one of the {words['tasks']}"
+        if score.direction == "a_to_t"
+        else f"not clear for each {words['value']} alone"
+    )
 
 
 def _differing(audit: Audit, names: Sequence[str], score: Score) -> str:
@@ -245,12 +252,16 @@ def _differing(audit: Audit, names: Sequence[str], score: Score) -> str:
     if len(apart) == len(tested):
         return "Each differs from every other."
     alone = [name for name in names if all(frozenset((name, other)) in apart for other in names if other != name)]
-    rest = [name for name in names if name not in alone]
-    same = not any(frozenset(pair) in apart for pair in combinations(rest, 2))
-    others = "the others cannot be told apart" if same else "neighbours may not differ"
-    if not alone:
-        return f"{others[0].upper()}{others[1:]}: {len(apart)} of {len(tested)} pairs do."
-    return f"{listed(alone)} {'differs' if len(alone) == 1 else 'differ'} from every other; {others}."
+    if alone:
+        rest = [
+            pair for pair in map(frozenset, combinations(names, 2)) if pair in apart and not pair.intersection(alone)
+        ]
+        others = "neighbours may not differ" if rest else "the others cannot be told apart"
+        return f"{listed(alone)} {'differs' if len(alone) == 1 else 'differ'} from every other; {others}."
+    if len(apart) <= NAMED_PAIRS:
+        pairs = [" and ".join(name for name in names if name in pair) for pair in apart]
+        return f"Only {'; '.join(sorted(pairs))} differ."
+    return f"{len(apart)} of {len(tested)} pairs differ."
 
 
 # In words
@@ -260,7 +271,11 @@ def title_of(audit: Audit) -> str:
     """What a report of these captioners asks."""
     attribute, _ = subjects(audit)
     names = audit.captioners
-    return f"Does {names[0]} exaggerate {attribute}?" if len(names) == 1 else f"Do these captioners exaggerate {attribute}?"
+    return (
+        f"Does {names[0]} exaggerate {attribute}?"
+        if len(names) == 1
+        else f"Do these captioners exaggerate {attribute}?"
+    )
 
 
 def about(audit: Audit) -> str:
@@ -276,21 +291,24 @@ def in_a_sentence(matrix: Matrix) -> str:
     clauses = [_clause(matrix.answers(column), len(matrix.rows)) for column in range(len(matrix.questions))]
     if not any(clauses):
         return "There is no verdict: that takes human captions of the same images to compare with."
-    if len(clauses) == 1:
-        return f"{clauses[0][0].upper()}{clauses[0][1:]}."
     if len(set(clauses)) == 1:
-        return f"On {'both' if len(clauses) == 2 else f'all {in_words(len(clauses))}'} questions {clauses[0]}."
+        every = (
+            ("", "", "On both questions: ")[len(clauses)]
+            if len(clauses) < 3
+            else f"On all {in_words(len(clauses))} questions: "
+        )
+        text = f"{every}{clauses[0]}."
+        return text[0].upper() + text[1:]
     numbers: dict[str, list[str]] = {}
     for number, clause in enumerate(clauses, start=1):
         if clause:
             numbers.setdefault(clause, []).append(in_words(number, ordinal=True))
-    first, *others = (f"on the {listed(those)} |{clause}" for clause, those in numbers.items())
-    first = first.replace("|", f"of {in_words(len(clauses))} questions ")
-    return f"O{'; '.join([first, *others])[1:]}.".replace("|", "")
+    first, *others = (f"On the {listed(those)}|: {clause}." for clause, those in numbers.items())
+    return " ".join([first.replace("|", f" of {in_words(len(clauses))} questions"), *others]).replace("|", "")
 
 
 def _clause(answers: Mapping[str, str], captioners: int) -> str:
-    """One question's answer of all captioners: `yes for all six`, `yes for nic, and for the other five we cannot tell`."""
+    """One question's answer of all captioners: `yes for all six`, `yes for nic; for the other five we cannot tell`."""
     by_word = {word: [name for name, one in answers.items() if one == word] for word in SAID}
     by_word = {word: names for word, names in by_word.items() if names}
     if not by_word:
@@ -304,7 +322,7 @@ def _clause(answers: Mapping[str, str], captioners: int) -> str:
         rest = told and word == list(by_word)[-1] and len(names) > 2
         who = f"the other {in_words(len(names))}" if rest else listed(names)
         told.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
-    return ", ".join(told[:-1]) + f", and {told[-1]}"
+    return "; ".join(told)
 
 
 def sentences(audit: Audit) -> list[str]:
@@ -327,7 +345,10 @@ def matrix_grid(audit: Audit) -> Grid:
     ]
     units = " ".join(f"{number}: {one.unit}." for number, one in enumerate(matrix.questions, start=1))
     return Grid(
-        title_of(audit), columns("captioner", *(one.title for one in matrix.questions)), rows, f"{units} {correction(audit)}"
+        title_of(audit),
+        columns("captioner", *(one.title for one in matrix.questions)),
+        rows,
+        f"{units} {correction(audit)}",
     )
 
 
@@ -345,7 +366,7 @@ def correction(audit: Audit) -> str:
 # In pictures
 
 
-def bar(one: Question, cell: Answer, place: Place, y: float) -> list[str]:
+def bar(cell: Answer, place: Place, y: float) -> list[str]:
     """An answer on the axis of its question: the interval, and the value, hollow where we cannot tell."""
     kind = tone(cell.verdict)
     parts = whisker(place, y, cell.low, cell.high, kind, 4 if cell.value is None else 3)
@@ -367,7 +388,6 @@ def cell_svg(one: Question, cell: Answer | None = None) -> str:
     """An answer in a cell of a table; without it, the axis of the column."""
     place = scale(one.low, one.high, 8, WIDTH - 8)
     height = HEIGHT if cell else AXIS
-    parts = ground(one, place, 0, HEIGHT) + bar(one, cell, place, HEIGHT / 2) if cell else axis(one, place, 13)
-    return (
-        f'<svg class="captionbias interval" viewBox="0 0 {WIDTH:g} {height:g}" aria-hidden="true">{"".join(parts)}</svg>'
-    )
+    parts = ground(one, place, 0, HEIGHT) + bar(cell, place, HEIGHT / 2) if cell else axis(one, place, 13)
+    size = f"0 0 {WIDTH:g} {height:g}"
+    return f'<svg class="captionbias interval" viewBox="{size}" aria-hidden="true">{"".join(parts)}</svg>'

@@ -29,7 +29,8 @@ class Quote(NamedTuple):
 
 class Named(NamedTuple):
     """A cell of sway: images of a value beside what goes with a value; of 100 captions that name one, how many name
-    the wrong one. `index`: of the evidence, of whose `images` captions are listed."""
+    the wrong one. `place`: in the evidence, which shows
+    so many of its `images`."""
 
     title: str
     examples: str
@@ -37,7 +38,8 @@ class Named(NamedTuple):
     captioner: float
     person: float
     images: int
-    index: int
+    shown: int
+    place: int
     quotes: list[Quote]
 
 
@@ -71,19 +73,21 @@ def cells(audit: Audit, captioner: str) -> list[Named]:
                 cell["captioner_wrong_of_named"],
                 cell["person_wrong_of_named"],
                 behind["images"],
+                len(behind["rows"]),
                 index,
                 list(_quotes(evidence, captioner, behind)),
             )
         )
-    pairs = {one.index: (drawn[one.index]["attribute"], drawn[one.index]["suggested"]) for one in shown}
-    return sorted(shown, key=lambda one: (values.index(pairs[one.index][0]), len(set(pairs[one.index])) == 1))
+    pairs = {one.place: (drawn[one.place]["attribute"], drawn[one.place]["suggested"]) for one in shown}
+    return sorted(shown, key=lambda one: (values.index(pairs[one.place][0]), len(set(pairs[one.place])) == 1))
 
 
 def heading(audit: Audit, captioner: str) -> str:
     """What the cells say of a captioner."""
     _, worse, _ = _worse(audit, captioner)
     if worse:
-        return f"{captioner}: {worse[0]} are named wrong more often than {worse[1]}, beside {named_things(audit)['tasks']} of either kind"
+        tasks = named_things(audit)["tasks"]
+        return f"{captioner}: {worse[0]} are named wrong more often than {worse[1]}, beside {tasks} of either kind"
     return f"{captioner}: who is named wrong, and beside what"
 
 
@@ -94,7 +98,8 @@ def told(audit: Audit, matrix: Matrix, captioner: str) -> str:
     parts = []
     if worse:
         beside = [
-            f"beside {words['tasks']} that go with {group(value)}, {fixed(a, 0)} of 100 {worse[0]} and {fixed(b, 0)} of 100 {worse[1]}"
+            f"beside {words['tasks']} that go with {group(value)}, {fixed(a, 0)} of 100 {worse[0]} and {fixed(b, 0)} of "
+            f"100 {worse[1]}"
             for value, (a, b) in zip(suggested, numbers, strict=True)
         ]
         parts.append(f"Named wrong: {'; '.join(beside)}.")
@@ -115,7 +120,8 @@ def tasks(audit: Audit, captioner: str) -> list[Task]:
     """The tasks whose naming differs most, of two attribute values, where enough captions name them."""
     details = audit.details("sway", captioner)
     counts = details["attribute_counts"]
-    rows = [row for row in details["tasks"] if _captions(row, counts) >= ENOUGH][:MOST_TASKS] if len(counts) == 2 else []
+    known = [row for row in details["tasks"] if _captions(row, counts) >= ENOUGH]
+    rows = known[:MOST_TASKS] if len(counts) == 2 else []
     shares = [{value: (row["named_captioner"][value], row["named_person"][value]) for value in counts} for row in rows]
     most = max((share for of_row in shares for pair in of_row.values() for share in pair), default=1.0)
     place = scale(0, most, 6, WIDTH - 6)
@@ -139,7 +145,8 @@ def cells_of_all(audit: Audit, matrix: Matrix) -> Grid:
     by_captioner = {name: cells(audit, name) for name in matrix.rows}
     first = next(iter(by_captioner.values()))
     rows: list[list[Any]] = [["people", *(one.person for one in first)]] if first else []
-    rows += [[name, *(one.captioner for one in of_name)] for name, of_name in by_captioner.items() if len(of_name) == len(first)]
+    whole = {name: of_name for name, of_name in by_captioner.items() if len(of_name) == len(first)}
+    rows += [[name, *(one.captioner for one in of_name)] for name, of_name in whole.items()]
     value = named_things(audit)["value"]
     return Grid(
         f"Of 100 captions that name a {value}, how many name the wrong one",
@@ -151,22 +158,28 @@ def cells_of_all(audit: Audit, matrix: Matrix) -> Grid:
 def doubts(audit: Audit) -> list[str]:
     """What most could make the answers wrong, in three sentences at most."""
     lines = []
-    repeats = {name: audit.measurement("lic", name).facts.get("seen_m", 0.0) for name in audit.captioners if "lic" in audit.comparisons}
-    name = max(repeats, key=lambda one: repeats[one], default="")
-    if name and repeats[name] > REPEATED:
-        estimate = audit.measurement("lic", name).estimates.get("lic_unseen")
-        others = [one for one in repeats if repeats[one] > REPEATED and one != name]
-        also = f" The same goes for {listed(others)}." if others else ""
-        rest = f"; without them LIC is {fixed(estimate.value, 1)}" if estimate else ""
-        lines.append(f"{fixed(repeats[name], 0)}% of {name}'s captions repeat ones that the attacker learned from{rest}.{also}")
+    lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
+    repeats = {name: one.facts.get("seen_m", 0.0) for name, one in lic.items()}
+    most, *others = sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]) or [
+        ""
+    ]
+    if most:
+        unseen = lic[most].estimates.get("lic_unseen")
+        lines.append(
+            f"{fixed(repeats[most], 0)}% of {most}'s captions repeat ones that the attacker learned from"
+            + (f"; without them LIC is {fixed(unseen.value, 1)}" if unseen else "")
+            + (f"; many do of {listed(others)} too." if others else ".")
+        )
     words = named_things(audit)
     if "sway" in audit.comparisons and "tasks:named" in audit.signatures["sway"]:
         lines.append(
-            f"People do not mention all that images show, so the answer about {words['tasks']} named is a range; measured "
-            f"with all {words['tasks']} that the images show, it is narrower."
+            f"People do not mention all that images show, so the answer about {words['tasks']} named is a range; with "
+            f"all {words['tasks']} given that the images show, it is narrower."
         )
     if audit.settings["preset"] == "fast":
-        lines.append("This is a quick measurement: the papers' protocol can give another verdict; run it before you publish.")
+        lines.append(
+            "This is a quick measurement: the papers' protocol can give another verdict; run it before you publish."
+        )
     return lines
 
 
@@ -199,11 +212,11 @@ def _examples(details: Mapping[str, Any], value: str) -> list[str]:
 def _captions(row: Mapping[str, Any], counts: Mapping[str, int]) -> int:
     """Of how many images a caption names the task: of the captioner's or of one person's, the more."""
     sides = (row["named_captioner"], row["named_person"])
-    return round(max(sum(side[value] / 100 * counts[value] for value in counts) for side in sides))
+    return int(max(sum(side[value] / 100 * counts[value] for value in counts) for side in sides))
 
 
 def _quotes(evidence: Mapping[str, Any], captioner: str, behind: Mapping[str, Any]) -> Iterator[Quote]:
-    """Different captions of a cell that name the wrong value, those first that name a task and that people contradict."""
+    """Different captions of a cell that name the wrong value, those that name a task first."""
     own, labels = evidence["captioners"][captioner]["captions"], evidence["labels"]
     value = behind["attribute"]
 

@@ -91,11 +91,12 @@ def captioner_picture(
         asked = question(score, words, [estimates], [cell])
         told.append(f"{asked.title} {cell.text}")
         place = scale(asked.low, asked.high, 8, WIDTH - 8)
-        for content, kind in ((asked.title, "strong"), (asked.unit, "soft"), (cell.text, f"{tone(cell.verdict)} strong")):
+        lines = {asked.title: "strong", asked.unit: "soft", cell.text: f"{tone(cell.verdict)} strong"}
+        for content, kind in lines.items():
             for line in textwrap.wrap(content, int(WIDTH / SMALL / CHARACTER) + 8):
                 parts.append(text(0, top + 12, line, kind, size=SMALL))
                 top += 16
-        parts += [*ground(asked, place, top + 2, top + 24), *bar(asked, cell, place, top + 13), *axis(asked, place, top + 35)]
+        parts += ground(asked, place, top + 2, top + 24) + bar(cell, place, top + 13) + axis(asked, place, top + 35)
         top += 50
     if any(score.bounds[0] < 0 for score in scores):
         parts.append(text(0, top + 4, "0: like another person's captions; lines: 95% intervals", "soft", size=SMALL))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,26 @@ if TYPE_CHECKING:
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 GROUPS = {"female": "women", "male": "men"}
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# Notes name arguments, for those who measure; a report is also read by others.
+PLAIN = (
+    (
+        r"weighted, the (\S+) (\S+) test captions count as (\S+).*; a few rare ones decide the score",
+        r"this score rests on about \3 of \1 \2 captions: a few rare ones dominate",
+    ),
+    (
+        r"of the (\S+) test captions are also in the training split, which raises their score; .*",
+        r"of the \1 captions repeat ones that the attacker learned from, which raises their score",
+    ),
+    (r"\bmodel captions", "captioner's captions"),
+    (r"take lean='own'", "have it counted on these images"),
+    (r"\ba_to_t\b", "A to T"),
+    (r"\bt_to_a\b", "T to A"),
+    (r"\btrials=1\b", "one training"),
+    (r"\bjoin_references\b", "joined human captions"),
+    (r"\b(attribute|task)_lexicon\b", r"the words for the \1"),
+    (r"\bpredictions\b", "the captioner's captions"),
+    (r"\breferences\b", "human captions"),
+)
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -113,9 +134,11 @@ def listed(names: Sequence[str]) -> str:
 
 
 def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
-    """What to know before the numbers are believed, each note once, and the captioners that it is about."""
+    """What to know before the numbers are believed, each note once in plain words, and whom it is about."""
     captioners_of: dict[str, list[str]] = {}
     for captioner in audit.captioners:
         for note in audit.notes(captioner):
+            for internal, plain in PLAIN:
+                note = re.sub(internal, plain, note)
             captioners_of.setdefault(note, []).append(captioner)
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
