@@ -23,7 +23,7 @@ from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, sensitivity, views
 from captionbias.report.grid import cell_text
 from captionbias.report.picture import Picture
-from captionbias.report.svg import tone
+from captionbias.report.svg import STYLE, tone
 from captionbias.report.wording import grouped_notes, percent, subjects
 from captionbias.statistics.samples import Estimate
 
@@ -168,7 +168,7 @@ def _rendered(name: str, **content: Any) -> str:
     pages = Environment(loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     if "scores_csv" in content:  # no text can end its script
         content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
-    style, script = Markup(_file("report.css")), Markup(_file("report.js"))
+    style, script = Markup(STYLE + _file("report.css")), Markup(_file("report.js"))
     return pages.get_template(name).render(
         version=__version__, style=style, script=script, cell_text=cell_text, **content
     )

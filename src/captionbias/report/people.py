@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
 QUOTES, EXAMPLES, MOST_TASKS = 2, 4, 6
 REPEATED = 30  # percent of a captioner's captions
-ENOUGH = 20  # captions that name a task, for its shares to be shown
+ENOUGH = 20  # images of a cell, or captions that name a task, for its shares to be shown
 WIDTH = 220.0
 
 
@@ -61,7 +61,7 @@ def cells(audit: Audit, captioner: str) -> list[Named]:
     shown = []
     for index, cell in enumerate(drawn):
         value, suggested = cell["attribute"], cell["suggested"]
-        if not {"captioner_wrong_of_named", "person_wrong_of_named"} <= cell.keys():
+        if cell["images"] < ENOUGH or not {"captioner_wrong_of_named", "person_wrong_of_named"} <= cell.keys():
             continue
         others = [group(other) for other in values if other != value]
         behind = evidence["captioners"][captioner]["cells"]["t_to_a"][index]
@@ -98,8 +98,8 @@ def told(audit: Audit, matrix: Matrix, captioner: str) -> str:
     parts = []
     if worse:
         beside = [
-            f"beside {words['tasks']} that go with {group(value)}, {fixed(a, 0)} of 100 {worse[0]} and {fixed(b, 0)} of "
-            f"100 {worse[1]}"
+            f"beside {words['tasks']} that go with {group(value)}, "
+            f"{fixed(a, 0)} of 100 {worse[0]} and {fixed(b, 0)} of 100 {worse[1]}"
             for value, (a, b) in zip(suggested, numbers, strict=True)
         ]
         parts.append(f"Named wrong: {'; '.join(beside)}.")
@@ -223,7 +223,7 @@ def _quotes(evidence: Mapping[str, Any], captioner: str, behind: Mapping[str, An
     def naming(number: int) -> set[str]:
         return {labels[label] for label in evidence["marks"][number][2::3]}
 
-    values = {value, behind["suggested"], *(image["label"] for image in evidence["images"].values())}
+    values = {cell["attribute"] for cell in evidence["captioners"][captioner]["cells"]["t_to_a"]}
     rows = [row for row in behind["rows"] if row["captioner"]]
     rows.sort(key=lambda row: (not naming(own[row["row"]]) - values - {"person"}, -row["difference"]))
     seen: set[int] = set()
