@@ -27,9 +27,9 @@ def test_every_number_is_in_words_too():
         captioner_picture(DBAC | {"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender", "objects"), "desc"
     )
     assert told.text == (
-        "Is it that the objects named reveal gender? more than people: 0.090 more (0.080 to 0.100 more); Is it that the "
-        "gender named reveals the objects? less than people: 0.050 less (0.040 to 0.060 less); Can gender be guessed "
-        "from the wording? more than people: 20.1 more (17.3 to 23.0 more)"
+        "Is it that the objects named reveal gender? more than people: 0.090 more (0.080 to 0.100 more); Is it that "
+        "the gender named reveals the objects? less than people: 0.050 less (0.040 to 0.060 less); Can gender be "
+        "guessed from the wording? more than people: 20.1 more (17.3 to 23.0 more)"
     )
 
 
