@@ -331,9 +331,10 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     assert starts == sorted(starts)
     verdicts = [re.split(r"\s{2,}", lines[start + 2].strip())[-4:] for start in starts]
     columns = dict(zip(["a_to_t", "t_to_a", "net", "lic"], zip(*verdicts, strict=True), strict=True))
-    assert columns["a_to_t"] == ("unclear", "unclear", "amplifies", "unclear", "unclear")
-    assert columns["t_to_a"] == ("unclear", "unclear", "unclear", "amplifies", "unclear")
-    assert columns["lic"][2] == "amplifies"
+    more = {column: [word.startswith("more than") for word in words] for column, words in columns.items()}
+    assert more["a_to_t"] == [False, False, True, False, False]
+    assert more["t_to_a"] == [False, False, False, True, False]
+    assert more["lic"][2]
 
 
 # What is refused with a word of help
