@@ -302,7 +302,7 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     assert starts == sorted(starts)
     verdicts = [re.split(r"\s{2,}", lines[start + 2].strip())[-4:] for start in starts]
     columns = dict(zip(["a_to_t", "t_to_a", "net", "lic"], zip(*verdicts, strict=True), strict=True))
-    more = {name: [said.startswith("more than") for said in of_captioners] for name, of_captioners in columns.items()}
+    more = {column: [word.startswith("more than") for word in words] for column, words in columns.items()}
     assert more["a_to_t"] == [False, False, True, False, False]
     assert more["t_to_a"] == [False, False, False, True, False]
     assert more["lic"][2]

@@ -86,7 +86,7 @@ def test_an_entry_has_everything_that_the_hub_knows():
             source_url="https://example.org/run",
             source_name="captionbias",
             source_user="someone",
-            notes="95% interval [-1.0, 3.0]; unclear; metric:lic|v:0",
+            notes="95% interval [-1.0, 3.0]; cannot tell; metric:lic|v:0",
         )
     ]
     assert "date: '2026-01-31'" in text

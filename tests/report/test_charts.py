@@ -17,6 +17,7 @@ from captionbias.analysis.compare import Comparison, Difference
 from captionbias.analysis.consistency import Cell, Study
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.images.masking_study import MaskingStudy
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.report import charts
 from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
@@ -33,14 +34,17 @@ DBAC = {
     NAMES[1]: {A_TO_T: (-0.02, 0.03), "dbac_a_to_t": (0.01, 0.02)},  # the other direction is undefined
 }
 LIC = {NAMES[0]: {"lic": (17.3, 23.0)}, NAMES[1]: {"lic": (-1.5, 4.0)}}
-RANGE = {"sway_a_to_t": (4.0, 6.0), "sway_a_to_t_low": (-2.0, 0.0), "sway_a_to_t_high": (5.0, 7.0)}
+RANGE = {
+    "sway_a_to_t": (4.0, 6.0),
+    **dict.fromkeys(("sway_a_to_t_low", "sway_a_to_t_least"), (-2.0, 0.0)),
+    **dict.fromkeys(("sway_a_to_t_high", "sway_a_to_t_most"), (5.0, 7.0)),
+}
 SWAY = {
     "cells": [
         {"attribute": "female", "suggested": "male", "captioner_wrong_of_named": 70.0, "person_wrong_of_named": 2.0},
         {"attribute": "female", "suggested": "female", "captioner_wrong_of_named": 40.0, "person_wrong_of_named": 1.0},
         {"attribute": "male", "suggested": None, "captioner_wrong_of_named": 9.0, "person_wrong_of_named": 1.0},
     ],
-    "tasks": [{"task": "tie", "attribute": "male", "beta": 2.3, "beta_ci_low": 1.4, "beta_ci_high": 3.1}],
 }
 BAR = {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplification": 0.2}
 
@@ -71,9 +75,9 @@ def made_up() -> Audit:
 def choices() -> Sensitivity:
     tried = {"alignment": ["contextual", "constant"], "delta": ["0.4", "0.3"]}
     made = [
-        ("contextual", "0.4", 0.1, "amplifies"),
-        ("contextual", "0.3", -0.1, "mitigates"),
-        ("constant", None, 0, "unclear"),
+        ("contextual", "0.4", 0.1, MORE),
+        ("contextual", "0.3", -0.1, LESS),
+        ("constant", None, 0, CANNOT_TELL),
     ]
     found = [
         Specification(
@@ -91,7 +95,7 @@ def choices() -> Sensitivity:
 def drawn() -> dict[str, str]:
     audit = made_up()
     rows = [
-        Row(name, "lic", "lic", sum(ends) / 2, *ends, "unclear", "s")
+        Row(name, "lic", "lic", sum(ends) / 2, *ends, CANNOT_TELL, "s")
         for name, of in LIC.items()
         for ends in of.values()
     ]
@@ -100,12 +104,10 @@ def drawn() -> dict[str, str]:
         {name: {} for name in NAMES}, {"lic": replace(audit.comparisons["lic"], scores=["lic"])}, {}
     )
     certain = {"amplification_ci_low": 0.1, "amplification_ci_high": 0.3}
-    shown = charts.scores_chart(audit, published=True)
+    leaderboard = charts.leaderboard_chart(rows)
     return {
-        "scores": shown.wide,
-        "scores narrow": shown.narrow,
-        "differences": charts.differences_chart(audit, NAMES[1]).wide,
-        "leaderboard": charts.leaderboard_chart(rows).wide,
+        "leaderboard": leaderboard.wide,
+        "leaderboard narrow": leaderboard.narrow,
         "masking": charts.masking_chart(versions).wide,
         "consistency": charts.consistency_chart(
             Study([*NAMES], ["bow", "linear"], {"lic": np.zeros((2, 2))}, cells)
@@ -116,13 +118,9 @@ def drawn() -> dict[str, str]:
         "bar": charts.pair_bar(BAR | certain, 0.4),
         "bar of less": charts.pair_bar(BAR | {"amplification": -0.2}, 0.4),
         "captioner": captioner_picture(
-            audit.measurement("dbac", NAMES[0]).estimates | {"lic": Estimate(20.1, 17.3, 23.0)},
-            NAMES[0],
-            "gender",
-            "objects",
-            SWAY,
+            measurement(RANGE).estimates | {"lic": Estimate(20.1, 17.3, 23.0)}, NAMES[0], "gender", "objects", SWAY
         ),
-        "captioner with a range": captioner_picture(measurement(RANGE).estimates),
+        "captioner without sway": captioner_picture(audit.measurement("dbac", NAMES[0]).estimates),
     }
 
 

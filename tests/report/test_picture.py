@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from captionbias.metrics import sway
-from captionbias.report.picture import captioner_picture, main_scores, picture
+from captionbias.report.matrix import main_scores
+from captionbias.report.picture import captioner_picture, picture
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 
@@ -26,8 +27,9 @@ def test_every_number_is_in_words_too():
         captioner_picture(DBAC | {"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender", "objects"), "desc"
     )
     assert told.text == (
-        "objects named reveal gender: amplifies, +0.090 [0.080, 0.100]; gender named reveals objects: mitigates, "
-        "-0.050 [-0.060, -0.040]; wording alone reveals gender: amplifies, +20.1 [17.3, 23.0]"
+        "Is it that the objects named reveal gender? more than people: 0.090 more (0.080 to 0.100 more); Is it that "
+        "the gender named reveals the objects? less than people: 0.050 less (0.040 to 0.060 less); Can gender be "
+        "guessed from the wording? more than people: 20.1 more (17.3 to 23.0 more)"
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import Comparison, measure_together, replicates_for
+from captionbias.analysis.compare import Comparison, corrected, measure_together, replicates_for
 from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -24,6 +24,7 @@ from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.protocol import replicate_count, vectors_name, whole_number
 from captionbias.progress import Watch
 from captionbias.statistics.significance import images_needed
@@ -33,6 +34,7 @@ from captionbias.text.lexicon import SEPARATOR
 PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
 ALIGNED = 500  # human captions whose alignment is judged
+PERSON, READ_OF_A_PERSON = "another person", ("sway", "lic")
 # How long the steps take, relative to each other.
 COST = {
     "sway": 2,
@@ -73,6 +75,8 @@ class Audit:
             `captionbias.explain.evidence.captions_behind`.
         alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric; see
             `captionbias.analysis.intersections`.
+        person: what sway and LIC read, where they were measured, of one more person's captions of the same images;
+            empty where images have too few human captions.
     """
 
     captioners: tuple[str, ...]
@@ -90,6 +94,12 @@ class Audit:
     sensitivity: Sensitivity | None = None
     alone: dict[str, dict[str, Comparison]] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
+    person: dict[str, Measurement] = field(default_factory=dict)
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str], str]:
+        """The verdict of each captioner and score that has one, corrected for the number of all of them."""
+        return corrected(one for comparison in self.comparisons.values() for one in comparison.measurements.items())
 
     def measurement(self, metric: str, captioner: str) -> Measurement:
         """What the metric computed for the captioner, details included."""
@@ -121,7 +131,17 @@ class Audit:
         if self.sensitivity:
             fields["sensitivity"] = self.sensitivity.as_dict()
         alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
-        return {**fields, "comparisons": written(self.comparisons), "alone": alone}
+        comparisons = written(self.comparisons)
+        for metric, content in comparisons.items():
+            keys = {score.key for score in catalogue.scores_of(metric)}
+            content["verdicts"] = {
+                name: {
+                    key: word for (captioner, key), word in self.verdicts.items() if captioner == name and key in keys
+                }
+                for name in self.captioners
+            }
+        person = {metric: measured.flat() for metric, measured in self.person.items()}
+        return {**fields, "comparisons": comparisons, "alone": alone, "person": person}
 
 
 def audit(
@@ -139,6 +159,7 @@ def audit(
     vectors: Any = None,
     bootstrap: int | None = None,
     quality_images: int = 1000,
+    margins: Mapping[str, float] | None = None,
     sensitivity: bool = False,
     image_options: Mapping[str, Any] | None = None,
     scores_only: bool = False,
@@ -162,6 +183,7 @@ def audit(
         vectors: word vectors of DBAC's alignment, see `captionbias.alignment.vectors.load_vectors`.
         bootstrap: replicates; when None 1,000, or more where there are many captioners to compare.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
+        margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
         sensitivity: also measure DBAC with other choices, see `captionbias.sensitivity`; takes several times as long.
         image_options: what metrics that look at images take besides, such as `images`, `masks` and `epochs`.
         scores_only: leave out what no score needs: telling words, caption quality and how good the alignment is.
@@ -194,6 +216,7 @@ def audit(
     explained = {} if scores_only else checked
     judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
     kinds = [*chosen, *["words"] * bool(explained), *["quality"] * scored, *chosen * len(parts)] * len(checked)
+    kinds += [*READ_OF_A_PERSON] * (not scores_only)
     kinds += ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
     steps = _Steps(watch, kinds, missing)
 
@@ -203,10 +226,12 @@ def audit(
     settings = {"metrics": chosen, "preset": preset, **chance}
     settings |= {name: _named(lexicon) for name, lexicon in lexicons.items()}
     settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images, "sensitivity": sensitivity}
+    settings |= {"margins": dict(margins)} if margins else {}
     aligning = _trained_vectors(first, steps) if trained else vectors
     measured = {**options, "vectors": aligning, "directions": _directions(chosen, first, missing)}
-    compared = partial(_compared, steps, measured, image_options, earlier)
+    compared = partial(_compared, steps, measured, image_options, _margins(margins, chosen), earlier)
     comparisons = _comparisons(checked, chosen, steps, compared)
+    person = {} if scores_only else _person(first, comparisons, seed, compared)
     alone = _alone(checked, chosen, parts, steps, compared)
     explaining = {"preset": preset, "seed": seed, "cache": cache}
     words = steps.of_each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
@@ -243,6 +268,7 @@ def audit(
         sensitivity=choices,
         alone=alone,
         evidence=evidence,
+        person=person,
     )
 
 
@@ -319,6 +345,7 @@ def _compared(
     steps: _Steps,
     options: Mapping[str, Any],
     image_options: Mapping[str, Any] | None,
+    margins: Mapping[str, Mapping[str, float]],
     earlier: Audit | None,
     captioners: Mapping[str, Captions],
     metric: str,
@@ -326,12 +353,41 @@ def _compared(
     **own: Any,
 ) -> Comparison:
     """The metric of each captioner; `by`: which of crossed attributes; `own`: options that are others."""
-    if earlier and (comparison := (earlier.alone.get(by, {}) if by else earlier.comparisons).get(metric)):
-        return comparison
+    if earlier and captioners.keys() == set(earlier.captioners):
+        comparisons = earlier.alone.get(by, {}) if by else earlier.comparisons
+        if metric in comparisons:
+            return comparisons[metric]
     of_images = image_options or {} if catalogue.METRICS[metric].of_images else {}
     chosen = {**options, "details": True, "progress": steps.within, **own, **of_images}
     accepted = find_metric(metric).accepted(chosen)
-    return measure_together(captioners, metric, watch=lambda name, _: steps.begin(metric, name, by), **accepted)
+
+    def watch(name: str, done: float) -> None:
+        steps.begin(metric, name, by)
+
+    return measure_together(captioners, metric, margins=margins.get(metric), watch=watch, **accepted)
+
+
+def _margins(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The margins by metric and score."""
+    by_metric: dict[str, dict[str, float]] = {}
+    for key, margin in (margins or {}).items():
+        judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
+        if key not in judged:
+            raise ValueError(f"margins names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
+        by_metric.setdefault(catalogue.SCORES[key].metric, {})[key] = margin
+    return by_metric
+
+
+def _person(
+    captions: Captions, comparisons: Mapping[str, Comparison], seed: int, compared: Callable[..., Comparison]
+) -> dict[str, Measurement]:
+    """What one more person reads by the metrics that read a person; none where images have too few human captions."""
+    measured: dict[str, Measurement] = {}
+    if pair := captioner_and_person(captions, seed):
+        for metric in (one for one in READ_OF_A_PERSON if one in comparisons):
+            with suppress(ValueError):
+                measured[metric] = compared({PERSON: pair[1]}, metric).measurements[PERSON]
+    return measured
 
 
 def _comparisons(

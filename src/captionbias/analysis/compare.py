@@ -142,10 +142,14 @@ def _p_value(measured: Measurement, key: str) -> float:
     sign = 1 if estimates[key].value > 0 else -1
     shift = sign * noise(estimates, key)
     return max(
-        p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
-        for name in score.deciding(sign)
-        for sample in _parts(measured.samples[name])
-        for value in [float(np.nanmean(sample.values))]
+        (
+            p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
+            for name in score.deciding(sign)
+            for sample in _parts(measured.samples[name])
+            if not np.isnan(sample.values).all()
+            for value in [float(np.nanmean(sample.values))]
+        ),
+        default=1.0,
     )
 
 

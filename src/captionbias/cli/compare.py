@@ -8,10 +8,12 @@ from typing import Any
 from captionbias.cli.options import (
     CAPTIONERS,
     FILES,
+    MARGINS,
     METRIC,
     REPLICATES,
     RESULTS,
     Options,
+    margins_of,
     option,
     result_option,
     split_options,
@@ -34,11 +36,17 @@ AGAINST: Options = {
         str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | REPLICATES | RESULTS
+OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
 
 
 def compare(
-    metric: str, scores: list[str] | None, against: str | None, output: Path | None, json: bool, **values: Any
+    metric: str,
+    scores: list[str] | None,
+    against: str | None,
+    margins: list[str] | None,
+    output: Path | None,
+    json: bool,
+    **values: Any,
 ) -> None:
     """Which captioner is more biased? Differences of scores on the same images, with intervals and p-values.
 
@@ -49,6 +57,7 @@ def compare(
     from captionbias.report.terminal import comparison_tables
 
     files, chosen = split_options(values)
+    by_metric = margins_of(margins, [find_metric(metric).entry.name])
     options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
     if "directions" in chosen and "directions" not in options:
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
@@ -59,6 +68,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
+            margins=by_metric.get(metric),
             watch=step_lines(),
             **options,
         )

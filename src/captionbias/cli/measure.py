@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from captionbias.cli.options import FILES, IMAGES, METRIC, PREDICTIONS, RESULTS, command, metric_options, split_options
+from captionbias.cli.options import (
+    FILES,
+    IMAGES,
+    MARGINS,
+    METRIC,
+    PREDICTIONS,
+    RESULTS,
+    command,
+    margins_of,
+    metric_options,
+    split_options,
+)
 from captionbias.cli.terminal import complaints, console, named, note, results_to, say
 from captionbias.metrics import catalogue, find_metric
 
@@ -35,10 +47,11 @@ NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-def _measure_one(metric: str, output: Path | None, json: bool, **values: Any) -> None:
+def _measure_one(metric: str, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
+        chosen["margins"] = margins_of(margins, [metric])
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
         write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
@@ -92,20 +105,24 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
     words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
     options = {name: value for name, value in _accepted(metric, chosen).items() if name != "attribute_lexicon"}
     crossing = intersections(captions, words, metric, **options)
+    margins = chosen["margins"].get(metric, {})
+    by_attribute = {name: measured.with_margins(margins) for name, measured in crossing.alone.items()}
+    crossing = replace(crossing, crossed=crossing.crossed.with_margins(margins), alone=by_attribute)
     for table in intersection_tables(crossing):
         console.print(table, markup=False)
     say(f"\n{len(captions):,} images")
     say(f"signature {crossing.crossed.signature}")
-    alone = {name: _content(measured) for name, measured in crossing.alone.items()}
+    alone = {name: _content(measured) for name, measured in by_attribute.items()}
     return {**_content(crossing.crossed), "cells": crossing.cell_rows(), "alone": alone}
 
 
-def _measure_all(output: Path | None, json: bool, preset: str, **values: Any) -> None:
+def _measure_all(margins: list[str] | None, output: Path | None, json: bool, preset: str, **values: Any) -> None:
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
+        chosen["margins"] = margins_of(margins, catalogue.METRICS)
         write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
 
 
@@ -138,7 +155,8 @@ def _check_masking(values: dict[str, Any]) -> None:
 
 
 def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
-    return find_metric(metric).measure(captions, **_accepted(metric, chosen))
+    measured = find_metric(metric).measure(captions, **_accepted(metric, chosen))
+    return measured.with_margins(chosen["margins"].get(metric, {}))
 
 
 def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -157,14 +175,14 @@ for _entry in catalogue.METRICS.values():
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | RESULTS,
+        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | MARGINS | RESULTS,
         partial(_measure_one, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )
 command(
     measure,
     "all",
-    PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | RESULTS,
+    PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | MARGINS | RESULTS,
     _measure_all,
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )

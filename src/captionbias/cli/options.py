@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import partial
 from inspect import Parameter, Signature
@@ -239,6 +239,15 @@ JUDGES: Options = {
 }
 METRIC |= {name: entry for name, entry in (IMAGES | JUDGES).items() if name != "masked"}
 METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
+MARGINS: Options = {
+    "margins": option(
+        list[str] | None,
+        "How near to 0 a score is as good as 0, such as sway_t_to_a=2; repeat it for each score.",
+        "--margin",
+        metavar="<score=number>",
+        show_default="as measured, else one of 100",
+    )
+}
 OUTPUT: Options = {"output": result_option(Path | None, "Write everything to this JSON file, trials included.")}
 RESULTS: Options = {
     "output": result_option(
@@ -337,6 +346,27 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     if "answers" in chosen:
         chosen["answers"] = dict(map(_label_and_answer, chosen["answers"]))
     return files, chosen
+
+
+def margins_of(given: list[str] | None, metrics: Iterable[str]) -> dict[str, dict[str, float]]:
+    """The margins that were given, by metric and score.
+
+    >>> margins_of(["sway_t_to_a=2"], ["sway", "lic"])
+    {'sway': {'sway_t_to_a': 2.0}}
+    """
+    from captionbias.metrics import catalogue
+
+    judged = {score.key: score.metric for metric in metrics for score in catalogue.scores_of(metric) if score.judged}
+    margins: dict[str, dict[str, float]] = {}
+    for one in given or ():
+        key, _, number = one.partition("=")
+        if key not in judged:
+            raise ValueError(f"--margin {one}: {key!r} has no verdict here; choose from {', '.join(judged)}")
+        try:
+            margins.setdefault(judged[key], {})[key] = float(number)
+        except ValueError as error:
+            raise ValueError(f"--margin {one}: give a score and a number, as in sway_t_to_a=2") from error
+    return margins
 
 
 def _label_and_answer(answer: str) -> tuple[str, str]:

@@ -11,9 +11,11 @@ from typing import Any
 from captionbias.cli.options import (
     CAPTIONERS,
     FILES,
+    MARGINS,
     METRICS,
     REPLICATES,
     Options,
+    margins_of,
     metric_options,
     result_option,
     split_options,
@@ -40,11 +42,12 @@ SENSITIVITY: Options = {
         "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
     ),
 }
-OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | SENSITIVITY | WRITTEN
+OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | SENSITIVITY | WRITTEN
 
 
 def report(
     metrics: list[str] | None,
+    margins: list[str] | None,
     output: Path,
     markdown: Path | None,
     json: Path | None,
@@ -65,10 +68,12 @@ def report(
 
     check_installed()
     files, chosen = split_options(values)
+    by_metric = margins_of(margins, [name for name in metrics or catalogue.REPORTED if name in catalogue.METRICS])
     with steps() as watch:
         audited = audit(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
+            margins={key: margin for of_metric in by_metric.values() for key, margin in of_metric.items()},
             sensitivity=sensitivity,
             watch=watch,
             **chosen,

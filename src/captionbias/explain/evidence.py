@@ -21,6 +21,7 @@ from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon
 from captionbias.text.marks import find_marks
 
 PAIRS, IMAGES = 12, 20  # of a direction, of a pair
+CELL_IMAGES = 500  # of a cell
 WORDS, WORD_IMAGES = 30, 5  # of an attribute value, of a word
 
 
@@ -58,8 +59,8 @@ def captions_behind(
         `labels` (how many of these of each label), `people` (images of which a person's caption has it), and at most 5
         `rows` of that value likewise. `cells`, under `t_to_a`, of each true value and suggested one `attribute`,
         `suggested`, `shown` (images), `captioner` and `people` (how many of these have a caption that names another
-        value alone), `images` and `rows` likewise. `marks`: what each text names and where: start, end and the number
-        of one of `labels`, one mention after the other.
+        value alone), `images` and, at most 500, `rows` likewise. `marks`: what each text names and where: start, end
+        and the number of one of `labels`, one mention after the other.
 
     >>> from captionbias.metrics import dbac
     >>> from captionbias.synthetic import plant
@@ -193,7 +194,11 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
         among = np.zeros(words.model_rows, bool)
         among[images.row[(images.value == value) & (images.suggested == suggested)]] = True
         listed.append(
-            {"attribute": images.values[value], "suggested": images.values[suggested], **naming.behind(0, among)}
+            {
+                "attribute": images.values[value],
+                "suggested": images.values[suggested],
+                **naming.behind(0, among, CELL_IMAGES),
+            }
         )
     return {"t_to_a": listed}
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from captionbias.analysis.sensitivity import label as choice_label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
-from captionbias.report.picture import main_scores, span_of
+from captionbias.metrics.verdicts import LESS, MORE, NOTHING, verdict
+from captionbias.report.matrix import matrix_of
 from captionbias.report.rows import headlines
 from captionbias.report.svg import (
     Place,
@@ -30,7 +30,7 @@ from captionbias.report.svg import (
     whisker,
 )
 from captionbias.report.views import main_part
-from captionbias.report.wording import interval, subjects
+from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ WIDE, NARROW = 720.0, 360.0
 NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
 ROW, STACKED_ROW, SMALL = 26.0, 42.0, 12.0
 BAR = 220.0
-SURE = 0.05  # of p-values after correction
-PUBLISHED = "as published"
 BELOW, ABOVE = "◂ less than people", "more than people ▸"
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")  # lines differ by more than their name
 
@@ -58,14 +56,11 @@ class Chart(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of a panel; `estimate`: None where it is undefined; `hollow`: the published score of the entry above;
-    `span`: from where to where a score with a range may be."""
+    """A row of a panel; `estimate`: None where it is undefined."""
 
     name: str
     estimate: Estimate | None
     verdict: str = NOTHING
-    hollow: bool = False
-    span: tuple[float | None, float | None] = (None, None)
 
 
 class Panel(NamedTuple):
@@ -83,43 +78,6 @@ class Panel(NamedTuple):
     zero: bool = True
     band: float = 0.0
     ends: tuple[str, str] = ("", "")
-
-
-def scores_chart(audit: Audit, published: bool = False) -> Chart:
-    """A panel for each main score: every captioner with its interval, the most biased first.
-
-    `published`: DBAC as its paper defines it too, a hollow mark below each captioner's.
-    """
-    panels = [_score_panel(audit, score, published) for score in shown_scores(audit)]
-    return intervals(panels, "Scores of " + ", ".join(audit.captioners))
-
-
-def differences_chart(audit: Audit, baseline: str) -> Chart:
-    """A panel for each main score: how far every other captioner is from this one, with the interval of the pair."""
-    panels = []
-    for score in shown_scores(audit):
-        found = audit.comparisons[score.metric].differences
-        entries = []
-        for one in found:
-            if one.score == score.key and baseline in (one.first, one.second):
-                other, sign = (one.first, 1) if one.second == baseline else (one.second, -1)
-                ends = (sign * end if end is not None else None for end in one.estimate[1:3][::sign])
-                said = CANNOT_TELL
-                if one.p_holm < SURE:
-                    said = MORE if sign * one.difference > 0 else LESS
-                entries.append(Entry(other, Estimate(sign * one.difference, *ends), said))
-        if entries:
-            panels.append(
-                Panel(
-                    question(audit, score),
-                    _sorted(entries),
-                    _unit(score),
-                    score.digits,
-                    f"{score.label}, less {baseline}'s",
-                    ends=(f"◂ less than {baseline}", f"more than {baseline} ▸"),
-                )
-            )
-    return intervals(panels, f"Differences from {baseline}")
 
 
 def leaderboard_chart(rows: Sequence[Row]) -> Chart:
@@ -183,15 +141,17 @@ def specification_chart(found: Sensitivity, captioners: Sequence[str] = ()) -> C
 
 
 def tradeoff_chart(audit: Audit) -> Chart:
-    """Bias over CIDEr, a numbered mark for each captioner: is the better captioner the more biased one?
+    """Bias over CIDEr, a mark for each captioner: is the better captioner the more biased one?
 
     Source: Türk et al. 2023, whose conclusion is drawn from such a plot.
     """
     marks = {name: audit.quality[name]["cider"] for name in audit.captioners}
     panels = []
-    for score in shown_scores(audit):
-        found = {name: audit.measurement(score.metric, name).estimates.get(score.key) for name in audit.captioners}
-        panels.append((score.label, [[(marks[name], one)] for name, one in found.items()], score.bounds[0] < 0))
+    for asked in matrix_of(audit).questions:
+        key = asked.score.key
+        estimates = {name: audit.measurement(asked.score.metric, name).estimates.get(key) for name in audit.captioners}
+        series = [[(marks[name], one)] for name, one in estimates.items()]
+        panels.append((asked.score.label, series, asked.score.bounds[0] < 0))
     return _both(lambda width: _curves(panels, audit.captioners, "CIDEr", "Bias over caption quality", width, False))
 
 
@@ -237,24 +197,6 @@ def intervals(panels: Sequence[Panel], title: str, stacked: bool = False) -> Cha
     return _both(lambda width: _intervals(panels, title, width, stacked or width < WIDE))
 
 
-def shown_scores(audit: Audit) -> list[Score]:
-    """The main scores of each metric that was measured, of any of the captioners."""
-    found: list[Score] = []
-    for comparison in audit.comparisons.values():
-        estimates: dict[str, Estimate] = {}
-        for measured in comparison.measurements.values():
-            estimates |= measured.estimates
-        found += main_scores(estimates)
-    return found
-
-
-def question(audit: Audit, score: Score) -> str:
-    """The question that a score answers; its label where it answers none."""
-    attribute, tasks = subjects(audit)
-    claim = score.claim.format(attribute=attribute, value=attribute.removeprefix("the "), tasks=tasks)
-    return claim[:1].upper() + claim[1:] if claim else score.label
-
-
 def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | None:
     """How many words alignment replaced by a word at each delta; None where it replaced none."""
     if "dbac" not in audit.comparisons:
@@ -263,24 +205,9 @@ def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | N
     return report["by_delta"] if report else None
 
 
-def _score_panel(audit: Audit, score: Score, published: bool) -> Panel:
-    measured = {name: audit.measurement(score.metric, name).estimates for name in audit.captioners}
-    entries = _sorted(_entries(score, measured))
-    key = f"dbac_{score.direction}"
-    if published and score.key == f"{key}_net":
-        entries = [
-            one
-            for entry in entries
-            for one in (entry, Entry(f"{entry.name}, {PUBLISHED}", measured[entry.name].get(key), hollow=True))
-        ]
-    return _panel(score, entries, question(audit, score))
-
-
 def _entries(score: Score, by_name: Mapping[str, Mapping[str, Estimate]]) -> list[Entry]:
     """An entry for each name, from all of its estimates."""
-    return [
-        Entry(name, of.get(score.key), verdict(of, score.key), span=span_of(score, of)) for name, of in by_name.items()
-    ]
+    return [Entry(name, estimates.get(score.key), verdict(estimates, score.key)) for name, estimates in by_name.items()]
 
 
 def _panel(score: Score, entries: list[Entry], title: str) -> Panel:
@@ -318,7 +245,7 @@ def _range(panels: Iterable[Panel]) -> tuple[float, float]:
         for panel in panels
         for entry in panel.entries
         if entry.estimate
-        for end in (*entry.estimate[:3], *entry.span)
+        for end in entry.estimate[:3]
         if end is not None
     ]
     for panel in panels:
@@ -381,24 +308,18 @@ def _ground(panel: Panel, place: Place, at: Sequence[float], top: float, bottom:
 def _entry(entry: Entry, panel: Panel, place: Place, top: float, width: float, stacked: bool) -> list[str]:
     """A row: its name, its numbers, its mark and its interval."""
     numbers = interval(entry.estimate, panel.digits)
-    name = PUBLISHED if entry.hollow else entry.name  # it is below the captioner's
     kind = tone(entry.verdict)
     weight = " strong" if kind != "unclear" else ""
-    size = SMALL if stacked or entry.hollow else 13.0
+    size = SMALL if stacked else 13.0
     y = top + (30 if stacked else ROW / 2)
-    indent = 12.0 if entry.hollow and not stacked else 0.0
-    space = max(width - 8 * len(numbers) - 4, 60) if stacked else NAMES - 12 - indent
+    space = max(width - 8 * len(numbers) - 4, 60) if stacked else NAMES - 12
     baseline = top + 14 if stacked else y + 4
-    parts = [text(indent, baseline, shortened(name, space, size), "soft" if entry.hollow else "", size=size)]
+    parts = [text(0, baseline, shortened(entry.name, space, size), size=size)]
     parts.append(text(width, baseline, numbers, (kind + weight).strip(), "end", SMALL))
     if entry.estimate is None:
         return parts
     value, low, high = entry.estimate[:3]
-    parts += whisker(place, y, *entry.span, kind, 1, dashed=True)
-    parts += whisker(place, y, low, high, kind, 1.5 if entry.hollow else 3)
-    if entry.hollow:
-        return [*parts, f'<circle cx="{place(value):.1f}" cy="{y:g}" r="4" class="hollow outline"/>']
-    return [*parts, mark(place(value), y, entry.verdict)]
+    return [*parts, *whisker(place, y, low, high, kind, 3), mark(place(value), y, entry.verdict)]
 
 
 Point = tuple[float, Estimate | None]
@@ -418,7 +339,7 @@ def _curves(
     width: float,
     joined: bool,
 ) -> str:
-    """Panels of points, numbered by their name; `joined` by lines, whose larger mark is where they bend most."""
+    """Panels of points with their names, or of lines, `joined`, whose larger mark is where they bend most."""
     left, right = 52.0, width - 14
     parts: list[str] = []
     top = 0.0
@@ -443,12 +364,11 @@ def _curves(
             parts.append(text(across(x), bottom + 16, tick_text(x), "soft", "middle", 11))
         parts.append(text(right, bottom + 30, axis, "soft", "end", SMALL))
         for number, of in enumerate(series):
-            parts += _series([(across(x), one) for x, one in of if one is not None], up, number, joined)
+            places = [(across(x), one) for x, one in of if one is not None]
+            parts += _line_of(places, up, number) if joined else _named_marks(places, up, names[number], width)
         top = bottom + 44
-    for number, name in enumerate(names):
-        y = top + 10
-        parts.append(_dashed(f"0,{y - 4:g} 40,{y - 4:g}", number) if joined else text(0, y, str(number + 1)))
-        parts.append(text(48 if joined else 20, y, shortened(name, width - 48)))
+    for number, name in enumerate(names) if joined else ():
+        parts += [_dashed(f"0,{top + 6:g} 40,{top + 6:g}", number), text(48, top + 10, shortened(name, width - 48))]
         top += 18
     return document(parts, width, top + 4, title, f"{axis} across; " + ", ".join(names))
 
@@ -459,18 +379,22 @@ def _widened(values: Sequence[float]) -> tuple[float, float]:
     return min(values) - margin, max(values) + margin
 
 
-def _series(points: Sequence[tuple[float, Estimate]], up: Place, number: int, joined: bool) -> Iterator[str]:
-    """A line with its bend, or numbered marks with their intervals."""
-    if joined:
-        yield _dashed(" ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in points), number)
-        yield from (mark(x, up(one.value), CANNOT_TELL, 5) for x, one in points if one.low is not None)
-        return
+def _line_of(points: Sequence[tuple[float, Estimate]], up: Place, number: int) -> Iterator[str]:
+    """A line with a mark where it bends most."""
+    yield _dashed(" ".join(f"{x:.1f},{up(one.value):.1f}" for x, one in points), number)
+    yield from (mark(x, up(one.value), NOTHING, 5) for x, one in points if one.low is not None)
+
+
+def _named_marks(points: Sequence[tuple[float, Estimate]], up: Place, name: str, width: float) -> Iterator[str]:
+    """Marks with their intervals and their name, on the side where there is room."""
     for x, one in points:
         if one.low is not None and one.high is not None:
             yield line(x, up(one.low), x, up(one.high), "unclear", 2)
-        at = f'cx="{x:.1f}" cy="{up(one.value):.1f}"'
-        yield f'<circle {at} r="8" class="outline" style="fill:var(--ground,#ffffff)"/>'
-        yield text(x, up(one.value) + 4, str(number + 1), "strong", "middle", 11)
+        yield mark(x, up(one.value), NOTHING)
+        left = x > width / 2
+        yield text(
+            x + (-9 if left else 9), up(one.value) + 4, shortened(name, width / 2), "", "end" if left else "start", 11
+        )
 
 
 def _dashed(places: str, number: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import math
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,14 +18,13 @@ from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
-from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.verdicts import LESS, MORE
-from captionbias.report import charts, sensitivity, views
+from captionbias.metrics.verdicts import CANNOT_TELL
+from captionbias.report import charts, matrix, people, sensitivity, views
 from captionbias.report.grid import cell_text
-from captionbias.report.picture import Picture, captioner_picture
-from captionbias.report.svg import tone
-from captionbias.report.wording import fixed, grouped_notes, percent, subjects, verdicts
+from captionbias.report.picture import Picture
+from captionbias.report.svg import STYLE, tone
+from captionbias.report.wording import grouped_notes, percent, subjects
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -34,12 +32,11 @@ if TYPE_CHECKING:
     from captionbias.images.attributions import ImageAttributions
     from captionbias.report.charts import Chart
     from captionbias.report.grid import Grid
-    from captionbias.report.wording import Statement
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
+ARTICLES = ("a", "an", "the")
 NUMBER = re.compile(r"\d[\d.,]*")
-SUMMARISED, SUMMARY_NOTES = 8, 6  # captioners and notes that have room on two pages
 
 
 def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
@@ -52,8 +49,8 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
-    """An audit as one HTML page: a picture and a sentence for each question, the pairs and words behind them, their
-    captions, and every table; its data, JSON by gzip in base64, are in `<script id="audit-data">`.
+    """An audit as one HTML page: the answer to each question about each captioner, who is named wrong beside what, with
+    captions, what could be wrong, and every table; its data, JSON by gzip in base64, are in `<script id="audit-data">`.
 
     It loads nothing, and its content security policy forbids it to. In a frame it has no title of its own, and posts
     its height to the page around it, as `{captionbias: {height: pixels}}`, whenever that changes.
@@ -75,37 +72,24 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     """
     scores = views.scores(audit)
     attribute, tasks = subjects(audit)
-    several, plain = len(audit.captioners) > 1, charts.scores_chart(audit)
-    published = charts.scores_chart(audit, published=True)
-    ranked = _ranked(audit)
-    statements = sorted(verdicts(audit), key=lambda one: ranked.index(one.captioner))
-    differing = any(comparison.differences for comparison in audit.comparisons.values())
+    answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
         "report.html.jinja",
         audit=audit,
-        title=title or f"Bias of {', '.join(audit.captioners)}",
-        about=_about(audit),
+        title=title or matrix.title_of(audit),
+        about=matrix.about(audit),
         command=command,
-        statements=statements,
-        in_short=_in_short(audit, statements),
-        wrong_most=_wrong_most(audit, ranked, attribute, tasks),
-        opened=ranked[0],
-        scores=plain,
-        published=published if published != plain else None,
-        against={name: charts.differences_chart(audit, name) for name in audit.captioners} if differing else {},
-        banded="dbac" in audit.comparisons,
-        pictures={
-            name: captioner_picture(
-                _estimates(audit, name), name if several else "", attribute, tasks, _swayed(audit, name)
-            )
-            for name in ranked
-        },
+        answers=answers,
+        answer=matrix.in_a_sentence(answers),
+        correction=matrix.correction(audit),
+        cell_svg=matrix.cell_svg,
+        cannot_tell=CANNOT_TELL,
+        opened=next(iter(answers.rows)),
+        people=people,
+        doubts=people.doubts(audit),
         aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
         notes_of=_alike(grouped_notes(audit)),
-        summarised=ranked[:SUMMARISED],
-        summary=_summary(audit, statements, ranked[:SUMMARISED]),
-        summary_notes=SUMMARY_NOTES,
         views=views,
         charts=charts,
         sensitivity=sensitivity,
@@ -115,14 +99,13 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
             for direction, sides in zip(DIRECTIONS, itertools.permutations((attribute, tasks)), strict=True)
         },
         tone=tone,
-        clear=(MORE, LESS),
         pair_name=pair_name,
         pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
         part_of=_part_of,
         added_by=lambda row: row.get(views.main_part(row)),
         reach_of=_reach_of,
-        swayed=_swayed,
+        telling=_telling,
         attribute=attribute,
         tasks=tasks,
         top=TOP,
@@ -185,90 +168,23 @@ def _rendered(name: str, **content: Any) -> str:
     pages = Environment(loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     if "scores_csv" in content:  # no text can end its script
         content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
-    style, script = Markup(_file("report.css")), Markup(_file("report.js"))
+    style, script = Markup(STYLE + _file("report.css")), Markup(_file("report.js"))
     return pages.get_template(name).render(
         version=__version__, style=style, script=script, cell_text=cell_text, **content
     )
 
 
-def _estimates(audit: Audit, captioner: str) -> dict[str, Estimate]:
-    """Everything that was measured of a captioner, by all metrics."""
-    found: dict[str, Estimate] = {}
-    for comparison in audit.comparisons.values():
-        found |= comparison.measurements[captioner].estimates
-    return found
-
-
-def _ranked(audit: Audit) -> list[str]:
-    """The captioners in the order of the first chart: the largest score first."""
-    key = next((one.score for one in verdicts(audit) if one.score), "")
-
-    def value(name: str) -> float:
-        estimate = _estimates(audit, name).get(key)
-        return math.inf if estimate is None else -estimate.value
-
-    return sorted(audit.captioners, key=value)
-
-
-def _in_short(audit: Audit, statements: Sequence[Statement]) -> dict[str, dict[str, list[str]]]:
-    """Of each question the captioners with more and with less than people, and under "" those that it is open of.
-
-    Of sway's questions alone if it was measured: what attackers read stands below.
-    """
-    sides = {MORE: "more than in people's captions", LESS: "less than in people's captions"}
-    scored = [one for one in statements if one.score]
-    scored = [one for one in scored if one.score.startswith("sway")] or scored
-    found: dict[str, dict[str, list[str]]] = {}
-    for key in dict.fromkeys(one.score for one in scored):
-        of_score = [(sides.get(one.verdict, ""), one.captioner) for one in scored if one.score == key]
-        found[charts.question(audit, catalogue.SCORES[key])] = {
-            side: names
-            for side in (*sides.values(), "")
-            if (names := [name for said, name in of_score if said == side])
-        }
-    return found
-
-
-def _wrong_most(audit: Audit, captioners: Sequence[str], attribute: str, tasks: str) -> str:
-    """Who is named wrong most, beside what, and how often, by each captioner and by people; empty without sway."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for name in captioners if "sway" in audit.comparisons else ():
-        for cell in audit.details("sway", name)["cells"]:
-            if cell["suggested"] and {"captioner_wrong_of_named", "person_wrong_of_named"} <= cell.keys():
-                found.setdefault((cell["attribute"], cell["suggested"]), []).append(cell)
-    found = {cell: of_captioners for cell, of_captioners in found.items() if len(of_captioners) == len(captioners)}
-    if not found:
-        return ""
-    value, suggested = max(found, key=lambda cell: sum(one["captioner_wrong_of_named"] for one in found[cell]))
-    worst = found[value, suggested]
-    numbers = zip(captioners, worst, strict=True)
-    told = ", ".join(f"“{name}” {fixed(cell['captioner_wrong_of_named'], 0)}" for name, cell in numbers)
-    people = fixed(worst[0]["person_wrong_of_named"], 0)
-    return (
-        f"Named wrong most: images of {value} beside {tasks} that go with {suggested}. Of 100 captions that name "
-        f"{attribute}: {told}; people: {people}."
-    )
-
-
-def _summary(audit: Audit, statements: Sequence[Statement], captioners: Sequence[str]) -> list[Statement]:
-    """The sentences that have room on a page: of more than two captioners those of the first metric."""
-    first = {score.key for score in catalogue.scores_of(next(iter(audit.comparisons)))}
-    return [
-        one for one in statements if one.captioner in captioners and (len(captioners) < 3 or one.score in {*first, ""})
-    ]
-
-
 def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:
     """Notes and the captioners that each is about, those together that differ in their numbers alone."""
-    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    alike: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for note, captioners in notes.items():
-        found.setdefault(NUMBER.sub("", note), []).append((note, captioners))
-    return list(found.values())
+        alike.setdefault(NUMBER.sub("", note), []).append((note, captioners))
+    return list(alike.values())
 
 
-def _swayed(audit: Audit, captioner: str) -> dict[str, Any] | None:
-    """The details of the captioner's sway, if it was measured."""
-    return audit.details("sway", captioner) if "sway" in audit.comparisons else None
+def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The words that speak for a value; articles and full stops tell a reader nothing."""
+    return [row for row in rows if row["mean"] > 0 and row["word"] not in ARTICLES and re.search(r"\w", row["word"])]
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -285,15 +201,6 @@ def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
         for row in rows[:PAIRS]:
             ends += [abs(row.get(f"{part}{end}", 0.0)) for end in ("", "_ci_low", "_ci_high")]
     return max(ends) or 1.0
-
-
-def _about(audit: Audit) -> str:
-    counts = ", ".join(f"{count:,} {value}" for value, count in audit.attribute_counts.items())
-    attackers = {
-        "fast": "Measured with the preset fast; before you publish a number, measure with the preset papers too.",
-        "papers": "Measured with the preset papers.",
-    }
-    return f"{audit.images:,} images ({counts}). {attackers[audit.settings['preset']]}"
 
 
 def _file(name: str) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import sensitivity, views
 from captionbias.report.grid import Grid
-from captionbias.report.wording import grouped_notes, verdicts
+from captionbias.report.matrix import about, in_a_sentence, matrix_grid, matrix_of, title_of
+from captionbias.report.people import doubts
+from captionbias.report.wording import grouped_notes
 from captionbias.text.markdown import code, escaped, one_line
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ TOP = 5
 
 
 def markdown_report(audit: Audit, *, command: str | None = None) -> str:
-    """An audit as Markdown for a pull request: verdicts, and tables of the scores and of what drives them.
+    """An audit as Markdown for a pull request: the answers, and tables of the scores and of what drives them.
 
     Args:
         audit: from `captionbias.analysis.audit.audit`.
@@ -30,23 +32,18 @@ def markdown_report(audit: Audit, *, command: str | None = None) -> str:
     >>> people = vars(plant(200))
     >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
     >>> markdown_report(found).splitlines()[0]
-    '## Bias of faithful'
+    '## Does faithful exaggerate gender?'
     """
     return "\n".join(_lines(audit, command)) + "\n"
 
 
 def _lines(audit: Audit, command: str | None) -> Iterator[str]:
-    yield f"## Bias of {', '.join(map(escaped, audit.captioners))}"
+    yield from (f"## {escaped(title_of(audit))}", "", escaped(about(audit)), "")
+    yield from (f"**{escaped(in_a_sentence(matrix_of(audit)))}**", "")
+    yield from matrix_grid(audit).markdown()
+    yield from (f"- {escaped(line)}" for line in doubts(audit))
     yield ""
-    counts = ", ".join(f"{count:,} {escaped(value)}" for value, count in audit.attribute_counts.items())
-    yield f"{audit.images:,} images ({counts})."
-    yield ""
-    yield from (f"- {escaped(said.text)}" for said in verdicts(audit))
-    yield ""
-    yield from views.scores(audit, judged=True).markdown()
-    yield from _details(
-        "Why", [f"- {escaped(f'{said.captioner}: {said.why}')}" for said in verdicts(audit) if said.why]
-    )
+    yield from _folded(views.scores(audit, judged=True))
     yield from _folded(views.alone(audit))
     yield from _folded(views.cells(audit))
     yield from _folded(views.differences(audit))

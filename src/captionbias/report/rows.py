@@ -14,7 +14,7 @@ from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.grid import Grid, columns
-from captionbias.report.picture import main_scores
+from captionbias.report.matrix import main_scores
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code

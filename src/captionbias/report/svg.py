@@ -1,6 +1,6 @@
 """The pieces that pictures are drawn with: SVG as text, every text in it escaped.
 
-Pictures take their colours from the page that holds them (the CSS variables `--amplifies`, `--mitigates`, `--soft`,
+Pictures take their colours from the page that holds them (the CSS variables `--more`, `--less`, `--soft`, `--ground`,
 `--person`, and the colour of its text), and have their own where there is none.
 """
 
@@ -10,28 +10,29 @@ import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from captionbias.metrics.verdicts import LESS, MORE
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
-COLOURS = {"amplifies": "#b34700", "mitigates": "#00639c", "unclear": "#656d76", "soft": "#656d76", "person": "#8b949e"}
+COLOURS = {"more": "#b34700", "less": "#00639c", "unclear": "#656d76", "soft": "#656d76", "person": "#8b949e"}
 STYLE = (
     ".captionbias{font-family:system-ui,sans-serif;font-size:13px;fill:currentColor}"
     + "".join(f".captionbias .{name}{{fill:var(--{name},{colour})}}" for name, colour in COLOURS.items())
     + ".captionbias .person{fill-opacity:.25}"
     ".captionbias .outline{fill:none;stroke:currentColor}"
+    ".captionbias .hollow{fill:var(--ground,#ffffff);stroke:var(--unclear,#656d76);stroke-width:2}"
     ".captionbias .grid{stroke:var(--soft,#656d76);stroke-opacity:.3}"
     ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
     ".captionbias .strong{font-weight:600}"
 )
-TONES = {MORE: "amplifies", LESS: "mitigates"}
+TONES = {MORE: "more", LESS: "less"}
 CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
 def tone(verdict: str) -> str:
     """The class whose colour a verdict has.
 
-    >>> tone("amplifies"), tone("unclear"), tone("-")
-    ('amplifies', 'unclear', 'unclear')
+    >>> tone("more than people"), tone("cannot tell"), tone("-")
+    ('more', 'unclear', 'unclear')
     """
     return TONES.get(verdict, "unclear")
 
@@ -82,13 +83,14 @@ def shape(points: Sequence[tuple[float, float]], kind: str) -> str:
 
 
 def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
-    """A mark whose shape says the verdict too: up where it amplifies, down where it mitigates, else round.
+    """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell.
 
-    >>> mark(0, 0, "unclear")
+    >>> mark(0, 0, "like people")
     '<circle cx="0" cy="0" r="5" class="unclear"/>'
     """
     if verdict not in TONES:
-        return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="unclear"/>'
+        kind = "hollow" if verdict == CANNOT_TELL else "unclear"
+        return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="{kind}"/>'
     up = -1 if verdict == MORE else 1
     corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
     return shape(corners, TONES[verdict])

@@ -94,7 +94,7 @@ def lic_table(measured: Measurement) -> Grid:
     # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
     rows.append(["chance", f"{chance / values:.1f} or more", f"{chance:.1f}", f"{chance:.1f}"])
     if len(sides) == 2:
-        meaning += " A difference above 0: the captioner's captions give it away more than human ones (amplifies)."
+        meaning += " A difference above 0: the captioner's captions give it away more than other people's."
         rows += [
             RULE,
             Strong(["difference", *(interval(estimates.get(score), 1) for score in SCORES)]),
@@ -110,7 +110,7 @@ def dbac_table(measured: Measurement) -> Grid:
     rows: list[list[Cell]] = []
     if any(key.startswith("dbac_") for key in estimates):
         meaning = (
-            "Above 0 the captioner amplifies its data's bias, below 0 it mitigates it; one more person reads 0. As "
+            "Above 0 is more bias than in other people's captions of the same images, below 0 less. As "
             "published, the score also moves with how often captions name anything at all; matched to the same naming, "
             "it does not. Blind: matched, with the words for attribute and tasks both hidden. Net: matched less blind. "
             + meaning
@@ -146,7 +146,7 @@ def score_table(measurements: Iterable[Measurement]) -> Grid:
         "[95% interval]",
         columns("", "score", "verdict"),
         [row for measured in measurements for row in (RULE, *_scores(measured))],
-        "Amplifies: the captioner makes its data's bias worse than one more person would. DBAC as published "
+        "More than people: than in another person's captions of the same images. DBAC as published "
         "and directional BA also move with how often captions name anything at all, matched DBAC with any word that "
         "goes with the attribute, so they get no verdict.",
     )
@@ -168,9 +168,9 @@ def _score(measured: Measurement, score: Score, label: str, said: str) -> list[C
 
 
 def said_of(measured: Measurement, key: str) -> str:
-    """A score's verdict; of an unclear one also what would have been seen."""
+    """A score's verdict; where we cannot tell also what would have been seen."""
     said, size = verdict(measured.estimates, key), detectable(measured.estimates, key)
-    return f"{said} (sees {fixed(size, catalogue.SCORES[key].digits)})" if said == CANNOT_TELL and size else said
+    return f"{said} (would see {fixed(size, catalogue.SCORES[key].digits)})" if said == CANNOT_TELL and size else said
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
@@ -260,7 +260,7 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
             for key, found in agreement.items()
         ],
         "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
-        "Conflicts: how often two encoders disagree on who amplifies. Correlation: Pearson's, of two encoders' scores.",
+        "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
     )
 
 

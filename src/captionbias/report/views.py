@@ -12,7 +12,7 @@ from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.verdicts import detectable, verdict
+from captionbias.metrics.verdicts import NOTHING, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
 from captionbias.report.rows import headlines
 
@@ -44,7 +44,7 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         value, low, high = (measured.estimates.get(score.key) or (None, None, None))[:3]
         seen = detectable(measured.estimates, score.key) if score.judged else None
         p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
-        judged_cells = [p, verdict(measured.estimates, score.key)] if score.judged else [None, None]
+        judged_cells = [p, audit.verdicts.get((captioner, score.key), NOTHING)] if score.judged else [None, None]
         rows.append([captioner, score.label, value, low, high, seen, *judged_cells])
     numbers = columns("value", "low", "high", "detectable", "p", form=".3f")
     names = columns("captioner", "score") + numbers + columns("verdict")
@@ -68,9 +68,8 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
     if any(score.judged for score in scores):
         parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
         parts.append(
-            "p: how often chance alone would bring a score this far from 0. Above 0 the captioner makes its data's "
-            "bias worse (amplifies), below 0 it softens it (mitigates). Each verdict is of its score alone: of many "
-            "captioners and scores, a few are clear by chance."
+            "p: how often chance alone would bring a score this far from 0. Above 0 is more than in other people's "
+            "captions, below 0 less. Verdicts are corrected for their number; p is not."
         )
     if any(key.endswith("_net") for key in keys):
         parts.append(

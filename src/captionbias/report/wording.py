@@ -1,23 +1,42 @@
-"""Results in words: verdicts, numbers with their intervals, sentences."""
+"""Results in words: numbers with their intervals, and what captioners, attributes and tasks are called."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, detectable, margin_of, verdict
+from captionbias.metrics.verdicts import NOTHING
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
-    from captionbias.metrics.measurement import Measurement
     from captionbias.statistics.samples import Estimate
 
-OFTEN = {MORE: "more often", LESS: "less often"}
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
-SURE, FAIRLY_SURE = 0.01, 0.05
-ALONE = "no verdict, as there are no human captions to compare with."
+GROUPS = {"female": "women", "male": "men"}
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# Notes name arguments, for those who measure; a report is also read by others.
+PLAIN = (
+    (
+        r"weighted, the (\S+) (\S+) test captions count as (\S+).*; a few rare ones decide the score",
+        r"this score rests on about \3 of \1 \2 captions: a few rare ones dominate",
+    ),
+    (
+        r"of the (\S+) test captions are also in the training split, which raises their score; .*",
+        r"of the \1 captions repeat ones that the attacker learned from, which raises their score",
+    ),
+    (r"\bmodel captions", "captioner's captions"),
+    (r"take lean='own'", "have it counted on these images"),
+    (r"\ba_to_t\b", "A to T"),
+    (r"\bt_to_a\b", "T to A"),
+    (r"\btrials=1\b", "one training"),
+    (r"\bjoin_references\b", "joined human captions"),
+    (r"\b(attribute|task)_lexicon\b", r"the words for the \1"),
+    (r"\bpredictions\b", "the captioner's captions"),
+    (r"\breferences\b", "human captions"),
+)
+ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def fixed(number: float, digits: int) -> str:
@@ -69,33 +88,6 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-class Statement(NamedTuple):
-    """What a score says of a captioner: the verdict (see `verdict`) in at most twenty words, and the reasons for it."""
-
-    captioner: str
-    score: str
-    text: str
-    why: str
-    verdict: str
-
-
-def verdicts(audit: Audit) -> list[Statement]:
-    """A statement for each captioner and judged headline score; without human captions, that there is no verdict."""
-    attribute, tasks = subjects(audit)
-    found = []
-    for captioner in audit.captioners:
-        said = []
-        for metric, comparison in audit.comparisons.items():
-            measured = comparison.measurements[captioner]
-            for score in catalogue.scores_of(metric):
-                worded = score.judged and score.claim and not catalogue.superseded(score.key, measured.estimates)
-                if worded and score.key in measured.estimates:
-                    p = comparison.p_values[captioner].get(score.key, math.nan)
-                    said.append(statement(captioner, measured, score.key, p, attribute, tasks))
-        found += said or [Statement(captioner, "", f"{captioner}: {ALONE}", "", NOTHING)]
-    return found
-
-
 def subjects(audit: Audit) -> tuple[str, str]:
     """What the attribute and the tasks of an audit are called."""
     attribute = audit.settings["attribute_lexicon"]
@@ -106,102 +98,47 @@ def subjects(audit: Audit) -> tuple[str, str]:
     return " and ".join(attributes) if named else "the attribute", "objects" if objects else "tasks"
 
 
-def statement(
-    captioner: str, measured: Measurement, key: str, p: float, attribute: str = "the attribute", tasks: str = "objects"
-) -> Statement:
-    """One score in plain words; `attribute` and `tasks` are what these are called."""
-    score, estimate = catalogue.SCORES[key], measured.estimates[key]
-    words = {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "captioner": captioner}
-    claim = score.claim.format(**words)
-    said = verdict(measured.estimates, key)
-    numbers = fixed(estimate.value, score.digits) + " of 100 captions beyond another person" * bool(score.sentence)
-    if estimate.low is not None and estimate.high is not None:
-        numbers += f", {fixed(estimate.low, score.digits)} to {fixed(estimate.high, score.digits)}"
-    of_data = score.against_a_person and not key.endswith(catalogue.EXCESS)
-    there, other = ("the data", "data") if of_data else ("people's captions", "people")
-    text = {
-        MORE: f"{captioner} amplifies: {claim} more than in {there}",
-        LESS: f"{captioner} mitigates: {claim} less than in {there}",
-        CANNOT_TELL: f"{captioner}: no clear sign that {claim}, compared with {other}",
-    }.get(said, f"{captioner}: no interval, so nobody can tell whether {claim}")
-    if score.sentence and said in OFTEN:
-        text = score.sentence.format(**words, more=OFTEN[said])
-    low, high = (measured.estimates.get(f"{key}_{end}") for end in ("low", "high"))
-    if said == CANNOT_TELL and low and high and high.value > low.value:
-        numbers = f"anything from {fixed(low.value, score.digits)} to {fixed(high.value, score.digits)} of 100 captions"
-    why = {
-        MORE: _sure(p),
-        LESS: _sure(p),
-        CANNOT_TELL: f"People's own captions can read {margin_of(measured.estimates, key):.2g} by chance."
-        if score.noisy and _excludes_zero(estimate)
-        else _open(measured.estimates, key),
-    }.get(said, "Without an interval, chance cannot be excluded.")
-    if said == CANNOT_TELL:
-        why += _seen(measured.estimates, key)
-    more = f" {_made_of(measured, key, attribute, tasks)}" if key.endswith("_net") else ""
-    counted = f" {score.meaning}" if score.sentence else ""
-    return Statement(captioner, key, f"{text} ({numbers}).", f"{score.label}.{counted} {why}{more}", said)
+def group(value: str) -> str:
+    """What people of an attribute value are called.
+
+    >>> group("female"), group("dark")
+    ('women', 'dark')
+    """
+    return GROUPS.get(value.lower(), value)
+
+
+def images_of(value: str) -> str:
+    """
+    >>> images_of("female"), images_of("dark")
+    ('of women', 'labelled dark')
+    """
+    return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
+
+
+def in_words(number: int, ordinal: bool = False) -> str:
+    """A small number in letters.
+
+    >>> in_words(6), in_words(2, ordinal=True), in_words(42)
+    ('six', 'second', '42')
+    """
+    names = ORDINALS if ordinal else NUMBERS
+    return names[number] if number < len(names) else str(number)
+
+
+def listed(names: Sequence[str]) -> str:
+    """
+    >>> listed(["nic", "sat", "fc"]), listed(["nic"])
+    ('nic, sat and fc', 'nic')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
-    """What to know before the numbers are believed, each note once, and the captioners that it is about."""
-    found: dict[str, list[str]] = {}
+    """What to know before the numbers are believed, each note once in plain words, and whom it is about."""
+    captioners_of: dict[str, list[str]] = {}
     for captioner in audit.captioners:
         for note in audit.notes(captioner):
-            found.setdefault(note, []).append(captioner)
-    return {note: tuple(captioners) for note, captioners in found.items()}
-
-
-def _made_of(measured: Measurement, key: str, attribute: str, tasks: str) -> str:
-    """What matched, blind and published DBAC say beside net."""
-    direction = key.removeprefix("dbac_").removesuffix("_net")
-    hidden, named = (attribute, tasks) if direction == "a_to_t" else (tasks, attribute)
-    published, matched, blind = (measured.estimates[f"dbac_{direction}{form}"] for form in ("", "_matched", "_blind"))
-    side = _side(matched)
-    how = {1: "more than people's do", -1: "less than people's do", 0: "about as much as people's do"}[side]
-    text = f"With the words for {hidden} hidden, its captions reveal {hidden} {how} (matched {interval(matched, 3)})."
-    if side and verdict(measured.estimates, key) == CANNOT_TELL:
-        text += f" Hiding the words for {named} as well changes little: other words explain it (blind"
-        text += f" {interval(blind, 3)})."
-    else:
-        text += f" With the words for {named} hidden as well: {interval(blind, 3)} (blind)."
-    return f"{text} As published: {interval(published, 3)}, which also depends on how often captions name anything."
-
-
-def _open(estimates: Mapping[str, Estimate], key: str) -> str:
-    """Why there is no verdict of a score that is no further from 0 than chance, or whose parts do not agree."""
-    if not _excludes_zero(estimates[key]):
-        return "The interval holds 0, so chance alone could bring such a score; more images or trials narrow it."
-    if low := estimates.get(f"{key}_low"):
-        high = estimates[f"{key}_high"]
-        if high.value > low.value:
-            return (
-                f"People do not name all that is there: the score can be anything from {fixed(low.value, 1)} to "
-                f"{fixed(high.value, 1)}. Give all tasks that the images show (COCO's annotated objects) to narrow it."
-            )
-        return "With one task left out the sign, or the interval, would be another."
-    return "Not every value is swayed: where the person is hard to see, one value may simply be the captioner's habit."
-
-
-def _seen(estimates: Mapping[str, Estimate], key: str) -> str:
-    """What the test could have seen."""
-    size = detectable(estimates, key)
-    return "" if size is None else f" {fixed(size, catalogue.SCORES[key].digits)} would have been seen."
-
-
-def _side(estimate: Estimate) -> int:
-    """On which side of 0 the interval is, 0 if it holds 0."""
-    if not _excludes_zero(estimate):
-        return 0
-    return 1 if estimate.value > 0 else -1
-
-
-def _sure(p: float) -> str:
-    if math.isnan(p):
-        return "The interval lies on one side of 0."
-    how = "hardly" if p < SURE else "seldom" if p < FAIRLY_SURE else "now and then"
-    return f"Chance alone would {how} bring it (p {p_text(p)})."
-
-
-def _excludes_zero(estimate: Estimate) -> bool:
-    return estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
+            for internal, plain in PLAIN:
+                note = re.sub(internal, plain, note)
+            captioners_of.setdefault(note, []).append(captioner)
+    return {note: tuple(captioners) for note, captioners in captioners_of.items()}

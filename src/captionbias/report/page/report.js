@@ -43,16 +43,7 @@ const files = {
 };
 for (const button of all("[data-save]")) button.addEventListener("click", () => files[button.dataset.save]());
 
-// What is shown: scores or differences from a baseline, published scores, one captioner at a time.
-const view = document.querySelector("[data-choose=view]");
-const published = document.querySelector("[data-choose=published]");
-const showView = () => {
-  const chosen = view?.value ?? "scores";
-  if (published) published.disabled = chosen !== "scores";
-  const name = chosen === "scores" && published?.checked ? "published" : chosen;
-  for (const figure of all("[data-view]")) figure.hidden = figure.dataset.view !== name;
-};
-for (const control of [view, published]) control?.addEventListener("change", showView);
+// One captioner at a time.
 const choosers = all("[data-choose=captioner]");
 for (const chooser of choosers) {
   chooser.addEventListener("change", () => {
@@ -203,8 +194,11 @@ const panelOf = (found, button) => {
   const closed = node("button", "Close", { type: "button" });
   closed.addEventListener("click", () => { close(button); button.focus(); });
   const tools = [node("label", ["find", filter]), node("label", ["named by", who]), node("label", ["sort by", sort]), saved, closed];
-  const columns = button.closest("tr").cells.length;
-  const panel = node("tr", node("td", [node("p", told(kind, group, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list], { colspan: columns, class: "behind" }), { class: "panel" });
+  const behind = [node("p", told(kind, group, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list];
+  const row = button.closest("tr");
+  const panel = row
+    ? node("tr", node("td", behind, { colspan: row.cells.length, class: "behind" }), { class: "panel" })
+    : node("div", behind, { class: "panel behind" });
   panel.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { close(button); button.focus(); }
   });
@@ -212,14 +206,14 @@ const panelOf = (found, button) => {
 };
 function close(button) {
   button.setAttribute("aria-expanded", "false");
-  button.closest("tr").nextElementSibling.remove();
+  (button.closest("tr") ?? button).nextElementSibling.remove();
 }
 const open = async (button) => {
   if (button.getAttribute("aria-expanded") === "true") return close(button);
   all(".opener[aria-expanded=true]").forEach(close);
   button.setAttribute("aria-expanded", "true");
   const found = await evidence();
-  if (button.getAttribute("aria-expanded") === "true") button.closest("tr").after(panelOf(found, button));
+  if (button.getAttribute("aria-expanded") === "true") (button.closest("tr") ?? button).after(panelOf(found, button));
 };
 for (const button of all(".opener")) {
   button.addEventListener("click", () => open(button));
@@ -235,11 +229,11 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => {
   for (const part of folded) part.open = false;
-  document.documentElement.classList.remove("summarised");
+  document.documentElement.classList.remove("whole");
 });
 for (const button of all("[data-print]")) {
   button.addEventListener("click", () => {
-    document.documentElement.classList.toggle("summarised", button.dataset.print === "summary");
+    document.documentElement.classList.toggle("whole", button.dataset.print === "whole");
     window.print();
   });
 }

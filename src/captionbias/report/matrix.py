@@ -1,0 +1,393 @@
+"""The answer to each question about each captioner in one of four words: a row a captioner, a column a question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from captionbias.metrics import catalogue
+from captionbias.metrics.catalogue import Score
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
+from captionbias.report.grid import Cell, Grid, columns
+from captionbias.report.svg import Place, box, line, mark, scale, text, tick_text, ticks, tone, whisker
+from captionbias.report.wording import fixed, images_of, in_words, listed, subjects
+from captionbias.statistics.samples import Estimate
+
+if TYPE_CHECKING:
+    from captionbias.analysis.audit import Audit
+
+# What the questions that come first ask, and in which unit they are answered.
+ASKED = {
+    "sway_t_to_a": (
+        "Does the {value} that is named follow the {tasks}?",
+        "more often wrong beside {tasks} that go with {other} {value}, of 100 captions",
+    ),
+    "sway_a_to_t": (
+        "Do the {tasks} that are named follow the {value}?",
+        "more mentions of {tasks} that go with the {value}, of 100 captions",
+    ),
+    "lic": ("Can {attribute} be guessed from the wording?", "even when the words for it are hidden; LIC x 100"),
+    "imagecaptioner2": (
+        "Can {attribute} be guessed from images with their captions?",
+        "the people being masked; ImageCaptioner2 x 100",
+    ),
+}
+SAID = {MORE: "yes", LESS: "less than people", LIKE: "like people", CANNOT_TELL: "we cannot tell"}
+SURE = 0.05  # of p-values after correction
+NAMED_PAIRS = 2  # of captioners, where so few differ
+WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
+
+
+class Question(NamedTuple):
+    """A column: the score that answers it, its title and unit, and how far its axis goes.
+
+    `band`: how near to 0 is as good as 0, or is read of people by chance.
+    """
+
+    score: Score
+    title: str
+    unit: str
+    low: float
+    high: float
+    band: float
+
+
+class Answer(NamedTuple):
+    """A captioner's: one of the four words or "-", more about it, and the bar from `low` to `high` with its value,
+    which a score that is a range has none of."""
+
+    verdict: str
+    more: str
+    value: float | None
+    low: float | None
+    high: float | None
+    little: bool = False
+
+    @property
+    def text(self) -> str:
+        """The verdict and what belongs to it."""
+        if self.verdict == CANNOT_TELL:
+            return f"{CANNOT_TELL}: {self.more}"
+        word = self.verdict + ", a little" * self.little
+        return self.more if word == NOTHING else f"{word}: {self.more}"
+
+
+class Matrix(NamedTuple):
+    """`rows`: of each captioner its answers, the highest of the first question first; `person`: the same of one more
+    person, None where that was not measured; `notes`: of each question which captioners differ."""
+
+    questions: list[Question]
+    rows: dict[str, list[Answer | None]]
+    person: list[Answer | None]
+    notes: list[str]
+
+    def answers(self, column: int) -> dict[str, str]:
+        """The verdict of each captioner that has one."""
+        of_column = {name: row[column] for name, row in self.rows.items()}
+        return {name: one.verdict for name, one in of_column.items() if one and one.verdict != NOTHING}
+
+
+def matrix_of(audit: Audit) -> Matrix:
+    """The matrix of an audit, verdicts corrected for their number."""
+    estimates = {name: estimates_of(audit, name) for name in audit.captioners}
+    scores = _scores(audit, estimates.values())
+    words = named_things(audit)
+    person = {key: one for measured in audit.person.values() for key, one in measured.estimates.items()}
+    first = scores[0].key
+
+    def rank(name: str) -> float:
+        return -estimates[name][first].value if first in estimates[name] else math.inf
+
+    order = sorted(audit.captioners, key=rank)
+    rows = {
+        name: [answer(estimates[name], one, audit.verdicts.get((name, one.key), NOTHING), words) for one in scores]
+        for name in order
+    }
+    of_person = [answer(person, one, NOTHING, words) if one.judged else None for one in scores]
+    every = [*estimates.values(), person]
+    return Matrix(
+        [
+            question(one, words, every, [row[column] for row in (*rows.values(), of_person)])
+            for column, one in enumerate(scores)
+        ],
+        rows,
+        of_person,
+        [_differing(audit, order, one) for one in scores],
+    )
+
+
+def named_things(audit: Audit) -> dict[str, str]:
+    """What the attribute and the tasks of an audit are called in sentences."""
+    attribute, tasks = subjects(audit)
+    return words_of(attribute, tasks, "the other" if len(audit.attribute_counts) == 2 else "another")
+
+
+def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, str]:
+    """What the parts of a question are called."""
+    return {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "other": other}
+
+
+def estimates_of(audit: Audit, captioner: str) -> dict[str, Estimate]:
+    """Everything that was measured of a captioner, by all metrics."""
+    return {
+        key: estimate
+        for comparison in audit.comparisons.values()
+        for key, estimate in comparison.measurements[captioner].estimates.items()
+    }
+
+
+def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
+    """The scores that a picture shows: those with a verdict and those of another kind; else the main ones that there
+    are, else all.
+
+    >>> [score.key for score in main_scores({"lic": Estimate(1.0), "lic_m": Estimate(40.0)})]
+    ['lic']
+    """
+    measured = [catalogue.SCORES[key] for key in catalogue.SCORES if key in estimates]
+    measured = [score for score in measured if not catalogue.superseded(score.key, estimates)]
+    judged = [score for score in measured if score.judged and score.claim]
+    others = [score for score in measured if score.headline and score.sense != "amplification"]
+    main = [one for one in measured if one.headline]
+    return judged + others or main or [one for one in measured if one.alone] or measured
+
+
+def questions_first(scores: Iterable[Score]) -> list[Score]:
+    """With sway the questions that sway, LIC and ImageCaptioner2 answer; else all."""
+    scores = list(scores)
+    asked = [score for score in scores if score.key in ASKED]
+    return asked if any(score.metric == "sway" for score in asked) else scores
+
+
+def question(
+    score: Score, words: Mapping[str, str], every: Iterable[Mapping[str, Estimate]], answers: Iterable[Answer | None]
+) -> Question:
+    """A score as a question, with an axis that has room for these answers and for the band."""
+    claim = f"Is it that {score.claim}?" if score.claim else score.label
+    title, unit = ASKED.get(score.key, (claim, score.label))
+    margins = [margin_of(estimates, score.key) for estimates in every if score.key in estimates and score.judged]
+    band = max(margins, default=0.0)
+    ends = [end for one in answers if one for end in (one.value, one.low, one.high) if end is not None]
+    low, high = min(0.0, -2 * band, *ends), max(0.0, 2 * band, *ends)
+    room = 0.04 * (high - low) or 1.0
+    return Question(
+        score, title.format(**words), unit.format(**words), low - room if low < 0 else 0.0, high + room, band
+    )
+
+
+def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Mapping[str, str]) -> Answer | None:
+    """The answer that a score gives, `word` being its verdict; None where it was not measured."""
+    estimate = estimates.get(score.key)
+    if estimate is None:
+        return None
+    ends = [estimates.get(f"{score.key}{end}") for end in ("_low", "_high")]
+    low, high = (ends[0].low, ends[1].high) if ends[0] and ends[1] else (estimate.low, estimate.high)
+    ranged = bool(ends[0] and ends[1] and ends[1].value > ends[0].value)
+    value = None if ranged and low is not None else estimate.value
+    if word == CANNOT_TELL:
+        return Answer(word, _open(estimates, score, low, high, words), value, low, high)
+    little = word in (MORE, LESS) and a_little(estimates, score.key)
+    return Answer(word, _amount(score, value, low, high), value, low, high, little)
+
+
+def _scores(audit: Audit, every: Iterable[Mapping[str, Estimate]]) -> list[Score]:
+    """The scores that answer the questions, of any of the captioners."""
+    measured: dict[str, Estimate] = {}
+    for estimates in every:
+        measured |= estimates
+    of_metrics = [
+        {key: measured[key] for key in measured if catalogue.SCORES[key].metric == one} for one in audit.comparisons
+    ]
+    return questions_first(score for estimates in of_metrics for score in main_scores(estimates))
+
+
+def _amount(score: Score, value: float | None, low: float | None, high: float | None) -> str:
+    """A value and its interval, with its side of 0 in words where 0 is like people."""
+
+    def side(number: float) -> str:
+        if score.bounds[0] >= 0:
+            return fixed(number, score.digits)
+        return f"{fixed(abs(number), score.digits)} {'more' if number > 0 else 'less'}"
+
+    if low is None or high is None:
+        return NOTHING if value is None else side(value)
+    start, end = side(low), side(high)
+    if low * high > 0:
+        near, far = sorted((abs(low), abs(high)))
+        start, end = fixed(near, score.digits), side(math.copysign(far, low))
+    if value is None:
+        return f"from {start} to {end}"
+    return f"{side(value)} ({start} to {end})"
+
+
+def _open(
+    estimates: Mapping[str, Estimate], score: Score, low: float | None, high: float | None, words: Mapping[str, str]
+) -> str:
+    """What a score may be that has no verdict, or what its sign does not survive."""
+    if low is None or high is None or low <= 0 <= high:
+        return _amount(score, None, low, high)
+    sign = math.copysign(1, low)
+    if any(sign * estimates[key].value <= 0 for key in score.confirmed_by if key in estimates):
+        return "changes sign without repeated captions"
+    if min(abs(low), abs(high)) <= noise(estimates, score.key):
+        return "other people can differ by as much"
+    if verdict(estimates, score.key) != CANNOT_TELL:
+        return "among so many verdicts this could be chance"
+    return (
+        f"hangs on one of the {words['tasks']}"
+        if score.direction == "a_to_t"
+        else f"not clear for each {words['value']} alone"
+    )
+
+
+def _differing(audit: Audit, names: Sequence[str], score: Score) -> str:
+    """Which captioners differ from which, beyond chance."""
+    tested = [one for one in audit.comparisons[score.metric].differences if one.score == score.key]
+    if not tested:
+        return ""
+    apart = {frozenset((one.first, one.second)) for one in tested if one.p_holm < SURE}
+    if not apart:
+        return f"These {in_words(len(names))} cannot be told apart on this question."
+    if len(apart) == len(tested):
+        return "Each differs from every other."
+    alone = [name for name in names if all(frozenset((name, other)) in apart for other in names if other != name)]
+    if alone:
+        rest = [
+            pair for pair in map(frozenset, combinations(names, 2)) if pair in apart and not pair.intersection(alone)
+        ]
+        others = "neighbours may not differ" if rest else "the others cannot be told apart"
+        return f"{listed(alone)} {'differs' if len(alone) == 1 else 'differ'} from every other; {others}."
+    if len(apart) <= NAMED_PAIRS:
+        pairs = [" and ".join(name for name in names if name in pair) for pair in apart]
+        return f"Only {'; '.join(sorted(pairs))} differ."
+    return f"{len(apart)} of {len(tested)} pairs differ."
+
+
+# In words
+
+
+def title_of(audit: Audit) -> str:
+    """What a report of these captioners asks."""
+    attribute, _ = subjects(audit)
+    names = audit.captioners
+    return (
+        f"Does {names[0]} exaggerate {attribute}?"
+        if len(names) == 1
+        else f"Do these captioners exaggerate {attribute}?"
+    )
+
+
+def about(audit: Audit) -> str:
+    """What was measured, and by which protocol."""
+    protocol = {"fast": "Quick protocol.", "papers": "The papers' protocols."}[audit.settings["preset"]]
+    counts = listed([f"{count:,} {images_of(value)}" for value, count in audit.attribute_counts.items()])
+    beside = ", beside other people's captions of the same images" if audit.verdicts else ""
+    return f"{audit.images:,} images, {counts}{beside}. {protocol}"
+
+
+def in_a_sentence(matrix: Matrix) -> str:
+    """The answer to every question, of all captioners."""
+    clauses = [_clause(matrix.answers(column), len(matrix.rows)) for column in range(len(matrix.questions))]
+    if not any(clauses):
+        return "There is no verdict: that takes human captions of the same images to compare with."
+    if len(set(clauses)) == 1:
+        every = (
+            ("", "", "On both questions: ")[len(clauses)]
+            if len(clauses) < 3
+            else f"On all {in_words(len(clauses))} questions: "
+        )
+        text = f"{every}{clauses[0]}."
+        return text[0].upper() + text[1:]
+    numbers: dict[str, list[str]] = {}
+    for number, clause in enumerate(clauses, start=1):
+        if clause:
+            numbers.setdefault(clause, []).append(in_words(number, ordinal=True))
+    first, *others = (f"On the {listed(those)}|: {clause}." for clause, those in numbers.items())
+    return " ".join([first.replace("|", f" of {in_words(len(clauses))} questions"), *others]).replace("|", "")
+
+
+def _clause(answers: Mapping[str, str], captioners: int) -> str:
+    """One question's answer of all captioners: `yes for all six`, `yes for nic; for the other five we cannot tell`."""
+    by_word = {word: [name for name, one in answers.items() if one == word] for word in SAID}
+    by_word = {word: names for word, names in by_word.items() if names}
+    if not by_word:
+        return ""
+    if len(by_word) == 1:
+        (word,) = by_word
+        everyone = f" for {'both' if captioners == 2 else f'all {in_words(captioners)}'}" if captioners > 1 else ""
+        return SAID[word] + ("" if word == CANNOT_TELL else everyone)
+    told: list[str] = []
+    for word, names in by_word.items():
+        rest = told and word == list(by_word)[-1] and len(names) > 2
+        who = f"the other {in_words(len(names))}" if rest else listed(names)
+        told.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
+    return "; ".join(told)
+
+
+def sentences(audit: Audit) -> list[str]:
+    """Each captioner's answer to each question, in words."""
+    matrix = matrix_of(audit)
+    return [
+        f"{name}: {one.title} {cell.text}."
+        for name, row in matrix.rows.items()
+        for one, cell in zip(matrix.questions, row, strict=True)
+        if cell
+    ]
+
+
+def matrix_grid(audit: Audit) -> Grid:
+    """The matrix as a table of text."""
+    matrix = matrix_of(audit)
+    shown = {"another person": matrix.person} if any(matrix.person) else {}
+    rows: list[list[Cell]] = [
+        [name, *(cell and cell.text for cell in row)] for name, row in (shown | matrix.rows).items()
+    ]
+    units = " ".join(f"{number}: {one.unit}." for number, one in enumerate(matrix.questions, start=1))
+    return Grid(
+        title_of(audit),
+        columns("captioner", *(one.title for one in matrix.questions)),
+        rows,
+        f"{units} {correction(audit)}",
+    )
+
+
+def correction(audit: Audit) -> str:
+    """For how many verdicts they are corrected; empty without verdicts."""
+    count = len(audit.verdicts)
+    return (
+        f"The {count:,} verdicts of this report are corrected for being {count:,} (Benjamini-Hochberg): at most one in "
+        "twenty of those that say more or less is expected to be false."
+        if count > 1
+        else ""
+    )
+
+
+# In pictures
+
+
+def bar(cell: Answer, place: Place, y: float) -> list[str]:
+    """An answer on the axis of its question: the interval, and the value, hollow where we cannot tell."""
+    kind = tone(cell.verdict)
+    parts = whisker(place, y, cell.low, cell.high, kind, 4 if cell.value is None else 3)
+    return [*parts, *([mark(place(cell.value), y, cell.verdict)] if cell.value is not None else [])]
+
+
+def ground(one: Question, place: Place, top: float, bottom: float) -> list[str]:
+    """What lies below answers: the band, and 0."""
+    parts = [box(place(-one.band), top, place(one.band) - place(-one.band), bottom - top, "person")] if one.band else []
+    return [*parts, line(place(0), top, place(0), bottom, "zero")]
+
+
+def axis(one: Question, place: Place, y: float) -> list[str]:
+    """The numbers of an axis."""
+    return [text(place(at), y, tick_text(at), "soft", "middle", 10) for at in ticks(one.low, one.high, 4)]
+
+
+def cell_svg(one: Question, cell: Answer | None = None) -> str:
+    """An answer in a cell of a table; without it, the axis of the column."""
+    place = scale(one.low, one.high, 8, WIDTH - 8)
+    height = HEIGHT if cell else AXIS
+    parts = ground(one, place, 0, HEIGHT) + bar(cell, place, HEIGHT / 2) if cell else axis(one, place, 13)
+    size = f"0 0 {WIDTH:g} {height:g}"
+    return f'<svg class="captionbias interval" viewBox="{size}" aria-hidden="true">{"".join(parts)}</svg>'

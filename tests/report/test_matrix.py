@@ -1,0 +1,76 @@
+"""Captioners by questions: the four words, what stands behind them, who differs, and the whole in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.analysis.audit import audit
+from captionbias.metrics import catalogue
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE
+from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, sentences, title_of, words_of
+from captionbias.report.people import cells, doubts
+from captionbias.synthetic import plant
+from tests.report.conftest import QUICK, measured
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
+
+WORDS = words_of("gender", "objects")
+
+
+@pytest.fixture(scope="module")
+def swayed():
+    """A faithful captioner, and one whose gender follows the objects."""
+    people = vars(plant(600, captions=3))
+    captioners = {"faithful": people.pop("predictions"), "biased": plant(600, captions=3, t_to_a=0.6).predictions}
+    return audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 200})
+
+
+def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed):
+    matrix = matrix_of(swayed)
+    assert list(matrix.rows) == ["biased", "faithful"]
+    assert matrix.answers(0)["biased"] == MORE
+    assert matrix.answers(0)["faithful"] in (LIKE, CANNOT_TELL)
+    assert matrix.person[0].verdict == "-"
+    assert matrix.notes[0] == "Each differs from every other."
+    assert in_a_sentence(matrix).startswith("On the first of two questions: yes for biased; ")
+    assert title_of(swayed) == "Do these captioners exaggerate gender?"
+    assert f"The {len(swayed.verdicts)} verdicts" in correction(swayed)
+    assert len(sentences(swayed)) == 4
+
+
+def test_each_cell_of_sway_has_its_numbers_and_captions_that_are_wrong(swayed):
+    shown = cells(swayed, "biased")
+    assert [one.title for one in shown] == [
+        f"{who} beside objects that go with {whom}"
+        for who, whom in (("Women", "men"), ("Women", "women"), ("Men", "women"), ("Men", "men"))
+    ]
+    wrong = {
+        cell["captioner_wrong_of_named"] for cell in swayed.details("sway", "biased")["cells"] if cell["suggested"]
+    }
+    assert {one.captioner for one in shown} == wrong
+    assert all(one.quotes for one in shown if one.captioner > 5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word", "others", "text"),
+    [
+        (2.0, 4.0, MORE, {}, "more than people: 3.0 more (2.0 to 4.0 more)"),
+        (0.5, 4.0, MORE, {}, "more than people, a little: 2.2 more (0.5 to 4.0 more)"),
+        (-4.0, -2.0, LESS, {}, "less than people: 3.0 less (2.0 to 4.0 less)"),
+        (-0.5, 0.5, LIKE, {}, "like people: 0.0 less (0.5 less to 0.5 more)"),
+        (-3.0, 9.0, CANNOT_TELL, {}, "cannot tell: from 3.0 less to 9.0 more"),
+        (2.0, 4.0, CANNOT_TELL, {}, "cannot tell: among so many verdicts this could be chance"),
+        (0.2, 4.0, CANNOT_TELL, {}, "cannot tell: other people can differ by as much"),
+        (2.0, 4.0, CANNOT_TELL, {"lic_unseen": (-3.0, -1.0)}, "cannot tell: changes sign without repeated captions"),
+    ],
+)
+def test_an_answer_has_its_word_and_what_it_rests_on(low, high, word, others, text):
+    estimates = measured("lic", low, high, **others).estimates
+    assert answer(estimates, catalogue.SCORES["lic"], word, WORDS).text == text
+
+
+def test_without_people_there_is_no_verdict_and_without_sway_each_score_is_a_question(alone, every_metric):
+    assert in_a_sentence(matrix_of(alone)).startswith("There is no verdict")
+    assert not any(matrix_of(alone).person)
+    assert [one.score.key for one in matrix_of(every_metric).questions] == ["sway_t_to_a", "sway_a_to_t", "lic"]
+    assert len(doubts(every_metric)) <= 3
