@@ -114,7 +114,7 @@ class Comparison:
 
 
 def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str, str], str]:
-    """The verdict of each captioner and judged score, corrected for their number: `more` and `less` that could be
+    """The verdict of each captioner and score with a claim of its own (LIC, not leakage beside it), corrected for their number: `more` and `less` that could be
     expected among so many by chance become `cannot tell`.
 
     Source: Benjamini and Hochberg 1995; at most 5% of the verdicts `more` and `less` are expected to be false.
@@ -125,7 +125,7 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
     p_values: dict[tuple[str, str], float] = {}
     for captioner, measured in measurements:
         for score in catalogue.scores_of(measured.metric):
-            word = verdict(measured.estimates, score.key) if score.judged else NOTHING
+            word = verdict(measured.estimates, score.key) if score.judged and score.claim else NOTHING
             if word != NOTHING:
                 words[captioner, score.key] = word
                 p_values[captioner, score.key] = _p_value(measured, score.key)
