@@ -114,8 +114,8 @@ class Comparison:
 
 
 def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str, str], str]:
-    """The verdict of each captioner and score with a claim of its own (LIC, not leakage beside it), corrected for their number: `more` and `less` that could be
-    expected among so many by chance become `cannot tell`.
+    """The verdict of each captioner and score with a claim of its own (LIC, not leakage beside it), corrected for their
+    number: `more` and `less` that could be expected among so many by chance become `cannot tell`.
 
     Source: Benjamini and Hochberg 1995; at most 5% of the verdicts `more` and `less` are expected to be false.
     """
