@@ -90,7 +90,12 @@ FILES: Options = {
         "Image ids in the first file; others are joined by their column that has them.",
         show_default="image_id",
     ),
-    "reference_column": column_option(str | None, "Human captions.", show_default="references"),
+    "reference_column": column_option(
+        list[str] | None,
+        "Human captions; repeat it where each column has one of an image.",
+        metavar="<column>",
+        show_default="references, or caption1 ... caption5",
+    ),
     "attribute_column": column_option(
         list[str] | None,
         "Labels; repeat it with --attribute.",
@@ -118,10 +123,10 @@ METRIC: Options = {
     ),
     "preset": option(
         str,
-        "papers: the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs "
-        "torch, and hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare "
-        "with its tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the "
-        "epochs).",
+        "--preset fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the epochs). papers: "
+        "the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs torch, and "
+        "hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare with its "
+        "tables only.",
         default="papers",
     ),
     "directions": option(
@@ -165,6 +170,12 @@ METRIC: Options = {
         "Word vectors that align human captions with the captioner's words: 'captions' (made from your human ones), a "
         "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
         show_default=OF_PRESET,
+    ),
+    "alignment": option(
+        str | None,
+        "How human captions are said in the captioner's words: contextual, by word vectors, or constant, by one token.",
+        show_default=OF_PRESET,
+        metavar="<contextual|constant>",
     ),
     "vocabulary": option(
         Path | None,
@@ -301,6 +312,8 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
         alone = rf"(?<![\w'\"/.=-]){name}"
         for value, written in (("True", on), ("False", off or on)):
             text = re.sub(rf"{alone}={value}\b", written, text)
+        text = re.sub(rf"{alone}(, or {on}\b| \({on}\))", on, text)
+        text = re.sub(rf"{alone}='([\w.-]+)'", rf"{on} \1", text)
         text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
         text = re.sub(rf"{alone}=\[('[^\]]*')\]", partial(_repeated, on), text)
         if "_" in name:
