@@ -212,7 +212,9 @@ def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, faul
     captions = read_captions(predictions=table, **columns)
     assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
     columns["prediction_column"] = "output.txt"
-    assert fault(read_captions, predictions=table, **columns).endswith("has no 'txt' in it: it has 'text', 'scores'")
+    assert fault(read_captions, predictions=table, **columns).endswith(
+        "has no column 'output.txt': it has 'output.text', 'output.scores'; name one of these"
+    )
     for name in ("output", None):
         columns["prediction_column"] = name
         message = fault(read_captions, predictions=table, **columns)

@@ -226,7 +226,7 @@ class TestWorkbooks:
         with pd.ExcelWriter(path) as workbook:
             for name in ("one", "two"):
                 sheet.to_excel(workbook, sheet_name=name, index=False)
-        assert "has 2 sheets with rows (one, two): save one of them as CSV" in fault(as_table, path, "a")
+        assert "has 2 sheets with rows (one, two): save one as CSV" in fault(as_table, path, "a")
         path.write_bytes(path.read_bytes()[:500])
         assert "cannot be read" in fault(as_table, path, "a")
 

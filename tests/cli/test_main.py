@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
@@ -102,6 +103,29 @@ def test_every_metric_has_a_command_with_an_option_for_each_of_its_arguments(met
     shown = invoke("measure", metric, "--help")
     for option in (*FILE_OPTIONS, *options):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "count"),
+    [
+        ("lic", [], "30 lstm-lic"),
+        ("dbac", [], "80 lstm-dbac"),
+        ("dbac", ["--no-controls", "--direction", "a_to_t", "--encoder", "bilstm", "--trials", "3"], "6 bilstm"),
+        ("lic", QUICK, None),
+    ],
+)
+def test_networks_are_counted_before_they_are_trained(metric, options, count, sides, monkeypatch):
+    planned = []
+
+    def stop(trials, *_, **__):
+        planned.append(len(trials))
+        raise ValueError("stopped")
+
+    monkeypatch.setattr(import_module(f"captionbias.metrics.{metric}"), "run_trials", stop)
+    _, notes = ran("measure", metric, *sides, *options, status=2)
+    told = re.findall(r"note: (.+) trainings; --preset fast takes seconds", notes)
+    assert told == ([count] if count else [])
+    assert count is None or planned == [int(count.split()[0])]
 
 
 @pytest.mark.parametrize("metric", METRICS)

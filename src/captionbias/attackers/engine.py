@@ -20,8 +20,6 @@ from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Progress, reported, warn_of_cpu
 
-FEW = 9  # trainings of neural attackers of which nothing is said before they begin
-
 
 def run_trials(
     trials: Sequence[Trial],
@@ -112,12 +110,6 @@ def _finished(
             yield job, scores
     if not missing:
         return
-    if attacker.precision and progress in (True, None) and len(missing) > FEW:
-        warnings.warn(
-            f"{len(missing)} {attacker.name} trainings; preset='fast' of lic and dbac takes seconds",
-            CaptionBiasWarning,
-            stacklevel=2,
-        )
     if store and (elsewhere := store.held("trial", (job.key for job in missing))):
         warnings.warn(
             f"another run is training {elsewhere} of these trials now: this one waits for them and takes their scores",

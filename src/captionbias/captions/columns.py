@@ -252,14 +252,12 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     if attribute != "attribute":  # the column of another attribute would not do
         names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label")
     for role, kind in zip(ARGUMENTS, BY_NAME, strict=True):
-        several = _numbered(pools[role], guesses) if role == "reference_column" else []
-        look(role, [*several, *_named(pools[role], names[role])], kind)
-    one_of_several = [
-        plain_name(one) for table in chain(*pools.values()) for one in chain(*numbered(table.columns).values())
-    ]
+        together = _numbered(pools[role], guesses) if role == "reference_column" else []
+        look(role, [*together, *_named(pools[role], names[role])], kind)
+    several = [one for table in chain(*pools.values()) for one in chain(*numbered(table.columns).values())]
     for role, kind in zip(ARGUMENTS, BY_CONTENT, strict=True):
         taken = {"id_column": (), "attribute_column": NAMES["id_column"] + NAMES["attribute_column"]}
-        columns = _not_named(pools[role], (*taken.get(role, NAMES["id_column"]), *ASIDES, *one_of_several))
+        columns = _not_named(pools[role], (*taken.get(role, NAMES["id_column"]), *ASIDES, *map(plain_name, several)))
         # Beside the predictions one text a row may be anything; lists of captions are human.
         beside = role == "reference_column" and pools[role] == pools["prediction_column"]
         look(role, columns, "caption lists" if beside else kind)

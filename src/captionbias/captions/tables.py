@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
     def has(self, column: str) -> bool:
         """Whether there is such a column, or one of objects that `column`, as in output.text, reaches into."""
-        return any(name in self.columns for name, _ in _ways_into(column))
+        return column in self.columns or column.partition(".")[0] in self.columns
 
     def column(self, column: str) -> list[Any]:
         """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""
@@ -54,25 +54,16 @@ class Table(NamedTuple):
 
     def _inside(self, column: str) -> list[Any]:
         """What the objects of a column hold under the names that follow its own."""
-        name, keys = next(((name, keys) for name, keys in _ways_into(column) if name in self.columns), ("", []))
-        if not name:
+        outer, *names = column.split(".")
+        if outer not in self.columns:
             raise no_column(column, [self])
-        values = self.column(name)
-        for key in keys:
-            inner = [value.get(key) if isinstance(value, dict) else None for value in values]
-            if all(value is None for value in inner):
-                there = dict.fromkeys(key for value in values if isinstance(value, dict) for key in value)
-                raise ValueError(
-                    f"'{name}' of {self.name} has no '{key}' in it: it has {', '.join(map(repr, there)) or 'no names'}"
-                )
-            name, values = f"{name}.{key}", inner
+        objects = values = self.column(outer)
+        for name in names:
+            values = [value.get(name) if isinstance(value, dict) else None for value in values]
+        if all(value is None for value in values):
+            there = dict.fromkeys(f"{outer}.{name}" for value in objects if isinstance(value, dict) for name in value)
+            raise no_column(column, [self._replace(columns=tuple(there) or self.columns)])
         return values
-
-
-def _ways_into(column: str) -> Iterator[tuple[str, list[str]]]:
-    """The column itself, then each part of its name before a dot, with the names that follow."""
-    parts = column.split(".")
-    return ((".".join(parts[:end]), parts[end:]) for end in range(len(parts), 0, -1))
 
 
 class Column(NamedTuple):
@@ -113,7 +104,7 @@ def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
     groups: dict[str, list[str]] = {}
     for column in columns:
-        if match := _NUMBERED.fullmatch(column):
+        if match := _NUMBERED.fullmatch(str(column)):
             groups.setdefault(match[1].lower(), []).append(column)
     return {f"{group[0]} ... {group[-1]}": tuple(group) for group in groups.values() if len(group) > 1}
 
@@ -161,11 +152,7 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
             if length != next(iter(lengths.values())):
                 raise ValueError(f"'{column}' of {name} has length {length:,}, unlike other columns: make them equal")
     memory = Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
-    return with_together(memory, numbered(filter(_is_text, memory.columns)))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    return with_together(memory, numbered(memory.columns))
 
 
 def table_from_file(path: File) -> Table:
@@ -209,7 +196,7 @@ def _explained(path: File) -> Iterator[None]:
         raise ValueError(f"{path} needs more memory than is free: give fewer rows, or a larger machine") from error
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply: write an array of records") from error
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pyarrow.ArrowException, BadZipFile) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
@@ -266,15 +253,10 @@ def _workbook(path: File) -> Table:
             )
     except ImportError as error:
         raise ValueError(f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first") from error
-    except (BadZipFile, KeyError) as error:
-        raise ValueError(f"{path} cannot be read ({error}): check that it is a whole .xlsx file") from error
-    filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}
+    filled = [name for name, sheet in sheets.items() if len(sheet)]
     if len(filled) != 1:
-        raise ValueError(
-            f"{path} has {len(filled)} sheets with rows ({', '.join(filled) or 'none'}): save one of them as CSV UTF-8"
-        )
-    sheet = next(iter(filled.values()))
-    return table_from_memory({str(name).strip(): sheet[name] for name in sheet}, str(path))
+        raise ValueError(f"{path} has {len(filled)} sheets with rows ({', '.join(filled)}): save one as CSV UTF-8")
+    return table_from_memory(sheets[filled[0]].rename(columns=lambda name: str(name).strip()), str(path))
 
 
 def _json(path: File) -> Table:

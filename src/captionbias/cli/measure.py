@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from captionbias.attackers.registry import CONVEX
 from captionbias.cli.options import FILES, IMAGES, METRIC, PREDICTIONS, RESULTS, command, metric_options, split_options
 from captionbias.cli.terminal import complaints, console, named, results_to, say
 from captionbias.metrics import catalogue, find_metric
+from captionbias.metrics.protocol import preset_settings
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -147,7 +149,25 @@ def _check_masking(values: dict[str, Any]) -> None:
 
 def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
     """The captions measured with those of the chosen options that the metric takes."""
-    return find_metric(metric).measure(captions, **_accepted(metric, chosen))
+    options = _accepted(metric, chosen)
+    if metric in ("lic", "dbac"):
+        _tell_cost(metric, captions, options)
+    return find_metric(metric).measure(captions, **options)
+
+
+def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
+    """How many networks `lic` or `dbac` will train, before they do."""
+    chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
+    _, settings = preset_settings(metric, options["preset"], **chosen)
+    people = min(map(len, captions.references)) if captions.references else 0
+    sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
+    questions = 1
+    if metric == "dbac":
+        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings["controls"] and sides > 1))
+    if settings["encoder"] not in CONVEX and not options.get("join_references"):
+        trainings = settings["trials"] * sides * questions
+        message = f"{trainings} {settings['encoder']} trainings; --preset fast takes seconds"
+        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
 
 
 def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
