@@ -164,8 +164,7 @@ def _choose(
 
 def _human_beside(table: Table, known: Mapping[str, Column]) -> dict[str, Column]:
     """Human captions in the captioner's own table, if names and contents both say that there are some."""
-    columns = [*_numbered([table], known), *_named([table], NAMES["reference_column"])]
-    for column in columns:
+    for column in [*_numbered([table], known), *_named([table], NAMES["reference_column"])]:
         kind = "caption lists" if plain_name(column.name) in ANY_TEXTS else "references"
         if column not in known.values() and kind in _kinds(column):
             return {"reference_column": column}

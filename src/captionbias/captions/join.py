@@ -151,15 +151,11 @@ def _predictions(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
 def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[None]) -> ByImage:
     lists: ByImage = {}
     for image, cell in rows:
-        lists.setdefault(image, []).extend(when_missing if is_missing(cell) else _entries(cell, image, column))
+        try:
+            lists.setdefault(image, []).extend(when_missing if is_missing(cell) else entries(cell))
+        except ValueError as error:
+            raise ValueError(f"{column}, image {image}: {error}") from None
     return lists
-
-
-def _entries(cell: Any, image: str, column: Column) -> list[Any]:
-    try:
-        return entries(cell)
-    except ValueError as error:
-        raise ValueError(f"{column}, image {image}: {error}") from None
 
 
 def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:

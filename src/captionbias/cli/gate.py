@@ -37,13 +37,12 @@ def gate(at_most: list[str], **values: Any) -> None:
 
     Example: captionbias gate --at-most sway_t_to_a=1 --predictions nic.parquet --references people.parquet
     """
-    bounds = [_bound(text) for text in at_most]
+    bounds = list(map(_bound, at_most))
+    entries = [catalogue.SCORES[score] for score, _ in bounds]
     files, chosen = split_options(values)
-    captioners = read_files(**files)
     statuses = set()
-    for name, captions in captioners.items():
+    for name, captions in read_files(**files).items():
         estimates: dict[str, Estimate] = {}
-        entries = [catalogue.SCORES[score] for score, _ in bounds]
         for metric in dict.fromkeys(entry.metric for entry in entries):
             directions = {entry.direction for entry in entries if entry.metric == metric and entry.direction}
             options = {**chosen, "directions": sorted(directions)} if directions else chosen
@@ -52,10 +51,8 @@ def gate(at_most: list[str], **values: Any) -> None:
             low, high = _interval(score, estimates)
             status = PASS if high <= most else FAIL if low > most else CANNOT_TELL
             statuses.add(status)
-            numbers = "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(
-                estimates[score].value, low, high, d=catalogue.SCORES[score].digits
-            )
-            say(f"{f'{name}: ' * bool(name)}{score} {numbers}, at most {most:g}: {ANSWERS[status]}")
+            value, *ends = (f"{n:.{catalogue.SCORES[score].digits}f}" for n in (estimates[score].value, low, high))
+            say(f"{name and f'{name}: '}{score} {value} [{', '.join(ends)}], at most {most:g}: {ANSWERS[status]}")
     raise typer.Exit(FAIL if FAIL in statuses else max(statuses))
 
 
@@ -78,10 +75,7 @@ def _bound(text: str) -> tuple[str, float]:
 def _interval(score: str, estimates: dict[str, Estimate]) -> tuple[float, float]:
     """A score's 95% interval, of one that is a range (sway_a_to_t) from the low end's to the high end's."""
     ends = [estimates[key] for key in (score, f"{score}_low", f"{score}_high") if key in estimates]
-    lows = [end.low for end in ends if end.low is not None]
-    highs = [end.high for end in ends if end.high is not None]
-    if not lows or not highs:
-        raise ValueError(
-            f"--at-most {score}: there is no interval to judge by; give human captions and --bootstrap 1000"
-        )
-    return min(lows), max(highs)
+    numbers = [number for end in ends for number in (end.low, end.high) if number is not None]
+    if not numbers:
+        raise ValueError(f"--at-most {score}: there is no interval to judge by; give both sides and --bootstrap 1000")
+    return min(numbers), max(numbers)

@@ -56,11 +56,13 @@ def argument(kind: Any, about: str, *, default: Any = Parameter.empty, metavar: 
     return Annotated[kind, typer.Argument(metavar=metavar, help=about)], default
 
 
+FROM = (
+    "a file, here or at a URL, a folder of datasets, or owner/dataset:configuration:split, as all captions and labels."
+)
 CAPTIONERS: Options = {
     "predictions": file_option(
         list[str],
-        "A captioner's captions; repeat it for each captioner. A file, here or at a URL, a folder of datasets, or "
-        "owner/dataset:configuration:split, as all captions and labels.",
+        f"A captioner's captions; repeat it for each captioner: {FROM}",
         default=Parameter.empty,
         metavar="<file|name=file>",
     ),
@@ -74,8 +76,7 @@ CAPTIONERS: Options = {
 PREDICTIONS: Options = CAPTIONERS | {
     "predictions": file_option(
         list[str] | None,
-        "A captioner's captions; repeat it for each captioner. Leave out to measure human captions alone. A file, here "
-        "or at a URL, a folder of datasets, or owner/dataset:configuration:split, as all captions and labels.",
+        f"A captioner's captions; repeat it for each captioner, or leave out to measure human captions alone: {FROM}",
         metavar="<file|name=file>",
     ),
 }
