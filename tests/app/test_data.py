@@ -55,19 +55,19 @@ def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
     files = {
         "p.csv": {"image_id": ids, "caption": [f"a man {n}" for n in ids]},
         "r.csv": {"id": range(60), "image_id": [*ids] * 2, "caption": [f"he is {n}" for n in range(60)]},
-        "a.csv": {"img": reversed(ids), "who": ["m", "f"] * 15},
+        "a.csv": {"img": reversed(ids), "who": ["male", "female"] * 15},
     }
     paths = {name: str(write(name, columns)) for name, columns in files.items()}
     captions = captions_of(read_uploads([*paths.values()]))["p"]
     assert captions.references[1] == ("he is 1", "he is 31")
-    assert captions.attributes[:3] == ("f", "m", "f")
+    assert captions.attributes[:3] == ("female", "male", "female")
     assert captions.tasks is None
 
 
 def test_objects_are_tasks_and_images_without_are_left_out_with_a_note(write):
     ids = range(30)
     files = {
-        "p.csv": {"image_id": ids, "caption": [f"a man {n}" for n in ids], "who": ["m", "f"] * 15},
+        "p.csv": {"image_id": ids, "caption": [f"a man {n}" for n in ids], "who": ["male", "female"] * 15},
         "o.csv": {"image_id": ids, "objects": ["", "[]", *['["hot dog"]'] * 28]},
     }
     paths = {name: str(write(name, columns)) for name, columns in files.items()}

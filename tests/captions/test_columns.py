@@ -66,15 +66,27 @@ def test_odd_tables(table, columns):
     [
         ["same"] * ROWS,
         [f"group {n}" for n in range(ROWS)],
-        [f"group {n % 21}" for n in range(ROWS)],
+        ["man", *(f"group {n % 20}" for n in range(ROWS - 1))],
+        ["train", "val"] * (ROWS // 2),
         [n % 2 for n in range(ROWS)],
         [None] * ROWS,
     ],
 )
-def test_an_attribute_without_a_name_is_text_of_2_to_20_values_that_repeat(values):
+def test_an_attribute_without_a_name_is_text_of_2_to_20_values_that_repeat_and_some_name_an_attribute(values):
     table = {"image_id": IDS, "caption": MODEL, "x": values}
     assert guessed(predictions=table)[3] is None
-    assert guessed(predictions={**table, "y": [f"group {n % 20}" for n in range(ROWS)]})[3] == "y"
+    assert guessed(predictions={**table, "y": [["Woman", "man", "?"][n % 3] for n in range(ROWS)]})[3] == "y"
+
+
+def test_what_holds_no_label_of_the_attribute_is_not_guessed_to_be_it(fault):
+    table = {"caption": MODEL, "coco_split": ["train", "val"] * (ROWS // 2), "tone": ["light", "dark"] * (ROWS // 2)}
+    assert fault(read_captions, predictions=table, attribute="gender") == (
+        "predictions has no column 'gender': it has 'caption', 'coco_split', 'tone'; name one of these with "
+        "attribute_column"
+    )
+    for attribute in ("race", "skin"):
+        with pytest.warns(CaptionBiasWarning, match="attributes from 'tone'"):
+            assert read_captions(predictions=table, attribute=attribute).attributes[:2] == ("light", "dark")
 
 
 # Read without names
@@ -113,15 +125,97 @@ def test_the_column_of_another_attribute_is_not_a_guess(fault):
 
 @pytest.mark.usefixtures("no_warnings")
 def test_usual_names_go_before_what_would_be_guessed():
-    """As the command line has always read files: human captions only from a file for them, tasks if they are there."""
     table = {"image_id": IDS, "prediction": GENDER, "caption": MODEL, "references": HUMAN, "attribute": GENDER}
     table |= {"gender": TASKS, "tasks": TASKS, "objects": HUMAN}
-    alone = read_captions(predictions=table)
+    alone = read_captions(predictions=table, reference_column="")
     assert (alone.predictions, alone.references, alone.attributes) == (tuple(MODEL), None, tuple(GENDER))
     assert alone.tasks[1] == ("dog", "hot dog")
     both = read_captions(predictions=table, references={"image_id": IDS, "gt": HUMAN, "caption": MODEL})
     assert both.references == tuple((text,) for text in MODEL)
-    assert read_captions(predictions=table, task_column="").tasks is None
+    assert read_captions(predictions=table, task_column="", reference_column="").tasks is None
     rows = read_captions(predictions={"id": IDS, "caption": MODEL, "attribute": GENDER})
     assert rows.image_ids[0] == "row 0", "one table needs no ids"
-    assert read_captions(predictions=table, id_column="").image_ids[0] == "row 0"
+    assert read_captions(predictions=table, id_column="", reference_column="").image_ids[0] == "row 0"
+
+
+# Human captions beside the captioner's
+
+
+FIVE = {f"caption{k}": [f"someone and thing {n} {k}" for n in range(ROWS)] for k in range(1, 6)}
+OBJECTS = [[{"raw": text} for text in texts] for texts in HUMAN]
+
+
+@pytest.mark.parametrize(
+    ("human", "name", "first"),
+    [
+        (FIVE, "caption1 ... caption5", 5),
+        ({f"Human_Caption_{k}": texts for k, texts in enumerate(FIVE.values())}, "Human_Caption_0 ... ", 5),
+        ({"refs": HUMAN}, "refs", 2),
+        ({"sentences": OBJECTS}, "sentences", 2),
+        ({"captions": [[{"caption": text} for text in texts] for texts in HUMAN]}, "captions", 2),
+        ({"reference": [text for text, _ in HUMAN]}, "reference", 1),
+    ],
+)
+@pytest.mark.parametrize("model", ["caption", "prediction"])
+def test_human_captions_beside_the_captioner_s_are_read_and_said(human, name, first, model, tmp_path, write):
+    table = {"image_id": IDS, model: MODEL, **human, "gender": GENDER}
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    for source in (table, write(tmp_path / "all.jsonl", rows), write(tmp_path / "all.parquet", rows)):
+        with pytest.warns(CaptionBiasWarning, match=f"references from '{name}") as noted:
+            captions = read_captions(predictions=source, attribute="gender")
+        assert len(noted) == 1
+        assert captions.predictions == tuple(MODEL)
+        assert len(captions.references[0]) == first
+        assert captions.references[0][0].startswith("someone and thing 0")
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_what_is_not_surely_human_is_not_read_beside_the_captioner_s():
+    for name, texts in (("text", MODEL[::-1]), ("people", list(map(str, IDS))), ("candidates", HUMAN), ("refs", TASKS)):
+        table = {"caption": MODEL, name: texts, "gender": GENDER}
+        assert read_captions(predictions=table, attribute="gender").references is None, name
+    numbered = {**FIVE, "gender": GENDER}
+    assert read_captions(predictions=numbered, prediction_column="caption1", attribute="gender").references is None
+
+
+def test_numbered_captions_alone_are_nobody_s_predictions(fault):
+    message = fault(read_captions, predictions={**FIVE, "gender": GENDER}, attribute="gender")
+    assert message.startswith("predictions has no column 'caption': it has 'caption1', 'caption2', ")
+    with pytest.warns(CaptionBiasWarning, match=r"references from 'caption1 \.\.\. caption5'"):
+        people = read_captions(references={**FIVE, "gender": GENDER}, attribute="gender")
+    assert people.references[0] == tuple(f"someone and thing 0 {k}" for k in range(1, 6))
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_several_columns_of_references_are_several_captions_an_image(fault):
+    people = {"a": ["a man", "a girl"], "b": ['["a guy", "one"]', None], "gender": ["male", "female"]}
+    table = {"caption": ["a man", "a child"], **people}
+    captions = read_captions(predictions=table, reference_column=["a", "b"], attribute="gender")
+    assert captions.references == (("a man", "a guy", "one"), ("a girl",))
+    message = fault(read_captions, predictions=table, reference_column=["a", "c"], attribute="gender")
+    assert message.startswith("predictions has no column 'c': it has 'caption', 'a', 'b', 'gender'")
+
+
+# Nested columns
+
+
+OUTPUT = [{"text": text, "scores": {"top": label}} for text, label in zip(MODEL, GENDER, strict=True)]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", ""])
+def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, fault):
+    table = {"image_id": IDS, "output": OUTPUT}
+    if ending:
+        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        table = write(tmp_path / f"nested.{ending}", rows)
+    columns = {"prediction_column": "output.text", "attribute_column": "output.scores.top"}
+    captions = read_captions(predictions=table, **columns)
+    assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
+    columns["prediction_column"] = "output.txt"
+    assert fault(read_captions, predictions=table, **columns).endswith(
+        "has no column 'output.txt': it has 'output.text', 'output.scores'; name one of these"
+    )
+    for name in ("output", None):
+        columns["prediction_column"] = name
+        message = fault(read_captions, predictions=table, **columns)
+        assert message.endswith("is nested: name what is in it, as in prediction_column='output.text'")

@@ -113,11 +113,22 @@ def test_images_on_one_side_are_left_out_with_one_warning_for_each_cause(tmp_pat
     assert [str(w.message) for w in raised] == ["2 of 10 images have no human captions and are left out (first: 3, 4)"]
 
 
-def test_no_image_in_common_shows_ids_of_each_side(tmp_path, people, write, fault):
-    predictions = write(tmp_path / "p.json", [{"image_id": f"COCO_{i}.jpg", "caption": "x"} for i in range(9)])
+def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):
+    predictions = write(tmp_path / "p.json", [{"image_id": f"{i}.jpg", "caption": "x"} for i in range(9)])
     message = fault(read_captions, predictions=predictions, references=people)
-    assert "(images COCO_0.jpg, COCO_1.jpg, COCO_2.jpg)" in message
-    assert "(images 7, 9223372036854775807, 42) have no image in common" in message
+    assert "(images 0.jpg, 1.jpg)" in message
+    assert "(images 7, 9223372036854775807) have no image in common" in message
+    assert "192, 000000000192 and COCO_val2014_000000000192.jpg are one image" in message
+
+
+@pytest.mark.usefixtures("no_warnings")
+@pytest.mark.parametrize("spelled", ["COCO_val2014_{:012d}.jpg", "val2014/COCO_val2014_{:012d}.jpg", "{:012d}", "{}"])
+def test_coco_s_file_names_and_numbers_are_one_image(tmp_path, write, spelled):
+    rows = [{"image_id": spelled.format(i), "caption": f"x {i}"} for i in (192, 74)]
+    people = [{"image_id": i, "references": ["y"], "attribute": "fm"[i % 2 == 0]} for i in (73, 74, 192)][1:]
+    people[0]["attribute"] = "f"
+    captions = read_captions(predictions=write(tmp_path / "p.csv", rows), references=write(tmp_path / "r.json", people))
+    assert (captions.image_ids, captions.predictions) == (("74", "192"), ("x 74", "x 192"))
 
 
 class TestKeep:

@@ -163,7 +163,7 @@ class TestIds:
     def test_a_table_without_the_ids_is_refused(self, ids, fault):
         attributes = {**ids, "sex": ["m", "f"]}
         message = fault(read_captions, predictions=PREDICTIONS, attributes=attributes, attribute="sex")
-        assert message.startswith("attributes has no column 'id' to join it by: it has ")
+        assert message.startswith("attributes has no column 'id' with ids such as 5, 6 to join it by: it has ")
         assert message.endswith("name the column of image ids with id_column, or put everything in one file")
         message = fault(read_captions, predictions={"caption": ["a man"] * 2}, attributes=attributes, attribute="sex")
         assert message.startswith("predictions has no column 'image_id' to join it by: it has 'caption'")

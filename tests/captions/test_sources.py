@@ -93,7 +93,7 @@ def test_a_folder_of_one_configuration_needs_no_more_than_its_path(tmp_path):
     datasets.Dataset.from_dict(IMAGES | {"references": [["a guy"], ["a girl"]]}).save_to_disk(tmp_path / "saved")
     assert seen(read_captions(tmp_path / "saved", attribute="gender")) == EXPECTED
     both = {"nic": str(tmp_path / "saved"), "sat": str(tmp_path / "saved")}
-    assert list(read_captioners(both, attribute="gender")) == ["nic", "sat"]
+    assert list(read_captioners(both, attribute="gender", reference_column="")) == ["nic", "sat"]
 
 
 def test_a_configuration_that_must_be_named_is_asked_for(folder, fault):

@@ -208,3 +208,32 @@ def test_damage_deep_in_a_parquet_file_is_named(tmp_path, write, fault):
     content[4:200] = bytes(196)
     path.write_bytes(content)
     assert fault(read_captions, predictions=path).startswith(f"{path} cannot be read (")
+
+
+class TestWorkbooks:
+    @pytest.mark.usefixtures("no_warnings")
+    def test_the_sheet_with_rows_is_read(self, tmp_path, prediction_records, people_records, write, fault):
+        pytest.importorskip("openpyxl")
+        path = tmp_path / "a.xlsx"
+        records = [{**record, "image_id": image} for image, record in enumerate(prediction_records)]
+        sheet = pd.DataFrame(records).assign(attribute=["m", "f", "f"], empty=["x", None, "x"])
+        with pd.ExcelWriter(path) as workbook:
+            sheet.to_excel(workbook, sheet_name="captions", index=False)
+            pd.DataFrame().to_excel(workbook, sheet_name="other")
+        table = as_table(path, "a")
+        assert table.column("caption") == ["a man on a bike", 'a woman, her dog\nand a "cat"', "NA"]
+        assert read_captions(predictions=path).attributes == ("m", "f", "f")
+        with pd.ExcelWriter(path) as workbook:
+            for name in ("one", "two"):
+                sheet.to_excel(workbook, sheet_name=name, index=False)
+        assert "has 2 sheets with rows (one, two): save one as CSV" in fault(as_table, path, "a")
+        path.write_bytes(path.read_bytes()[:500])
+        assert "cannot be read" in fault(as_table, path, "a")
+
+    def test_without_openpyxl_they_are_to_be_saved_as_csv(self, tmp_path, monkeypatch, fault):
+        monkeypatch.setitem(sys.modules, "openpyxl", None)
+        path = tmp_path / "a.xlsx"
+        path.write_bytes(b"PK\x03\x04")
+        assert fault(as_table, path, "a") == (
+            f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first"
+        )

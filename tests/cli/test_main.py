@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,7 +39,7 @@ SPELLED = {"attribute_lexicon": "--attribute", "directions": "--direction"}
 # What only programs give: captions and labels, which files hold; settings that presets fix; what a command decides.
 PROGRAMS = {
     *("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks"),
-    *("training_attributes", "training_tasks", "alignment", "delta", "tokenizer", "bayes", "most_frequent"),
+    *("training_attributes", "training_tasks", "delta", "tokenizer", "bayes", "most_frequent"),
     "pairing",
     *("details", "progress", "distributed", "keep_attackers"),
 }
@@ -102,6 +103,35 @@ def test_every_metric_has_a_command_with_an_option_for_each_of_its_arguments(met
     shown = invoke("measure", metric, "--help")
     for option in (*FILE_OPTIONS, *options):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "count"),
+    [
+        ("lic", [], "30 lstm-lic"),
+        ("dbac", [], "80 lstm-dbac"),
+        ("dbac", ["--no-controls", "--direction", "a_to_t", "--encoder", "bilstm", "--trials", "3"], "6 bilstm"),
+        ("lic", QUICK, None),
+    ],
+)
+def test_networks_are_counted_before_they_are_trained(metric, options, count, sides, monkeypatch):
+    planned = []
+
+    def stop(trials, *_, **__):
+        planned.append(len(trials))
+        raise ValueError("stopped")
+
+    monkeypatch.setattr(import_module(f"captionbias.metrics.{metric}"), "run_trials", stop)
+    _, notes = ran("measure", metric, *sides, *options, status=2)
+    told = re.findall(r"note: (.+) trainings; --preset fast takes seconds", notes)
+    assert told == ([count] if count else [])
+    assert count is None or planned == [int(count.split()[0])]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_quick_preset_comes_first_in_help(metric):
+    about = re.sub(r"[\s│]+", " ", invoke("measure", metric, "--help"))
+    assert re.search(r"--preset <?\w+>? --preset fast: a convex attacker, no torch, seconds to minutes", about)
 
 
 def example(command):
@@ -264,8 +294,25 @@ def test_all_measures_what_a_captioner_alone_allows_and_says_why_not_the_rest(pa
     pq.write_table(labels, tmp_path / "labels.parquet")
     files = ["--predictions", parquet / "nic.parquet", "--attributes", tmp_path / "labels.parquet"]
     _, notes = ran("measure", "all", *files, "--trials", "2", "--bootstrap", "0", "--output", tmp_path / "all.json")
-    assert list(strict(tmp_path / "all.json")["metrics"]) == ["lic", "gender_error"]
-    assert "note: no directional_ba: tasks is missing" in notes
+    assert list(strict(tmp_path / "all.json")["metrics"]) == ["dbac", "lic", "gender_error"]
+    assert "note: no directional_ba: --tasks is missing" in notes
+
+
+def test_all_gives_dbac_a_to_t_of_one_human_caption_an_image_and_names_the_rest(parquet, rows, tmp_path):
+    people = {name: [row[place] for row in rows] for name, place in (("image_id", 0), ("gender", 3))}
+    people["references"] = [row[2][:1] for row in rows]
+    pq.write_table(pa.table(people), tmp_path / "one.parquet")
+    files = ["--predictions", parquet / "nic.parquet", "--references", tmp_path / "one.parquet"]
+    output = ["--output", tmp_path / "all.json"]
+    shown, notes = ran("measure", "all", *files, "--trials", "2", "--bootstrap", "20", *output)
+    scores = strict(tmp_path / "all.json")["metrics"]["dbac"]["scores"]
+    assert "DBAC A to T, net" in shown
+    assert "dbac_a_to_t_net" in scores
+    assert "dbac_t_to_a" not in scores
+    left_out = [note for note in notes.splitlines() if note.startswith("note: no ")]
+    assert [note.split(":")[1] for note in left_out][:2] == [" no sway", " no dbac T to A"]
+    assert left_out[1].endswith("besides the one that is scored; give tasks, more references")
+    assert not any("=" in note for note in left_out)
 
 
 def test_all_that_allows_nothing_is_one_error(tmp_path):
@@ -359,11 +406,20 @@ def test_the_option_that_is_wrong_is_named(arguments, message):
         ("bootstrap must be more than 'unseen_only'", "--bootstrap must be more than 'unseen_only'"),
         ("vectors: there is no file a.txt", "--vectors: there is no file a.txt"),
         ("give tasks, or directions=['a_to_t']", "give tasks, or --direction a_to_t"),
+        ("leave them out (keep, or --keep)", "leave them out (--keep)"),
+        ("name those to use with keep (--keep)", "name those to use with --keep"),
+        ("give its words as attribute_lexicon (--attribute)", "give its words as --attribute"),
+        ("as in attribute_lexicon=['gender', 'race']", "as in --attribute gender --attribute race"),
+        ("choose vectors='captions', or alignment='constant'", "choose --vectors captions, or --alignment constant"),
+        ("takes seconds; progress=False silences this", "takes seconds"),
+        ("as in prediction_column='output.text'", "as in --prediction-column output.text"),
     ],
 )
 def test_messages_of_the_library_name_options_in_place_of_arguments(text, written):
-    flags = {name: (f"--{name.replace('_', '-')}", "") for name in ("unseen_only", "bootstrap", "vectors", "tasks")}
-    assert as_options(text, {**flags, "directions": ("--direction", "")}) == written
+    names = ("unseen_only", "bootstrap", "vectors", "tasks", "keep", "alignment", "prediction_column")
+    flags = {name: (f"--{name.replace('_', '-')}", "") for name in names}
+    flags |= {"directions": ("--direction", ""), "attribute_lexicon": ("--attribute", "")}
+    assert as_options(text, flags) == written
 
 
 def test_attributes_in_place_of_attribute(sides):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from captionbias import metrics
-from captionbias.captions import captions_from_table
+from captionbias.captions import CaptionBiasWarning, captions_from_table
 from captionbias.captions.values import as_list
 from captionbias.hub import modules
 from captionbias.metrics.catalogue import METRICS
@@ -104,6 +104,18 @@ def test_combined_modules_take_images_one_by_one_and_in_batches(tmp_path: Path) 
         assert found | expected == found
     alone = evaluate.combine([load("directional_ba", tmp_path)]).compute(**rows, tasks=tasks)
     assert alone == metrics.directional_ba(**rows, tasks=tasks)
+
+
+def test_options_that_a_combined_metric_does_not_have_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    rows = captions()
+    together = evaluate.combine([load("lic", tmp_path), load("gender_error", tmp_path)])
+    with pytest.warns(CaptionBiasWarning, match="gender_error has no preset, which other metrics have: left out"):
+        scores = together.compute(**rows, **FAST)
+    assert scores | metrics.lic(**rows, **FAST) | {"signature": None} == scores | {"signature": None}
+    expected = metrics.gender_error(**rows, bootstrap=0)
+    assert scores["gender_error_signature"] == expected["signature"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'presett'"):
+        load("gender_error", tmp_path).compute(**rows, presett="fast")
 
 
 def test_class_labels_are_read_by_their_names(tmp_path: Path) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from captionbias.captions.crossing import Crossed, one_column
-from captionbias.captions.tables import Column, Table, no_column
-from captionbias.captions.values import image_keys, is_missing
+from captionbias.captions.tables import Column, Table, nested, no_column, numbered
+from captionbias.captions.values import entries, holds_list, image_keys, is_missing
+from captionbias.text.lexicon import load_lexicon
 
 # Every argument that names a column, and the argument that takes its table.
 ARGUMENTS = {
@@ -41,6 +41,8 @@ NAMES = {
 # Columns so named say something of the file or the work on it: no guess by content takes them.
 ASIDES = ("note", "notes", "comment", "comments", "remark", "remarks", "source", "split", "subset", "license", "url")
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
+ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose labels and words are known
+ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
 # What a column must hold to be guessed by its name, and without a name; see `_kinds`.
 BY_NAME = ("scalars", "text", "text or lists", "text", "text or lists")
 BY_CONTENT = ("ids", "captions", "references", "groups", "word lists")
@@ -65,7 +67,8 @@ def guess_columns(
 ) -> dict[str, Guess]:
     """Guess every column by its name, then by what it holds, for a user to correct.
 
-    An attribute is text of 2 to 20 values that repeat, a prediction is text with blanks, a reference is lists of such
+    An attribute is text of 2 to 20 values that repeat, some of them labels or words of gender, race, age or emotion, a
+    prediction is text with blanks, a reference is lists of such
     text, tasks are lists of words, and ids are all different. Without `references` these are looked for in
     `predictions`, without `attributes` and `tasks` in the other tables: one table may hold everything.
 
@@ -133,7 +136,7 @@ def _choose(
     for role, argument in ARGUMENTS.items():
         name = named.get(role)
         searched, names = (likely[role], usual[role]) if name is None else (pools[role], [name])
-        column = next((Column(table, name) for name in names for table in searched if name in table.columns), None)
+        column = next((Column(table, name) for name in names for table in searched if table.has(name)), None)
         if column:
             columns[role] = column
         elif name and searched:
@@ -144,15 +147,38 @@ def _choose(
         missing.remove("id_column")  # each row is an image
     guesses = _guessed(pools, columns, attribute) if missing else {}
     guesses = {role: guesses[role] for role in missing if role in guesses}
+    if predictions and not references and named.get("reference_column") is None and "reference_column" not in columns:
+        guesses |= _human_beside(predictions, {**columns, **guesses})
     columns |= guesses
     for role in missing:
         if role != "id_column" and not any(other in columns for other in (optional if role in optional else [role])):
-            raise no_column(usual[role][0], pools[role], way_out=f"name one of these with {role}")
+            objects = (column for column in _not_named(pools[role], ()) if dict in map(type, column.values()))
+            way_out = [f"name one of these with {role}", *(str(nested(column, role)) for column in objects)]
+            raise no_column(usual[role][0], pools[role], way_out="; ".join(way_out))
     ids = columns.pop("id_column", None)
     if role := next((role for role, column in columns.items() if column == ids), ""):
         raise ValueError(f"id_column and {role} are both {ids}: name two columns")
     by_argument = {argument: columns[role] for role, argument in ARGUMENTS.items() if role in columns}
     return by_argument, ids and ids.name, [f"{ARGUMENTS[role]} from {column}" for role, column in guesses.items()]
+
+
+def _human_beside(table: Table, known: Mapping[str, Column]) -> dict[str, Column]:
+    """Human captions in the captioner's own table, if names and contents both say that there are some."""
+    for column in [*_numbered([table], known), *_named([table], NAMES["reference_column"])]:
+        kind = "caption lists" if plain_name(column.name) in ANY_TEXTS else "references"
+        if column not in known.values() and kind in _kinds(column):
+            return {"reference_column": column}
+    return {}
+
+
+def _numbered(tables: Iterable[Table], known: Mapping[str, Column]) -> list[Column]:
+    """Several columns as one, as caption1 ... caption5, of which none is the captioner's."""
+    return [
+        Column(table, name)
+        for table in tables
+        for name, group in numbered(table.columns).items()
+        if name in table.columns and known.get("prediction_column") not in [Column(table, one) for one in group]
+    ]
 
 
 def _match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Table, str | None]:
@@ -164,18 +190,18 @@ def _match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Tab
         raise _no_ids(first, USUAL_ID)
     if id_column == USUAL_ID and all(USUAL_ID in table.columns for table in others):
         return dict.fromkeys([first, *others], id_column)
-    known = set(image_keys(f"{first.name}: {id_column}", first.column(id_column)))
+    known = dict.fromkeys(image_keys(f"{first.name}: {id_column}", first.column(id_column)))
     return {first: id_column, **{table: _with_ids(table, known, id_column) for table in others}}
 
 
-def _with_ids(table: Table, known: set[str], id_column: str) -> str:
+def _with_ids(table: Table, known: Mapping[str, None], id_column: str) -> str:
     """The column with most of the known ids; of equals, the one of the same name. Columns that are named as ids come
     first: the numbers of human captions, say, can be numbers of images by chance.
     """
 
     def shared(column: str) -> int:
         try:
-            return len(known.intersection(image_keys(column, table.column(column))))
+            return len(known.keys() & image_keys(column, table.column(column)))
         except ValueError:
             return 0  # a missing cell or a list is not an id
 
@@ -186,12 +212,12 @@ def _with_ids(table: Table, known: set[str], id_column: str) -> str:
         best = max(columns, key=shared, default=None)
         if best is not None and (same or shared(best) >= len(known) / 2):
             return best
-    raise _no_ids(table, id_column)
+    raise _no_ids(table, id_column, f" with ids such as {', '.join(islice(known, 2))}")
 
 
-def _no_ids(table: Table, id_column: str) -> ValueError:
+def _no_ids(table: Table, id_column: str, such_as: str = "") -> ValueError:
     way_out = "name the column of image ids with id_column, or put everything in one file"
-    return no_column(id_column, [table], " to join it by", way_out)
+    return no_column(id_column, [table], f"{such_as} to join it by", way_out)
 
 
 def _pools(
@@ -213,7 +239,7 @@ def _distinct(*tables: Table | None) -> list[Table]:
 
 def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attribute: str) -> dict[str, Column]:
     """Columns for the arguments that are not known, each column for one argument only."""
-    kinds = cache(_kinds)
+    kinds = cache(partial(_kinds, labels=_labels_of(attribute)))
     guesses = dict(known)
 
     def look(role: str, columns: Iterable[Column], kind: str) -> None:
@@ -225,10 +251,12 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     if attribute != "attribute":  # the column of another attribute would not do
         names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label")
     for role, kind in zip(ARGUMENTS, BY_NAME, strict=True):
-        look(role, _named(pools[role], names[role]), kind)
+        together = _numbered(pools[role], guesses) if role == "reference_column" else []
+        look(role, [*together, *_named(pools[role], names[role])], kind)
+    several = [one for table in chain(*pools.values()) for one in chain(*numbered(table.columns).values())]
     for role, kind in zip(ARGUMENTS, BY_CONTENT, strict=True):
         taken = {"id_column": (), "attribute_column": NAMES["id_column"] + NAMES["attribute_column"]}
-        columns = _not_named(pools[role], (*taken.get(role, NAMES["id_column"]), *ASIDES))
+        columns = _not_named(pools[role], (*taken.get(role, NAMES["id_column"]), *ASIDES, *map(plain_name, several)))
         # Beside the predictions one text a row may be anything; lists of captions are human.
         beside = role == "reference_column" and pools[role] == pools["prediction_column"]
         look(role, columns, "caption lists" if beside else kind)
@@ -248,8 +276,18 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 
-def _kinds(column: Column) -> set[str]:
-    """What a column may be by what it holds."""
+@cache
+def _labels_of(attribute: str) -> frozenset[str] | None:
+    """Labels and words of the attribute, of all where it is not named; None of one that is not known."""
+    known = next((name for name, columns in SYNONYMS.items() if attribute in columns), attribute)
+    names = ATTRIBUTES if known == "attribute" else {known}.intersection(ATTRIBUTES)
+    lexicons = [load_lexicon(name) for name in names]
+    words = chain.from_iterable((*lexicon.labels, *lexicon.words) for lexicon in lexicons)
+    return frozenset(map(str.casefold, words)) if lexicons else None
+
+
+def _kinds(column: Column, labels: frozenset[str] | None = None) -> set[str]:
+    """What a column may be by what it holds; groups only with one of the `labels`, where these are known."""
     values = column.values()
     present = [value for value in values if not is_missing(value)]
     types = set(map(type, present))
@@ -268,7 +306,8 @@ def _kinds(column: Column) -> set[str]:
         if sentences and distinct > len(present) / 2:
             kinds |= {"captions", "references"}
         if 2 <= distinct <= min(MAX_GROUPS, len(present) / 2):
-            kinds.add("groups")
+            groups = {value.strip().casefold() for value in present}
+            kinds |= {"groups"} if labels is None or groups & labels else set()
     return kinds
 
 
@@ -278,9 +317,8 @@ def _mostly_sentences(texts: Sequence[str]) -> bool:
 
 def _list(value: Any) -> list[str] | None:
     """The value as a list of text, which may be written in JSON; None if it is not one."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, list) and all(isinstance(entry, str) for entry in value) else None
+    try:
+        texts = entries(value) if holds_list(value) else [value]
+    except ValueError:
+        return None
+    return texts if texts != [value] and all(isinstance(entry, str) for entry in texts) else None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from numbers import Number
 from typing import Any, TypeAlias
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
-from captionbias.captions.tables import Column, Table
-from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
+from captionbias.captions.tables import Column, Table, nested
+from captionbias.captions.values import ROW, entries, holds_list, image_keys, image_order, is_missing
 
+ALIKE = "192, 000000000192 and COCO_val2014_000000000192.jpg are one image, 192.jpg and img_192 are others"
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
 ByImage: TypeAlias = dict[str, Any]
@@ -27,6 +27,8 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
     if isinstance(column, Crossed):
         return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
     values, table = column.values(), column.table
+    if dict in map(type, values):
+        raise nested(column, f"{argument.removesuffix('s')}_column")
     if id_column is None:
         images = [f"{ROW}{row}" for row in range(len(values))]
     else:
@@ -36,7 +38,7 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
         return _predictions(rows, column)
     if argument == "attributes":
         return _labels(rows, column)
-    if argument == "tasks" and any(map(_is_list, values)):
+    if argument == "tasks" and any(map(holds_list, values)):
         # Among lists, that there are none is an empty list: a missing cell says nothing of its image.
         rows = (row for row in rows if not is_missing(row[1]))
     return _lists(rows, column, when_missing=[None] if argument == "references" else [])
@@ -92,8 +94,8 @@ def _in_both(
     both = [image for image in images if image in others]
     if not both:
         raise ValueError(
-            f"{column} (images {_few(images)}) and {other} (images {_few(others)}) have no image in common: "
-            "check that the ids are of one kind and that the files belong together"
+            f"{column} (images {_few(images, 2)}) and {other} (images {_few(others, 2)}) have no image in common: "
+            f"{ALIKE}; write the ids of one as those of the other, or check that the files belong together"
         )
     _note_left_out([image for image in images if image not in others], len(images), lack, notes)
     return both
@@ -131,8 +133,8 @@ def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str])
         notes.append(f"{len(left_out):,} of {total:,} images {lack} and are left out (first: {_few(left_out)})")
 
 
-def _few(images: Iterable[str]) -> str:
-    return ", ".join(islice(images, 3))
+def _few(images: Iterable[str], count: int = 3) -> str:
+    return ", ".join(islice(images, count))
 
 
 def _predictions(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
@@ -149,29 +151,11 @@ def _predictions(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
 def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[None]) -> ByImage:
     lists: ByImage = {}
     for image, cell in rows:
-        lists.setdefault(image, []).extend(when_missing if is_missing(cell) else _entries(cell, image, column))
-    return lists
-
-
-def _entries(cell: Any, image: str, column: Column) -> list[Any]:
-    """What a cell holds: a list, a JSON list as text, or one text."""
-    if not isinstance(cell, str):
-        return as_list(str(column), cell) if is_column(cell) else [cell]
-    text = cell.strip()
-    if text.startswith("[") and text.endswith("]"):
         try:
-            return list(json.loads(text))
-        except (ValueError, RecursionError):
-            if text[1:].lstrip().startswith(("'", '"')):
-                raise ValueError(
-                    f"{column}, image {image}: {text[:40]!r} looks like a list and is not a JSON list; "
-                    "write it with json.dumps"
-                ) from None
-    return [cell]
-
-
-def _is_list(cell: Any) -> bool:
-    return is_column(cell) or (isinstance(cell, str) and cell.lstrip().startswith("["))
+            lists.setdefault(image, []).extend(when_missing if is_missing(cell) else entries(cell))
+        except ValueError as error:
+            raise ValueError(f"{column}, image {image}: {error}") from None
+    return lists
 
 
 def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:

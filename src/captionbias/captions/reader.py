@@ -16,7 +16,7 @@ from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Table, as_table
+from captionbias.captions.tables import Table, as_table, with_together
 from captionbias.progress import told_if_long
 
 
@@ -30,7 +30,7 @@ def read_captions(
     attribute: str | Sequence[str] = "attribute",
     id_column: str | None = None,
     prediction_column: str | None = None,
-    reference_column: str | None = None,
+    reference_column: str | Sequence[str] | None = None,
     attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
     keep: Sequence[str] | None = None,
@@ -43,9 +43,9 @@ def read_captions(
     `owner/dataset:configuration:split` is a dataset of the Hub, and a folder that `captionbias data build` or datasets
     wrote is one, too.
 
-    A column that is named must exist. One that is not has its usual name, or is guessed where it is needed, by its
-    name and then by what it holds, with a warning; see `captionbias.captions.guess_columns`. A column named "" is not
-    read.
+    A column that is named must exist; output.text is what objects in the column output have as text. One that is not
+    named has its usual name, or is guessed where it is needed, by its name and then by what it holds, with a warning;
+    see `captionbias.captions.guess_columns`. A column named "" is not read.
 
     Args:
         table: a table or file that may hold everything, human captions too.
@@ -59,10 +59,12 @@ def read_captions(
         attribute: the usual name of the attribute's column. Several are crossed into one attribute, with labels such as
             "female, dark", see `captionbias.captions.cross`; give metrics as many lexicons, in the same order.
         id_column: image ids in the first table, usually "image_id". Other tables are joined by their column that has
-            these ids, whatever its name; 42, 42.0 and "42" are one image. Without ids everything must be in one table;
-            its rows are then the images, named "row 0", "row 1" and so on.
+            these ids, whatever its name; 42, 42.0, "42" and "COCO_val2014_000000000042.jpg" are one image. Without ids
+            everything must be in one table; its rows are then the images, named "row 0", "row 1" and so on.
         prediction_column: usually "caption".
-        reference_column: usually "references", in another table than the predictions also as theirs.
+        reference_column: usually "references", in another table than the predictions also as theirs. Several hold as
+            many captions of an image. Columns such as caption1 ... caption5 are read together, and without `references`
+            these and lists called refs or sentences, say, are human captions beside the predictions, with a warning.
         attribute_column: see `attribute`; of several attributes as many columns, of one table. Numbers are labels like
             words.
         task_column: usually "tasks", in a table of its own also "objects".
@@ -155,6 +157,7 @@ def _read(
     tasks: Any = None,
     attribute: str | Sequence[str] = "attribute",
     attribute_column: str | Sequence[str | None] | None = None,
+    reference_column: str | Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
     optional: Sequence[str] = (),
     named: bool = False,
@@ -162,7 +165,9 @@ def _read(
     **columns: str | None,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
-    open_table = _once_each()
+    human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
+    columns["reference_column"] = ", ".join(human) if human else None
+    open_table = _once_each(human)
     read: Reading = cache(by_image)
     attribute_names = attribute_columns(attribute, attribute_column)
     others = {"references": references, "attributes": attributes, "tasks": tasks}
@@ -193,8 +198,8 @@ def _read(
     return captioners
 
 
-def _once_each() -> Callable[[Any, str], Table | None]:
-    """`as_table`, which opens each file once, by whatever path."""
+def _once_each(human: Sequence[str]) -> Callable[[Any, str], Table | None]:
+    """`as_table`, which opens each file once, by whatever path; several columns of human captions are also one."""
     opened: dict[Any, Table] = {}
 
     def open_table(data: Any, name: str) -> Table | None:
@@ -203,7 +208,9 @@ def _once_each() -> Callable[[Any, str], Table | None]:
         local = isinstance(data, (str, Path)) and not is_url(data)
         key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
-            opened[key] = as_table(data, name)
+            table = as_table(data, name)
+            several = len(human) > 1 and any(map(table.has, human))
+            opened[key] = with_together(table, {", ".join(human): human} if several else {})
         return opened[key]
 
     return open_table

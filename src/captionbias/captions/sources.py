@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+WORKBOOK = ".xlsx"
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
 
 
@@ -67,7 +68,11 @@ def names_dataset(source: str | Path) -> bool:
         return os.path.isdir(path)
     if os.path.isdir(named):
         return True
-    return not os.path.isabs(named) and named.count("/") == 1 and Path(named).suffix.lower() not in {*TABLES, ".txt"}
+    return (
+        not os.path.isabs(named)
+        and named.count("/") == 1
+        and Path(named).suffix.lower() not in {*TABLES, WORKBOOK, ".txt"}
+    )
 
 
 def load_rows(source: str | Path) -> Any:

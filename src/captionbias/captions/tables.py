@@ -5,20 +5,27 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from zipfile import BadZipFile
 
 from captionbias.captions.coco_objects import objects_of_images, without_outline
-from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
-from captionbias.captions.values import as_list, is_column
+from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
+from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.io.formats import json_object
 
 File: TypeAlias = Path | Remote
 MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
 ROWS_AT_ONCE = 4096
+_NUMBERED = re.compile(
+    r"((?:(?:human|ref|reference|gt|ground[ _-]truth)[ _-]?)?"
+    r"(?:caption|sentence|human|ref|reference|gt|ground[ _-]truth)s?)[ _-]?\d+",
+    re.IGNORECASE,
+)
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -30,15 +37,32 @@ class Table(NamedTuple):
     read: Callable[[str], list[Any]]
     size: int = 0
 
+    def has(self, column: str) -> bool:
+        """Whether there is such a column, or one of objects that `column`, as in output.text, reaches into."""
+        return column in self.columns or column.partition(".")[0] in self.columns
+
     def column(self, column: str) -> list[Any]:
         """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""
         if column not in self.columns:
-            raise no_column(column, [self])
+            return self._inside(column)
         if self.columns.count(column) > 1:
             raise ValueError(f"{self.name} has more than one column '{column}': rename all but one")
         values = self.read(column)
         if not values:
             raise ValueError(f"{self.name} has no rows: give a table with one row or more for each image")
+        return values
+
+    def _inside(self, column: str) -> list[Any]:
+        """What the objects of a column hold under the names that follow its own."""
+        outer, *names = column.split(".")
+        if outer not in self.columns:
+            raise no_column(column, [self])
+        objects = values = self.column(outer)
+        for name in names:
+            values = [value.get(name) if isinstance(value, dict) else None for value in values]
+        if all(value is None for value in values):
+            there = dict.fromkeys(f"{outer}.{name}" for value in objects if isinstance(value, dict) for name in value)
+            raise no_column(column, [self._replace(columns=tuple(there) or self.columns)])
         return values
 
 
@@ -64,6 +88,39 @@ def no_column(
         for table in tables
     )
     return ValueError("; ".join([*tables_there, way_out]))
+
+
+def nested(column: Column, argument: str) -> ValueError:
+    """The error that a column holds objects."""
+    inner = next((key for value in column.values() if isinstance(value, dict) for key in value), "text")
+    return ValueError(f"{column} is nested: name what is in it, as in {argument}='{column.name}.{inner}'")
+
+
+def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Columns that hold one human caption of an image each, as one.
+
+    >>> numbered(["image_id", "caption_1", "caption_2", "caption_3"])
+    {'caption_1 ... caption_3': ('caption_1', 'caption_2', 'caption_3')}
+    """
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        if match := _NUMBERED.fullmatch(str(column)):
+            groups.setdefault(match[1].lower(), []).append(column)
+    return {f"{group[0]} ... {group[-1]}": tuple(group) for group in groups.values() if len(group) > 1}
+
+
+def with_together(table: Table, groups: Mapping[str, Sequence[str]]) -> Table:
+    """The table with more columns: each has the entries of several as a list, without what is missing."""
+    if not groups:
+        return table
+
+    def read(name: str) -> list[Any]:
+        if name not in groups:
+            return table.read(name)
+        rows = zip(*map(table.column, groups[name]), strict=True)
+        return [[entry for cell in row if not is_missing(cell) for entry in entries(cell)] or None for row in rows]
+
+    return table._replace(columns=(*table.columns, *groups), read=read)
 
 
 def as_table(data: Any, name: str) -> Table:
@@ -94,15 +151,16 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
         for column, length in lengths.items():
             if length != next(iter(lengths.values())):
                 raise ValueError(f"'{column}' of {name} has length {length:,}, unlike other columns: make them equal")
-    return Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
+    memory = Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
+    return with_together(memory, numbered(memory.columns))
 
 
 def table_from_file(path: File) -> Table:
-    """Open a .csv, .tsv, .json, .jsonl or .parquet file.
+    """Open a .csv, .tsv, .json, .jsonl or .parquet file, or the sheet of an .xlsx file.
 
-    In CSV and TSV an empty cell is missing; NA, null and None are words like any other.
+    In CSV, TSV and sheets an empty cell is missing; NA, null and None are words like any other.
     """
-    openers = dict(zip(TABLES, (_csv, _csv, _json, _jsonl, _parquet), strict=True))
+    openers = dict(zip((*TABLES, WORKBOOK), (_csv, _csv, _json, _jsonl, _parquet, _workbook), strict=True))
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
@@ -115,7 +173,8 @@ def table_from_file(path: File) -> Table:
         with path.open("rb") as file:
             if not file.read(1):
                 raise ValueError(f"{path} is an empty file: write it again, or give another")
-        return openers[path.suffix.lower()](path)
+        table = openers[path.suffix.lower()](path)
+        return with_together(table, numbered(table.columns))
 
 
 @contextmanager
@@ -137,7 +196,7 @@ def _explained(path: File) -> Iterator[None]:
         raise ValueError(f"{path} needs more memory than is free: give fewer rows, or a larger machine") from error
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply: write an array of records") from error
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pyarrow.ArrowException, BadZipFile) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
@@ -182,6 +241,22 @@ def _csv(path: File) -> Table:
         raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
     columns = tuple(map(str.strip, rows[0]))
     return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows[1:]])
+
+
+def _workbook(path: File) -> Table:
+    import pandas as pd
+
+    try:
+        with path.open("rb") as file:
+            sheets = pd.read_excel(
+                file, sheet_name=None, engine="openpyxl", dtype=object, keep_default_na=False, na_values=[""]
+            )
+    except ImportError as error:
+        raise ValueError(f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first") from error
+    filled = [name for name, sheet in sheets.items() if len(sheet)]
+    if len(filled) != 1:
+        raise ValueError(f"{path} has {len(filled)} sheets with rows ({', '.join(filled)}): save one as CSV UTF-8")
+    return table_from_memory(sheets[filled[0]].rename(columns=lambda name: str(name).strip()), str(path))
 
 
 def _json(path: File) -> Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import numbers
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
+_COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?")
 
 
 def is_missing(value: object) -> bool:
@@ -47,6 +49,35 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
     return rows if names is None else [_named(row, names) for row in rows]
 
 
+def holds_list(cell: object) -> bool:
+    """True for a list and for text that seems to be one in JSON."""
+    return is_column(cell) or (isinstance(cell, str) and cell.lstrip().startswith("["))
+
+
+def entries(cell: Any) -> list[Any]:
+    """What a cell holds: a list, a JSON list as text, or one text. Of a list of COCO's objects their texts.
+
+    >>> entries('["a man", "a guy"]'), entries([{"raw": "a man"}]), entries("[a man]")
+    (['a man', 'a guy'], ['a man'], ['[a man]'])
+    """
+    if not holds_list(cell):
+        return [cell]
+    if isinstance(cell, str):
+        text = cell.strip()
+        try:
+            return entries(json.loads(text)) if text.endswith("]") else [cell]
+        except (ValueError, RecursionError):
+            if text[1:].lstrip().startswith(("'", '"')):
+                raise ValueError(
+                    f"{text[:40]!r} looks like a list and is not a JSON list; write it with json.dumps"
+                ) from None
+            return [cell]
+    return [
+        entry.get("raw", entry.get("caption", entry)) if isinstance(entry, dict) else entry
+        for entry in as_list("column", cell)
+    ]
+
+
 def _named(value: Any, names: Sequence[str]) -> Any:
     """The name of a class label, None where there is none; those of a list of labels."""
     if is_column(value):
@@ -63,16 +94,27 @@ def image_order(image: str) -> tuple[int, str]:
 
 
 def image_keys(argument: str, values: list[Any]) -> list[str]:
-    """Image ids as strings that are equal if the ids are: 42, 42.0, "42" and "42.0" are one image."""
+    """Image ids as strings that are equal if the ids are: 42, 42.0, "42", "42.0" and COCO's file names of it are one
+    image."""
     if set(map(type, values)) <= {int}:
         return list(map(str, values))
     return [_image_key(argument, row, value) for row, value in enumerate(values)]
 
 
+def coco_number(name: str) -> str | None:
+    """The image's number in COCO's name of a file, with or without folder and suffix.
+
+    >>> coco_number("COCO_val2014_000000000192.jpg"), coco_number("000000000192"), coco_number("192.jpg")
+    ('192', '192', None)
+    """
+    number = _COCO_NAME.fullmatch(name)
+    return str(int(number[1])) if number else None
+
+
 def _image_key(argument: str, row: int, value: object) -> str:
     if isinstance(value, str) and value.strip():
         text = value.strip()
-        return text[:-2] if _WHOLE_NUMBER.fullmatch(text) else text
+        return text[:-2] if _WHOLE_NUMBER.fullmatch(text) else coco_number(text) or text
     if is_missing(value) or isinstance(value, str):
         raise ValueError(f"{argument}[{row}] is missing: every row needs an image id; add it or drop the row")
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):

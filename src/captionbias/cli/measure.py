@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from captionbias.attackers.registry import CONVEX
 from captionbias.cli.options import (
     FILES,
     IMAGES,
@@ -23,8 +26,10 @@ from captionbias.cli.options import (
     metric_options,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, named, note, results_to, say
+from captionbias.cli.terminal import complaints, console, named, results_to, say
 from captionbias.metrics import catalogue, find_metric
+from captionbias.metrics.protocol import preset_settings
+from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
     from captionbias.metrics import Measurement
@@ -42,7 +47,7 @@ measure = typer.Typer(
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
-COMMON = ("attribute_lexicon", "task_lexicon", "preset", "trials", "cache", "seed", "bootstrap")
+COMMON = ("attribute_lexicon", "task_lexicon", "preset", "alignment", "trials", "cache", "seed", "bootstrap")
 NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
@@ -59,7 +64,7 @@ def _measure_one(metric: str, margins: list[str] | None, output: Path | None, js
 
 def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """What is measured of the one captioner there is, or by the name of each, all on the images that it has."""
-    captioners = _read(**files)
+    captioners = read_files(**files)
     first = next(iter(captioners.values()))
     if len(captioners) == 1:
         return {"image_set": first.image_set, **measure(first)}
@@ -73,7 +78,8 @@ def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) ->
     return {"image_set": first.image_set, "results": results}
 
 
-def _read(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
+def read_files(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
+    """Each captioner's captions by its name; a single one has none."""
     from captionbias.captions import read_captioners, read_captions
 
     columns = prediction_column or []
@@ -87,7 +93,7 @@ def _read(predictions: list[str] | None, prediction_column: list[str] | None, **
 def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     from captionbias.report.terminal import measurement_table
 
-    measured = _measured(metric, captions, chosen)
+    measured = measured_by(metric, captions, chosen)
     console.print(measurement_table(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
@@ -133,16 +139,20 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     for metric, entry in catalogue.METRICS.items():
         if entry.of_images and "images" not in chosen:
             continue
+        options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
         try:
-            options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
-            measurements[metric] = _measured(metric, captions, options)
+            measurements[metric] = measured_by(metric, captions, options)
         except ValueError as error:
             refused[metric] = str(error)
+            if metric == "dbac":
+                with suppress(ValueError):
+                    measurements[metric] = measured_by(metric, captions, {**options, "directions": ["a_to_t"]})
+                    refused["dbac T to A"] = refused.pop(metric).replace(", or directions=['a_to_t']", "")
     if not measurements:
         raise ValueError(refused["lic"])  # which needs least
     console.print(score_table(list(measurements.values())))
     for metric, reason in refused.items():
-        note(f"note: no {metric}: {reason}")
+        warnings.warn(f"no {metric}: {reason}", CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():
         say(f"signature {measured.signature}")
     return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
@@ -154,9 +164,28 @@ def _check_masking(values: dict[str, Any]) -> None:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
 
 
-def _measured(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
-    measured = find_metric(metric).measure(captions, **_accepted(metric, chosen))
-    return measured.with_margins(chosen["margins"].get(metric, {}))
+def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
+    """The captions measured with those of the chosen options that the metric takes."""
+    options = _accepted(metric, chosen)
+    if metric in ("lic", "dbac"):
+        _tell_cost(metric, captions, options)
+    measured = find_metric(metric).measure(captions, **options)
+    return measured.with_margins(chosen.get("margins", {}).get(metric, {}))
+
+
+def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
+    """How many networks `lic` or `dbac` will train, before they do."""
+    chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
+    _, settings = preset_settings(metric, options["preset"], **chosen)
+    people = min(map(len, captions.references)) if captions.references else 0
+    sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
+    questions = 1
+    if metric == "dbac":
+        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings["controls"] and sides > 1))
+    if settings["encoder"] not in CONVEX and not options.get("join_references"):
+        trainings = settings["trials"] * sides * questions
+        message = f"{trainings} {settings['encoder']} trainings; --preset fast takes seconds"
+        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
 
 
 def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:

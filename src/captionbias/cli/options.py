@@ -56,11 +56,13 @@ def argument(kind: Any, about: str, *, default: Any = Parameter.empty, metavar: 
     return Annotated[kind, typer.Argument(metavar=metavar, help=about)], default
 
 
+FROM = (
+    "a file, here or at a URL, a folder of datasets, or owner/dataset:configuration:split, as all captions and labels."
+)
 CAPTIONERS: Options = {
     "predictions": file_option(
         list[str],
-        "A captioner's captions; repeat it for each captioner. A file, here or at a URL, a folder of datasets, or "
-        "owner/dataset:configuration:split, as all captions and labels.",
+        f"A captioner's captions; repeat it for each captioner: {FROM}",
         default=Parameter.empty,
         metavar="<file|name=file>",
     ),
@@ -74,8 +76,7 @@ CAPTIONERS: Options = {
 PREDICTIONS: Options = CAPTIONERS | {
     "predictions": file_option(
         list[str] | None,
-        "A captioner's captions; repeat it for each captioner. Leave out to measure human captions alone. A file, here "
-        "or at a URL, a folder of datasets, or owner/dataset:configuration:split, as all captions and labels.",
+        f"A captioner's captions; repeat it for each captioner, or leave out to measure human captions alone: {FROM}",
         metavar="<file|name=file>",
     ),
 }
@@ -90,7 +91,12 @@ FILES: Options = {
         "Image ids in the first file; others are joined by their column that has them.",
         show_default="image_id",
     ),
-    "reference_column": column_option(str | None, "Human captions.", show_default="references"),
+    "reference_column": column_option(
+        list[str] | None,
+        "Human captions; repeat it where each column has one of an image.",
+        metavar="<column>",
+        show_default="references, or caption1 ... caption5",
+    ),
     "attribute_column": column_option(
         list[str] | None,
         "Labels; repeat it with --attribute.",
@@ -118,10 +124,10 @@ METRIC: Options = {
     ),
     "preset": option(
         str,
-        "papers: the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs "
-        "torch, and hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare "
-        "with its tables only. fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the "
-        "epochs).",
+        "--preset fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the epochs). papers: "
+        "the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs torch, and "
+        "hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare with its "
+        "tables only.",
         default="papers",
     ),
     "directions": option(
@@ -165,6 +171,12 @@ METRIC: Options = {
         "Word vectors that align human captions with the captioner's words: 'captions' (made from your human ones), a "
         "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
         show_default=OF_PRESET,
+    ),
+    "alignment": option(
+        str | None,
+        "How human captions are said in the captioner's words: contextual, by word vectors, or constant, by one token.",
+        show_default=OF_PRESET,
+        metavar="<contextual|constant>",
     ),
     "vocabulary": option(
         Path | None,
@@ -310,6 +322,8 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
         alone = rf"(?<![\w'\"/.=-]){name}"
         for value, written in (("True", on), ("False", off or on)):
             text = re.sub(rf"{alone}={value}\b", written, text)
+        text = re.sub(rf"{alone}(, or {on}\b| \({on}\))", on, text)
+        text = re.sub(rf"{alone}='([\w.-]+)'", rf"{on} \1", text)
         text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
         text = re.sub(rf"{alone}=\[('[^\]]*')\]", partial(_repeated, on), text)
         if "_" in name:
@@ -317,7 +331,7 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
         text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
         if name not in (*PREDICTIONS, *FILES):  # what is wrong with these is in files
             text = re.sub(rf"(^|: ){name}(?=: )", rf"\g<1>{on}", text)
-    return text
+    return text.replace("; progress=False silences this", "")  # which is for Python
 
 
 def _repeated(flag: str, values: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import reprlib
+import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import metadata
@@ -18,7 +19,9 @@ import evaluate
 from filelock import FileLock
 
 from captionbias.captions.values import as_list, is_column
-from captionbias.metrics import Metric
+from captionbias.metrics import Metric, find_metric
+from captionbias.metrics.catalogue import METRICS
+from captionbias.warnings import CaptionBiasWarning
 from captionbias.wings import shipped
 
 # `combine` passes whatever is listed here, so tasks, which are optional, are not.
@@ -85,13 +88,19 @@ class CaptionMetric(evaluate.Metric):
         several processes each passes its captions and process 0 the tasks of all, in the order of the processes, or
         each adds its own with `add_batch`; process 0 returns the result, the others None. Labels, without captions,
         come all at once and in one process: lists of names or 0/1 arrays as `attributes`, `tasks` and those of
-        `LABELS`, for metrics that take them.
+        `LABELS`, for metrics that take them. Options that only other metrics have, which `combine` passes to all, are
+        left out with a warning.
 
         Raises:
             ValueError: on bad input, naming the argument and the first offending row. All rows are then forgotten.
         """
         captions: dict[str, Any] = {"predictions": predictions, "references": references, "attributes": attributes}
         several = self.num_process > 1
+        others = frozenset[str]().union(*(find_metric(name).options() for name in METRICS)) - {*LABELS}
+        for name in [name for name in options if name in others - self.metric.options()]:
+            del options[name]
+            message = f"{self.metric.name} has no {name}, which other metrics have: left out"
+            warnings.warn(message, CaptionBiasWarning, stacklevel=2)
         try:
             labels = [name for name in LABELS if options.get(name) is not None]
             if labels and (several or self._added):

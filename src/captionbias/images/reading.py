@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 import tarfile
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from captionbias.arrays import Array
 from captionbias.attackers.workers import cores
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
-from captionbias.captions.values import image_keys, is_column, is_missing
+from captionbias.captions.values import coco_number, image_keys, is_column, is_missing
 from captionbias.images import needs_images
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ PATHS = ("image_path", "file_name", "filename", "path", "filepath", "file")
 IMAGE_COLUMNS = ("image", *PATHS, "image_url", "coco_url", "url")
 SHARD = ".tar"
 ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
-_COCO_NAME = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})")
 _WAY_OUT = "replace it, or leave it out"
 T = TypeVar("T")
 
@@ -520,8 +518,7 @@ def coco_name(path: str | Path) -> str:
     ('42', '007')
     """
     stem = Path(path).stem
-    number = _COCO_NAME.fullmatch(stem)
-    return str(int(number[1])) if number else stem
+    return coco_number(stem) or stem
 
 
 def _images(where: str, sources: Sequence[Any], ids: Sequence[str] | None = None) -> Images:
