@@ -9,8 +9,8 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
-from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions
-from captionbias.metrics.label_inputs import values_of_lexicon
+from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions, with_values
+from captionbias.metrics.label_inputs import check_whole, values_of_lexicon
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups
@@ -114,8 +114,9 @@ def gender_error(
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
-    truth = values_of_lexicon(captions.attributes, lexicon)
     notes: list[str] = []
+    captions = with_values(captions, check_whole(lexicon), tokenizer, notes)
+    truth = values_of_lexicon(captions, lexicon)
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     words = captions.words(tokenizer)
     said = named_in(words.tokens, lexicon, tokenizer)
