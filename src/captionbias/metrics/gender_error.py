@@ -19,6 +19,8 @@ from captionbias.metrics.protocol import lexicon_name
 from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
+MOST = 0.5  # of the captions
+
 
 @metric(
     "Gender ratio and error",
@@ -45,6 +47,7 @@ from captionbias.text import LexiconSource, load_lexicon
             headline=True,
             against_a_person=True,
             claim="the wrong {value} is named",
+            sentence="{captioner} names the wrong {value} {more} than people; none or both is never wrong, see unnamed",
             task="gender_error",
         ),
         Score(
@@ -54,6 +57,7 @@ from captionbias.text import LexiconSource, load_lexicon
             PERCENT,
             "Captions that name neither label, or both: they can be neither right nor wrong.",
             row="  with neither or both, %",
+            headline=True,
             against_a_person=True,
             task="gender_unnamed",
         ),
@@ -139,6 +143,11 @@ def gender_error(
         }
 
     table = counts.of()[:, :, 0]
+    if (silent := table[:, 2:].sum() / table.sum()) > MOST:
+        note(
+            notes,
+            f"predictions: {silent:.0%} name neither label or both, which is never wrong: read error with unnamed",
+        )
     if not table[:, 0].any():
         note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")
     return Scores(

@@ -17,7 +17,7 @@ import regex
 from captionbias.arrays import Array, Flags, Ids, Integers
 
 UNKNOWN = "<unk>"
-FEW_WORDS, LONG_WORDS = 2, 8  # of captions that are not split: words in one, letters in a word
+FEW_WORDS, LONG_WORDS = 2, 7  # of captions that are not split: words in one, letters in a word
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
 _WORDS = regex.compile(r"\w+|[^\w\s]")
 _INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width spaces, soft hyphens, marks of direction
@@ -54,7 +54,7 @@ def folded(caption: str) -> str:
 
 
 def is_unsplit(captions: Sequence[str]) -> bool:
-    """Whether captions are mostly of a script without blanks and not split into words: two or fewer a caption, or eight
+    """Whether captions are mostly of a script without blanks and not split into words: two or fewer a caption, or seven
     letters long on average.
 
     >>> is_unsplit(["一个女人在骑自行车。"]), is_unsplit(["一个 女人 在 骑 自行车 。"])
