@@ -57,7 +57,6 @@ MOST = 0.5  # of the captions
             PERCENT,
             "Captions that name neither label, or both: they can be neither right nor wrong.",
             row="  with neither or both, %",
-            headline=True,
             against_a_person=True,
             task="gender_unnamed",
         ),
