@@ -292,10 +292,10 @@ def test_all_measures_what_a_captioner_alone_allows_and_says_why_not_the_rest(pa
 
 
 def test_all_that_allows_nothing_is_one_error(tmp_path):
-    body = [(1, "an old dog", "old"), (2, "a cat", "young")]
+    body = [(1, "a dog", "big"), (2, "a cat", "small")]
     table = write_csv(tmp_path / "few.csv", ["image_id", "caption", "age"], body)
     error = refused("measure", "all", "--predictions", table, "--attributes", table, "--attribute", "age")
-    assert "'old' has 1 images" in error
+    assert "'big', 'small' are not labels of --attribute 'age'" in error
 
 
 # The other commands
