@@ -224,3 +224,21 @@ def test_two_sides_without_labels_are_checked_alike():
     assert fault(check_sides, **{**sides, "references": None}).startswith("references is missing: give model captions")
     assert fault(check_sides, **{**sides, "predictions": ["a"]}).startswith("predictions has length 1 and references")
     assert fault(check_sides, **{**sides, "references": [["a"], [], ["b"]]}).startswith("references[1] is empty")
+
+
+@pytest.mark.parametrize(
+    "text", ["一个女人在骑自行车。", "女の人が、犬と一緒に歩いている。コーヒーを飲む。", "ผู้หญิงกำลังขี่จักรยานบนถนน", "女人"]
+)
+def test_captions_that_are_not_split_into_words_are_refused_with_the_cure(text):
+    labels = {"attributes": ["female", "male"]}
+    cure = "are not split into words, .*: split them by blanks, as jieba or sudachipy do, and give words in that"
+    with pytest.raises(ValueError, match=f"^predictions {cure}"):
+        check_captions(predictions=[text, text], **labels)
+    with pytest.raises(ValueError, match=f"^references {cure}"):
+        check_captions(references=[[text], [text]], **labels)
+    assert check_captions(predictions=[f"a sign that reads {text} on a wall in the street of a town"] * 2, **labels)
+
+
+@pytest.mark.parametrize("text", ["一个 女人 在 骑 自行车 。", "女 の 人 と 犬", "ผู้หญิง กำลัง ขี่ จักรยาน"])
+def test_captions_that_are_split_into_words_are_taken(text):
+    assert check_captions(predictions=[text, text], attributes=["female", "male"])

@@ -11,6 +11,7 @@ from captionbias.captions import (
     CaptionBiasWarning,
     captions_from_table,
     check,
+    check_captions,
     on_the_same_images,
     read_captioners,
     read_captions,
@@ -223,3 +224,16 @@ def test_labels_are_read_without_captions(fault):
     assert images.predictions is images.references is None
     message = "attributes has no column 'tasks': it has 'image_id', 'attribute'; name one of these with task_column"
     assert fault(read_labels, attributes) == message
+
+
+def test_labels_are_renamed_before_any_are_kept():
+    table = {"caption": ["a man", "a girl", "a dog", "a boy"], "attribute": [1, 0, 2, 1], "skin": ["x", "y", "x", "y"]}
+    names = {0: "female", "1": "male"}
+    captions = read_captions(table, labels=names, keep=["female", "male"])
+    assert captions.attributes == ("male", "female", "male")
+    crossed = read_captions(table, attribute=["attribute", "skin"], labels={**names, "y": "dark"})
+    assert crossed.attributes == ("male, x", "female, dark", "2, x", "male, dark")
+    with pytest.raises(ValueError, match=r"^labels names 'f', which is not a label in .*: it has 0, 1, 2$"):
+        read_captions(table, labels={"f": "female"})
+    with pytest.raises(ValueError, match=r"^labels names 'f', which is not a label in attributes: it has m, w$"):
+        check_captions(predictions=["a man", "a girl"], attributes=["m", "w"], labels={"f": "female"})

@@ -89,7 +89,7 @@ def test_both_attributes_are_shown_and_written_alone_and_crossed(metric, one_way
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lic", *BOTH], "attributes: 'female, unsure' has 2 images,"),
+        (["lic", *BOTH], "attributes: 'female, unsure', 'male, unsure' are not labels of --attribute 'gender+race'"),
         (["gender_error", *BOTH], "--attribute 'gender+race' has 8 labels"),
         (["lic", *BOTH[:2], *BOTH[:2]], "--attribute-column: two attributes are both 'gender' of "),
         (["lic", *BOTH, "--attribute-column", "sex"], "--attribute-column names 1 columns for 2"),

@@ -200,13 +200,14 @@ def test_files_give_the_library_s_scores_and_everything_else(metric, options, ar
             assert (f"{score.row or score.label} " in shown) == (score.key in scores)
 
 
+def skins(rows):
+    return [(row[0], ["Light", "Dark", "Unsure"][number % 3]) for number, row in enumerate(rows)]
+
+
 @pytest.fixture
 def skin(rows, tmp_path):
     """Labels in another column, of three values."""
-    values = ["Light", "Dark", "Unsure"]
-    return write_csv(
-        tmp_path / "skin.csv", ["image_id", "skin"], [(row[0], values[i % 3]) for i, row in enumerate(rows)]
-    )
+    return write_csv(tmp_path / "skin.csv", ["image_id", "skin"], skins(rows))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,7 @@ def skin(rows, tmp_path):
     ],
 )
 def test_keep_and_another_column_choose_the_images(keep, counts, chance, sides, skin):
-    chosen = ["--attribute", "race", "--attribute-column", "skin", *keep]
+    chosen = ["--attribute", "race", "--attribute-column", "skin", "--allow-unmasked", *keep]
     shown = invoke("measure", "lic", *sides, "--attributes", skin, *chosen, *QUICK)
     assert counts in shown
     assert "|attribute:race|" in shown
@@ -225,6 +226,28 @@ def test_keep_and_another_column_choose_the_images(keep, counts, chance, sides, 
 
 
 # Notes and errors
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"Light": "0", "Dark": "1"}, "as in --label 0=female --label 1=male where they are read, or give the words"),
+        ({"Light": "female", "Dark": "man"}, "20 of 60 images have it: leave these out, with --keep female --keep man"),
+    ],
+)
+def test_labels_that_are_no_values_show_the_options_that_help(names, message, sides, skin, rows, tmp_path):
+    other = [(image, names.get(value, value if "female" in names.values() else "0")) for image, value in skins(rows)]
+    table = write_csv(tmp_path / "labels.csv", ["image_id", "gender"], other)
+    for command in ("measure lic", "measure all", "report"):
+        extra = ["--output", tmp_path / "report.html"] if command == "report" else QUICK
+        complaint = refused(*command.split(), *sides, "--attributes", table, *extra)
+        assert message in complaint
+
+
+def test_labels_are_renamed_by_option(sides, skin):
+    names = ["--label", "Light=female", "--label", "Dark=male", "--keep", "female", "--keep", "male"]
+    shown = invoke("measure", "lic", *sides, "--attributes", skin, "--attribute-column", "skin", *names, *QUICK)
+    assert "40 images: 20 female, 20 male" in shown
 
 
 def test_images_left_out_are_noted_once_and_nothing_else_is_on_stderr(parquet, rows, tmp_path):
@@ -319,7 +342,7 @@ def test_all_that_allows_nothing_is_one_error(tmp_path):
     body = [(1, "a dog", "big"), (2, "a cat", "small")]
     table = write_csv(tmp_path / "few.csv", ["image_id", "caption", "age"], body)
     error = refused("measure", "all", "--predictions", table, "--attributes", table, "--attribute", "age")
-    assert "'big' has 1 images" in error
+    assert "'big', 'small' are not labels of --attribute 'age'" in error
 
 
 # The other commands

@@ -117,6 +117,7 @@ def test_one_more_person_reads_0(draws, tiny_blip):  # noqa: F811
             images=pictures(cue[:60]),
             judge=str(tiny_blip),
             as_is=True,
+            allow_unmasked=True,
             answers=ANSWERS,
             trials=3,
             bootstrap=200,
@@ -229,7 +230,7 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     assert written.pop("signature") == of_ids(expected.pop("signature"))
     assert written == pytest.approx(expected)
     assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
-    assert "--answer woman: give a label and its answer" in refused(*command, "--masked", "--answer", "woman")
+    assert "--answer woman: give a label and what it is called" in refused(*command, "--masked", "--answer", "woman")
 
 
 def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):

@@ -60,10 +60,10 @@ def test_of_several_captioners_the_bad_one_is_named(several, planted):
 
 
 def test_a_label_needs_ten_images_to_split(metric, planted):
-    labels = ["rare"] * 10 + ["female"] * (IMAGES - 10)
+    labels = ["male"] * 10 + ["female"] * (IMAGES - 10)
     assert metric(**{**planted, "attributes": labels}, **FAST)
     message = fault(metric, {**planted, "attributes": ["female", *labels[1:]]})
-    assert message.startswith("attributes: 'rare' has 9 images; an attacker needs at least 10 a value. Add images, le")
+    assert message.startswith("attributes: 'male' has 9 images; an attacker needs at least 10 a value. Add images, le")
 
 
 OPTIONS = [
@@ -91,7 +91,7 @@ def test_every_metric_refuses_bad_options(name, option, value, message, planted)
 
 SILENT = {"references": [["a woman"], ["a man"]] * (IMAGES // 2), "tasks": None}
 UNKNOWN = {"attributes": ["female"] * 17 + ["both"] * (IMAGES - 17)}
-UNSAID = {"x": ["unsaid"], "y": ["unheard"]}
+UNSAID = {"female": ["unsaid"], "male": ["unheard"]}
 LABELS = {"attributes": ["f", "m"] * 30, "tasks": [["dog"], [], ["cat"], ["dog"]] * 15}
 PREDICTED = LABELS | {"predicted_tasks": LABELS["tasks"], "predicted_attributes": LABELS["attributes"]}
 FLAGS = np.eye(3)[[0, 1] * 30]
@@ -110,15 +110,15 @@ TRAINED = {"training_attributes": LABELS["attributes"], "training_tasks": LABELS
         ("sway", {"predictions": None}, "predictions is missing"),
         ("sway", {"references": None}, "references is missing"),
         ("sway", {"references": [["a woman"]] * IMAGES, "tasks": None}, "references: no image has two human captions"),
-        ("sway", UNKNOWN, r"attributes\[17\] is 'both'"),
-        ("sway", {"attribute_lexicon": ["gender", "race"]}, r"attributes\[0\] is"),
+        ("sway", UNKNOWN, "attributes: 'both' is not a label of .*, and 43 of 60 images have it"),
+        ("sway", {"attribute_lexicon": ["gender", "race"]}, "attribute_lexicon 'race': none of its words occurs"),
         ("sway", {"attribute_lexicon": {"female": ["lass"], "male": ["lad"]}}, "attribute_lexicon 'custom.*: none of"),
         ("sway", {"task_lexicon": UNSAID, "tasks": None}, "task_lexicon 'custom.*: none of its words occurs"),
         ("sway", {"lean": "mine"}, "lean 'mine' is unknown"),
         ("sway", {"lean": "shipped", "task_lexicon": {"dog": ["dog"]}}, "lean 'shipped': there is a table of"),
         ("sway", {"draws": 0}, "draws must be a whole number"),
         ("gender_error", {"predictions": None}, "predictions is missing"),
-        ("gender_error", UNKNOWN, r"attributes\[17\] is 'both'"),
+        ("gender_error", UNKNOWN, "attributes: 'both' is not a label of .*, and 43 of 60 images have it"),
         ("gender_error", {"attribute_lexicon": {"a": ["a"]}}, "attribute_lexicon 'custom' has 1 labels"),
         (
             "gender_error",
@@ -133,7 +133,7 @@ TRAINED = {"training_attributes": LABELS["attributes"], "training_tasks": LABELS
         ("dpa", {"predictions": None}, "predictions is missing"),
         ("dpa", {"references": None, "tasks": None}, "tasks is missing"),
         ("dpa", {"attributes": None}, "attributes is missing"),
-        ("dpa", UNKNOWN, r"attributes\[17\] is 'both'"),
+        ("dpa", UNKNOWN, "attributes: 'both' is not a label of .*, and 43 of 60 images have it"),
         ("dpa", {"tasks": [["unicorn"], ["griffin"]] * (IMAGES // 2)}, "tasks: none of its names"),
         ("dpa", {"predicted_tasks": LABELS["tasks"]}, "predicted_tasks: labels are found in captions"),
         ("label_leakage", {"predictions": ["a man", "a girl"] * (IMAGES // 2)}, "predictions: no task is predicted"),

@@ -74,7 +74,7 @@ def test_what_labels_are_called_changes_nothing(names, within, pairing, planted)
     tasks = dict(zip(("cake", "dog", "tie"), names, strict=True))
     shown = [[task for task in row if task in tasks] for row in planted["tasks"]]
     found, renamed = (
-        dbac(**planted | {"attributes": labels, "tasks": rows}, **options, task_lexicon=lexicon)
+        dbac(**planted | {"attributes": labels, "tasks": rows}, **options, task_lexicon=lexicon, allow_unmasked=True)
         for labels, rows, lexicon in (
             (planted["attributes"], shown, {task: [task] for task in tasks}),
             (

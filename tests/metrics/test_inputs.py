@@ -1,45 +1,135 @@
-"""Labels that are not those of the chosen words are measured, and noted."""
+"""Labels must be values of the attribute lexicon, and captions must name some; else nothing is measured."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
 
-from captionbias.metrics import ba_mals, dbac, gender_error, lic, sway
+from captionbias import metrics
+from captionbias.metrics import ba_mals, catalogue, dbac, gender_error, lic, sway
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 
+EVERY = [getattr(metrics, name) for name in catalogue.of_captions()]
+MASKING = [lic, dbac]
 QUICK = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False}
-ANOTHER = "if they are of another attribute, its words are neither masked nor found; give its words"
+BOTH = ["gender", "race"]
+RACE = {"female": "Light", "male": "Dark"}
 
 
-def noted(metric, labels, lexicon):
-    given = vars(plant(len(labels), captions=2))
-    texts = [
-        f"{word} {text}" for word, text in zip(["black", "white"] * len(labels), given["predictions"], strict=False)
-    ]
-    given |= {"attributes": labels, "predictions": texts}
-    given = {name: value for name, value in given.items() if name in metric.options()}
-    measured = metric.measure(**given, attribute_lexicon=lexicon, **QUICK)
-    return [note for note in measured.notes if "of attribute_lexicon" in note]
+def given(names=None, images=60, **changes):
+    """Planted captions, with other labels by `names`."""
+    planted = vars(plant(images, captions=2))
+    labels = [(names or {}).get(label, label) for label in planted["attributes"]]
+    return planted | {"attributes": labels} | changes
 
 
-@pytest.mark.parametrize("metric", [dbac, lic])
-def test_labels_of_another_attribute_are_noted(metric):
-    (note,) = noted(metric, ["dark", "light"] * 40, "gender")
-    known = "'dark', 'light' are not labels of attribute_lexicon 'gender' ('female', 'male')"
-    assert note.startswith(f"attributes: {known}: {ANOTHER}")
-    assert noted(metric, ["dark", "light"] * 40, "race") == []
+def measured(metric, captions, **options):
+    chosen = {name: value for name, value in (captions | QUICK | options).items() if name in metric.options()}
+    return metric.measure(**chosen)
 
 
-def test_case_does_not_matter_and_a_label_without_words_is_named():
-    assert noted(lic, ["Female", "MALE"] * 40, "gender") == []
-    (note,) = noted(lic, ["female", "male", "x"] * 30, {"extends": "gender"})
-    assert note.startswith(
-        "attributes: 'x' is not a label of attribute_lexicon 'custom' ('female', 'male'): no words for "
+def fault(metric, captions, **options):
+    with pytest.raises(ValueError, match=r".") as raised:
+        measured(metric, captions, **options)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
+def test_labels_that_are_no_values_are_refused(metric):
+    allow = "; allow_unmasked=True measures them as they are" if metric in MASKING else ""
+    assert fault(metric, given(RACE)) == (
+        "attributes: 'Dark', 'Light' are not labels of attribute_lexicon 'gender' ('female', 'male') but of 'race': "
+        f"give attribute_lexicon='race', or labels of 'gender'{allow}"
     )
+    numbers = fault(metric, given({"female": "0", "male": "1"}))
+    assert "say which is which, as in labels={'0': 'female', '1': 'male'} where they are read" in numbers
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
+def test_a_label_beside_the_values_is_refused_with_its_images(metric):
+    captions = given(RACE | {"male": "Man"})
+    captions["attributes"] = [
+        "unsure",
+        "unsure",
+        *("Female" if one == "Light" else one for one in captions["attributes"][2:]),
+    ]
+    assert fault(metric, captions).startswith(
+        "attributes: 'unsure' is not a label of attribute_lexicon 'gender' ('female', 'male'), and 2 of 60 images have "
+        "it: leave these out, with keep=['Female', 'Man'] where they are read, or give words for it"
+    )
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
+def test_captions_without_a_word_of_the_attribute_are_refused(metric):
+    captions = given(predictions=["eine frau", "ein mann"] * 30, references=[["ein mensch"] * 2] * 60)
+    assert fault(metric, captions).startswith(
+        "attribute_lexicon 'gender': none of its words occurs in any caption; give"
+    )
+
+
+@pytest.mark.parametrize("metric", MASKING)
+def test_a_captioner_of_another_language_is_refused_and_one_that_names_nobody_is_not(metric):
+    message = fault(metric, given(predictions=["eine frau steht mit dem hund", "der mann isst kuchen"] * 30))
+    assert re.match("predictions: 0.0% of them name a value of attribute_lexicon 'gender', and 100% of their", message)
+    assert measured(metric, given(predictions=["a person with a dog", "a person with a cake"] * 30))
+
+
+@pytest.mark.parametrize("metric", MASKING)
+def test_who_means_it_measures_what_is_not_masked_with_a_note(metric):
+    other = measured(metric, given(RACE), allow_unmasked=True)
+    assert any("are not labels of attribute_lexicon 'gender'" in note for note in other.notes)
+    unsaid = {"female": ["unsaid"], "male": ["unheard"]}
+    silent = measured(metric, given(), attribute_lexicon=unsaid, directions=["a_to_t"], allow_unmasked=True)
+    assert any("none of its words occurs in any caption" in note for note in silent.notes)
+    if metric is dbac:
+        assert "none of its words" in fault(dbac, given(), attribute_lexicon=unsaid, allow_unmasked=True)
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [
+        ({"female": "F", "male": "m"}, "'F' is read as 'female', 'm' is read as 'male'"),
+        ({"female": "Women", "male": "boys"}, "'Women' is read as 'female', 'boys' is read as 'male'"),
+    ],
+)
+def test_unmistakable_labels_are_read_as_values(metric, names, listed):
+    read, plain = measured(metric, given(names)), measured(metric, given())
+    assert read.estimates == plain.estimates
+    assert [note for note in read.notes if "is read as" in note] == [f"attributes: {listed}"]
+
+
+def test_case_alone_is_no_other_label():
+    measurement = measured(lic, given({"female": "Female", "male": "MALE"}), details=True)
+    assert not [note for note in measurement.notes if "read as" in note]
+    assert set(measurement.details["attribute_counts"]) == {"Female", "MALE"}
+    mixed = given()
+    mixed["attributes"] = [
+        "Male" if label == "male" and row < 30 else label for row, label in enumerate(mixed["attributes"])
+    ]
+    assert set(measured(lic, mixed, details=True).details["attribute_counts"]) == {"female", "male"}
+
+
+def test_of_a_crossing_each_attribute_is_held_to_its_own_words():
+    captions = given(
+        references=None,
+        predictions=[f"a {colour} {one}" for colour in ("black", "white") for one in ["man", "woman"] * 15],
+    )
+    captions["attributes"] = [f"{label}, {'Dark' if row < 30 else 'Light'}" for row, label in enumerate("MF" * 30)]
+    assert "'F, Dark' is read as 'female, dark'" in " ".join(measured(lic, captions, attribute_lexicon=BOTH).notes)
+    assert fault(lic, {**captions, "predictions": ["a man"] * 60}, attribute_lexicon=BOTH).startswith(
+        "attribute_lexicon 'race': none of its words occurs"
+    )
+    captions["attributes"][0] = "M, Unsure"
+    assert "1 of 60 images have it: leave these out, with keep=['Dark', 'Light'] where" in fault(
+        lic, captions, attribute_lexicon=BOTH
+    )
+    assert "of 2 crossed attributes, and attribute_lexicon 'gender'" in fault(lic, captions)
 
 
 def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_not():

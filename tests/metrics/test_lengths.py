@@ -34,7 +34,7 @@ def test_lengths_that_differ_by_half_are_noted_either_way(metric):
 
     def noted(words):
         return length_notes(
-            metric, **given | {"references": [[" ".join(["word"] * (words - 2) + ["a", "cake"])] * 2] * 60}
+            metric, **given | {"references": [[" ".join(["a"] * (words - 2) + ["man", "cake"])] * 2] * 60}
         )
 
     assert noted(4) == noted(7) == []

@@ -85,7 +85,8 @@ def test_classes_are_balanced_before_they_are_split():
     """Three men to a woman: an attacker that always says man would be right in 75 of 100 captions."""
     labels = ["male" if image % 4 else "female" for image in range(800)]
     captions = [f"someone with a {thing}" for thing in things(800)]
-    result = lic(predictions=captions, attributes=labels, **FAST | {"trials": 5}, details=True)
+    options = FAST | {"trials": 5, "allow_unmasked": True}
+    result = lic(predictions=captions, attributes=labels, **options, details=True)
     assert [row["captions"] for row in result["details"]["trials"]["m"]] == [40] * 5
     assert result["leakage_m"] == pytest.approx(50, abs=11)
 
@@ -153,7 +154,8 @@ def test_unseen_only_scores_the_others():
         for image, (label, copy) in enumerate(zip(LABELS, copied, strict=True))
     ]
     everything, unseen = (
-        lic(predictions=captions, attributes=LABELS, **FAST, details=True, unseen_only=only) for only in (False, True)
+        lic(predictions=captions, attributes=LABELS, **FAST, details=True, unseen_only=only, allow_unmasked=True)
+        for only in (False, True)
     )
     tables = [result["details"]["trials"]["m"] for result in (everything, unseen)]
     seen = [copied[balanced_split(CLASSES, 0.1, seed)[1]].sum() for seed in (0, 1)]

@@ -35,7 +35,7 @@ CHANGES = [
     {"alignment": "contextual"},
     {"alignment": "contextual", "delta": 0.3},
     {"tokenizer": "whitespace"},
-    {"attribute_lexicon": "age"},
+    {"attribute_lexicon": "age", "allow_unmasked": True},
     {"attribute_lexicon": OWN_WORDS},
     {"attribute_lexicon": {**OWN_WORDS, "male": ["man", "guy"]}},
 ]

@@ -42,6 +42,7 @@ def hostile():
         references=planted.references,
         attributes=[HOSTILE if label == "male" else "=1+1" for label in planted.attributes],
         tasks=[[names[task] for task in tasks] for tasks in planted.tasks],
+        attribute_lexicon={HOSTILE: ["man", "boy", "guy"], "=1+1": ["woman", "girl", "lady"]},
         task_lexicon={name: [task] for task, name in names.items()},
         **QUICK,
     )

@@ -87,6 +87,7 @@ def hostile():
         references=planted.references,
         attributes=[HOSTILE if label == "male" else "| b | c |" for label in planted.attributes],
         tasks=[[names[task] for task in tasks] for tasks in planted.tasks],
+        attribute_lexicon={HOSTILE: ["man", "boy", "guy"], "| b | c |": ["woman", "girl", "lady"]},
         task_lexicon={name: [task] for task, name in names.items()},
         **QUICK,
     )

@@ -24,6 +24,7 @@ from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.metrics.inputs import labelled
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.protocol import replicate_count, vectors_name, whole_number
 from captionbias.progress import Watch
@@ -238,8 +239,10 @@ def audit(
     alignments = steps.of_each(judged, "alignment", partial(_alignment, aligning, seed))
     quality = steps.of_each(checked if scored else {}, "quality", partial(_quality, quality_images, seed))
     choices = _choices(checked, steps, options) if sensitivity else None
+    lexicon = load_lexicon(attribute_lexicon)
+    with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
-        checked,
+        with_values,
         comparisons["dbac"].measurements if "dbac" in comparisons else {},
         {name: of_captioner["by_word"] for name, of_captioner in words.items()},
         swayed=comparisons["sway"].measurements if "sway" in comparisons else {},
@@ -251,7 +254,7 @@ def audit(
         captioners=tuple(checked),
         images=len(first),
         image_set=first.image_set,
-        attribute_counts=dict(sorted(Counter(first.attributes).items())),
+        attribute_counts=dict(sorted(Counter(next(iter(with_values.values())).attributes).items())),
         comparisons=comparisons,
         needed={metric: _needed(comparison, len(first)) for metric, comparison in comparisons.items()},
         words=words,

@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.arrays import Integers
+from captionbias.captions.labels import rename_labels
 from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
 from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
+from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 FEW_COPIES = 0.05  # of the images
@@ -290,6 +292,7 @@ def check_captions(
     attributes: Collection[Any] | None = None,
     tasks: Collection[Any] | None = None,
     image_ids: Collection[Any] | None = None,
+    labels: Mapping[Any, str] | None = None,
 ) -> Captions:
     """Check the captions of `n` images and freeze them.
 
@@ -301,6 +304,8 @@ def check_captions(
         attributes: `n` strings, the label of the protected attribute in each image.
         tasks: `n` lists of strings, the tasks (objects, activities) in each image. A list may be empty.
         image_ids: `n` strings or numbers that name the images in error messages.
+        labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
+            may be numbers.
 
     Returns:
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
@@ -327,6 +332,8 @@ def check_captions(
         raise ValueError("predictions and references are both missing: give model captions, human captions or both")
     if attributes is None:
         raise ValueError("attributes is missing: give one label for each image, such as 'female' or 'male'")
+    if labels:
+        attributes = rename_labels(as_list("attributes", attributes), labels)
     return checked_columns(
         predictions=predictions, references=references, attributes=attributes, tasks=tasks, image_ids=image_ids
     )
@@ -403,6 +410,7 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
 
 def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
+    _check_split("predictions", column)
     return _plain(column)
 
 
@@ -414,7 +422,16 @@ def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], .
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
             raise ValueError(f"{place} is empty: every image needs at least one human caption; {way_out}")
+    _check_split("references", list(chain.from_iterable(rows)))
     return tuple(map(_plain, rows))
+
+
+def _check_split(argument: str, texts: Sequence[str]) -> None:
+    if is_unsplit(texts):
+        raise ValueError(
+            f"{argument} are not split into words, which their script sets no blanks between: split them by blanks, as "
+            "jieba or sudachipy do, and give words in that language as attribute_lexicon and task_lexicon"
+        )
 
 
 def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:

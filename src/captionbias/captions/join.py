@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any, TypeAlias
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
+from captionbias.captions.labels import rename_labels
 from captionbias.captions.tables import Column, Table, nested
 from captionbias.captions.values import ROW, entries, holds_list, image_keys, image_order, is_missing
 
@@ -50,15 +51,20 @@ def joined(
     keep: Sequence[str] | None,
     read: Reading,
     notes: list[str],
+    labels: Mapping[Any, str] | None = None,
 ) -> dict[str, Any]:
     """The columns' values for the images that all of them have, as `check_captions` takes them.
 
-    `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause.
+    `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause; `labels`:
+    what labels are renamed to before any are kept.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
         raise ValueError(f"predictions and references are both {predictions}: name two columns or give two files")
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
+    if labels:
+        names = rename_labels(values["attributes"].values(), labels, str(attributes))
+        values["attributes"] = dict(zip(values["attributes"], names, strict=True))
     base = predictions or references or attributes
     every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
     if references:

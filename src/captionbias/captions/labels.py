@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Real
@@ -14,6 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags
 from captionbias.captions.values import as_list, is_column, is_missing
+from captionbias.text.lexicon import SEPARATOR, Lexicon
 
 SHOWN_NAMES = 5
 ALIKE = "give both as arrays, or both as names"
@@ -93,6 +94,54 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
         return Labels(flags, names, one.numbered, one.listed)
 
     return over_all(labels), over_all(further)
+
+
+def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
+    """The value of the lexicon that each of these labels is, those that are none left out.
+
+    A label is a value by its name, by one of its words, or, where all labels are letters, by a first letter that no
+    other value has. Case plays no part. A label of a crossing is as many labels.
+
+    >>> from captionbias.text import load_lexicon
+    >>> value_names(["Female", "men", "unsure"], load_lexicon("gender"))
+    {'Female': 'female', 'men': 'male'}
+    >>> value_names(["F, Dark", "M, Light"], load_lexicon(["gender", "race"]))
+    {'F, Dark': 'female, dark', 'M, Light': 'male, light'}
+    """
+    apart = {label: label.split(SEPARATOR) for label in labels}
+    if lexicon.parts and {len(parts) for parts in apart.values()} == {len(lexicon.parts)}:
+        columns = zip(*apart.values(), strict=True)
+        names = [value_names(column, part) for column, part in zip(columns, lexicon.parts, strict=True)]
+        crossed = {
+            label: [of_part.get(one, "") for one, of_part in zip(parts, names, strict=True)]
+            for label, parts in apart.items()
+        }
+        return {label: SEPARATOR.join(parts) for label, parts in crossed.items() if all(parts)}
+    initials = Counter(value[0].casefold() for value in lexicon.labels)
+    letters = max(map(len, apart)) == 1
+    known = {value[0].casefold(): value for value in lexicon.labels if letters and initials[value[0].casefold()] == 1}
+    known |= {word: value for value, words in lexicon.groups.items() for word in words}
+    known |= {value.casefold(): value for value in lexicon.labels}
+    return {label: known[label.casefold()] for label in apart if label.casefold() in known}
+
+
+def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str = "attributes") -> list[Any]:
+    """The labels, or those that were crossed into them, by the `names` that some are given; `place` is what errors call
+    them. ValueError where `names` has one that is not there.
+
+    >>> rename_labels(["0", "1", None], {0: "female", 1: "male"})
+    ['female', 'male', None]
+    """
+    new = {str(label): name for label, name in names.items()}
+    texts = [None if is_missing(label) else str(label).strip() for label in labels]
+    apart = {text: text.split(SEPARATOR) for text in texts if text is not None}
+    known = set(chain.from_iterable(apart.values()))
+    if unknown := [label for label in new if label not in known]:
+        raise ValueError(
+            f"labels names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
+        )
+    renamed = {text: SEPARATOR.join(new.get(one, one) for one in parts) for text, parts in apart.items()}
+    return [None if text is None else renamed[text] for text in texts]
 
 
 def _has_numbers(rows: Sequence[Any]) -> bool:

@@ -34,6 +34,7 @@ def read_captions(
     attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
     keep: Sequence[str] | None = None,
+    labels: Mapping[Any, str] | None = None,
 ) -> Captions:
     """Read captions from files or tables and join them by image id.
 
@@ -70,6 +71,7 @@ def read_captions(
         task_column: usually "tasks", in a table of its own also "objects".
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
+        labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
 
     Returns:
         The images that every table has and that have a human caption (if there are any), in the order of their ids, so
@@ -107,6 +109,7 @@ def read_captions(
         attribute_column=attribute_column,
         task_column=task_column,
         keep=keep,
+        labels=labels,
         optional=() if table is None else ("prediction_column", "reference_column"),
     )
     return captioners[name]
@@ -159,6 +162,7 @@ def _read(
     attribute_column: str | Sequence[str | None] | None = None,
     reference_column: str | Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
+    labels: Mapping[Any, str] | None = None,
     optional: Sequence[str] = (),
     named: bool = False,
     check: Callable[..., Captions] = check_captions,
@@ -184,7 +188,7 @@ def _read(
                 )
                 if guesses:
                     notes.append(f"guessed: {', '.join(guesses)}; name the columns if this is wrong")
-                values = joined(chosen, id_columns, keep, read, notes)
+                values = joined(chosen, id_columns, keep, read, notes, labels)
                 captions = values.pop("predictions", None)
                 with errors_of(name) if named else nullcontext():
                     if captioners and values == people:

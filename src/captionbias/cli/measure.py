@@ -47,7 +47,17 @@ measure = typer.Typer(
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
-COMMON = ("attribute_lexicon", "task_lexicon", "preset", "alignment", "trials", "cache", "seed", "bootstrap")
+COMMON = (
+    "attribute_lexicon",
+    "task_lexicon",
+    "allow_unmasked",
+    "preset",
+    "alignment",
+    "trials",
+    "cache",
+    "seed",
+    "bootstrap",
+)
 NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import partial
@@ -109,6 +110,12 @@ FILES: Options = {
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
         metavar="<label>",
     ),
+    "labels": file_option(
+        list[str] | None,
+        "What a label is called that is no value of the attribute, as in 0=female; repeat it for each.",
+        "--label",
+        metavar="<label=value>",
+    ),
 }
 # Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
 METRIC: Options = {
@@ -121,6 +128,11 @@ METRIC: Options = {
     ),
     "task_lexicon": file_option(
         str | None, "Task words: coco_objects, coco_names, or a JSON file of yours.", show_default=OF_PRESET
+    ),
+    "allow_unmasked": switch(
+        "--allow-unmasked",
+        "Measure although labels are not values of --attribute, or none of its words occurs: of lic, dbac.",
+        panel=INPUT,
     ),
     "preset": option(
         str,
@@ -325,7 +337,7 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
         text = re.sub(rf"{alone}(, or {on}\b| \({on}\))", on, text)
         text = re.sub(rf"{alone}='([\w.-]+)'", rf"{on} \1", text)
         text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
-        text = re.sub(rf"{alone}=\[('[^\]]*')\]", partial(_repeated, on), text)
+        text = re.sub(rf"{alone}=[\[{{]('[^\]}}]*')[\]}}]", partial(_repeated, on), text)
         if "_" in name:
             text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
         text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
@@ -335,7 +347,8 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _repeated(flag: str, values: re.Match[str]) -> str:
-    return " ".join(f"{flag} {value}" for value in re.findall("'([^']*)'", values[1]))
+    pairs = re.findall("'([^']*)'(?:: '([^']*)')?", values[1])
+    return " ".join(f"{flag} {shlex.quote('='.join(filter(None, pair)))}" for pair in pairs)
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -350,6 +363,8 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     if labels is not None and labels in builtin_lexicons() and not Path(labels).exists():
         raise ValueError(f"--attributes names a file of labels; what is measured is --attribute {labels}")
     files = {option: values[option] for option in (*PREDICTIONS, *FILES) if option in values}
+    if files.get("labels"):
+        files["labels"] = dict(_pair("label", "0=female", pair) for pair in files["labels"])
     files["attribute"] = [Path(attribute).stem for attribute in values["attribute_lexicon"]]
     chosen = {option: values[option] for option in METRIC if option in values and values[option] is not None}
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
@@ -358,7 +373,7 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     if "directions" in chosen:
         chosen["directions"] = [direction.value for direction in chosen["directions"]]
     if "answers" in chosen:
-        chosen["answers"] = dict(map(_label_and_answer, chosen["answers"]))
+        chosen["answers"] = dict(_pair("answer", "female=woman", pair) for pair in chosen["answers"])
     return files, chosen
 
 
@@ -383,8 +398,8 @@ def margins_of(given: list[str] | None, metrics: Iterable[str]) -> dict[str, dic
     return margins
 
 
-def _label_and_answer(answer: str) -> tuple[str, str]:
-    label, equals, word = answer.partition("=")
+def _pair(flag: str, example: str, pair: str) -> tuple[str, str]:
+    label, equals, value = pair.partition("=")
     if not equals:
-        raise ValueError(f"--answer {answer}: give a label and its answer, as in female=woman")
-    return label, word
+        raise ValueError(f"--{flag} {pair}: give a label and what it is called, as in {example}")
+    return label, value

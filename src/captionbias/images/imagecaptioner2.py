@@ -20,7 +20,7 @@ from captionbias.metrics import add
 from captionbias.metrics.attack_plan import AttackPlan
 from captionbias.metrics.attack_scores import AttackScores
 from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
-from captionbias.metrics.inputs import copies_of, note_nothing_masked, number_classes
+from captionbias.metrics.inputs import copies_of, number_classes, with_values
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
@@ -127,6 +127,7 @@ def imagecaptioner2(
     seed: int = 0,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
+    allow_unmasked: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
     distributed: bool = True,
@@ -163,7 +164,7 @@ def imagecaptioner2(
         attribute_lexicon: what is masked in captions: a built-in lexicon, a file or a mapping; see
             `captionbias.text.load_lexicon`.
         details: add the nested entry `details`.
-        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
+        predictions, references, attributes, tasks, tokenizer, allow_unmasked: as `lic` takes them.
         seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
@@ -194,10 +195,10 @@ def imagecaptioner2(
         settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])
+    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
     words = captions.words(settings["tokenizer"])
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     values, classes = number_classes(captions, notes)
-    note_nothing_masked(mentions, lexicon, notes)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
 
     question = Question(judged_images, prompt_for(lexicon.name, prompt), answers_for(values, answers))

@@ -22,18 +22,17 @@ from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
-    check_crossing_named,
-    check_named,
+    check_tasks_named,
     copies_of,
     left_over,
-    note_nothing_masked,
-    note_other_labels,
+    note_crossing_named,
     number_classes,
     of_one_length,
     read_vocabulary,
     shown_by_pairing,
     shown_tasks,
     with_others,
+    with_values,
 )
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
@@ -218,6 +217,7 @@ def dbac(
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
+    allow_unmasked: bool = False,
     join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
@@ -261,6 +261,8 @@ def dbac(
         attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
+        allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
+            occurs.
         join_references: where the captioner writes longer captions than people, join as many human captions of an image
             into one as make them as long; those to spare still say what the image shows. Images with too few are left
             out.
@@ -321,6 +323,8 @@ def dbac(
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
+    lexicon = load_lexicon(settings["attribute_lexicon"])
+    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked, "t_to_a" in directions)
     people = captions.references or ()
     captions, joined = of_one_length(captions, join_references, notes)
     note_single_training(attacker.precision is not None, settings["trials"], notes)
@@ -371,7 +375,7 @@ def dbac(
             **captions.rows(),
             seed=seed,
             tok=settings["tokenizer"],
-            attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),
+            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
             task=lexicon_name(load_lexicon(settings["task_lexicon"]), settings["task_lexicon"]),
             tasks="given" if captions.tasks else "named",
             **joined,
@@ -393,7 +397,9 @@ def dbac(
             attacker,
             {name: replace(one, plans={}) for name, one in questions.items()},
         ),
-        _margins(captions, settings, directions, seed, overlap, cache, distributed, notes) if bootstrap else {},
+        _margins(captions, settings, directions, seed, overlap, cache, distributed, allow_unmasked, notes)
+        if bootstrap
+        else {},
     )
 
 
@@ -405,6 +411,7 @@ def _margins(
     overlap: float,
     cache: bool | str | Path,
     distributed: bool,
+    allow_unmasked: bool,
     notes: list[str],
 ) -> dict[str, float]:
     """How far from 0 one more person would read net in 19 of 20 cases: by people drawn from the references in the
@@ -420,6 +427,7 @@ def _margins(
             keys,
             seed,
             **options,
+            allow_unmasked=allow_unmasked,
             directions=tuple(directions),
             preset="fast",
             alignment="constant",
@@ -450,7 +458,6 @@ def plan_dbac(
     `others`: of each image human captions that are not scored and only say what it shows.
     """
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    note_other_labels(captions, lexicons["attribute"], notes)
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = ", ".join(map(repr, shared))
         note(notes, f"{named_twice}: words for a task and for a value of the attribute; remove them from one lexicon")
@@ -464,12 +471,10 @@ def plan_dbac(
     paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
     questions: dict[str, Direction] = {}
     if "a_to_t" in directions:
-        note_nothing_masked(mentions["attribute"], lexicons["attribute"], notes)
-        check_named(named["task"], "task_lexicon", lexicons["task"])
+        check_tasks_named(named["task"], lexicons["task"])
         questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
-        check_named(named["attribute"], "attribute_lexicon", lexicons["attribute"])
-        check_crossing_named(named["attribute"], lexicons["attribute"], notes)
+        note_crossing_named(named["attribute"], lexicons["attribute"], notes)
         said, tasks = with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
         shown, names = shown_tasks(captions, said, tasks, lexicons["task"], notes)
         by_pairing = shown_by_pairing(captions, said, tasks, shown, paired, notes)

@@ -9,8 +9,8 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
-from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions
-from captionbias.metrics.label_inputs import values_of_lexicon
+from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions, with_values
+from captionbias.metrics.label_inputs import check_whole, values_of_lexicon
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note
 from captionbias.metrics.pair_counts import PairCounts, random_groups
@@ -18,6 +18,8 @@ from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
+
+MOST = 0.5  # of the captions
 
 
 @metric(
@@ -45,6 +47,7 @@ from captionbias.text import LexiconSource, load_lexicon
             headline=True,
             against_a_person=True,
             claim="the wrong {value} is named",
+            sentence="{captioner} names the wrong {value} {more} than people; none or both is never wrong, see unnamed",
             task="gender_error",
         ),
         Score(
@@ -114,8 +117,9 @@ def gender_error(
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
-    truth = values_of_lexicon(captions.attributes, lexicon)
     notes: list[str] = []
+    captions = with_values(captions, check_whole(lexicon), tokenizer, notes)
+    truth = values_of_lexicon(captions, lexicon)
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     words = captions.words(tokenizer)
     said = named_in(words.tokens, lexicon, tokenizer)
@@ -138,6 +142,11 @@ def gender_error(
         }
 
     table = counts.of()[:, :, 0]
+    if (silent := table[:, 2:].sum() / table.sum()) > MOST:
+        note(
+            notes,
+            f"predictions: {silent:.0%} name neither label or both, which is never wrong: read error with unnamed",
+        )
     if not table[:, 0].any():
         note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")
     return Scores(

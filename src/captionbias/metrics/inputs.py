@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -16,16 +17,18 @@ from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
+from captionbias.captions.labels import value_names
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import Pairing, named_by_any, named_by_others
-from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, named_by_words, named_values, tokenize
-from captionbias.text.lexicon import SEPARATOR
+from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
+from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 
 FEW_IMAGES = 100
 SHOWN_LABELS = 5
 ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from their captions
 LONGER = 1.5  # as many words
 WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
+SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
 NO_TASKS = (
     "references: no human caption names a task of task_lexicon, so the images show none; give tasks, or the words that "
@@ -126,12 +129,6 @@ def with_others(
     return together, np.concatenate([named, also])
 
 
-def note_nothing_masked(mentions: Mentions, lexicon: Lexicon, notes: list[str]) -> None:
-    """Captions in another language than the lexicon's, say."""
-    if not len(mentions.starts):
-        note(notes, f"lexicon {lexicon.name!r}: none of its words occurs in any caption, so nothing is masked")
-
-
 def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes: list[str]) -> None:
     """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased.
 
@@ -153,14 +150,46 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
         )
 
 
-def note_other_labels(captions: Captions, lexicon: Lexicon, notes: list[str]) -> None:
-    """Labels that may not be those whose words are masked."""
-    if message := other_labels(captions, lexicon):
-        note(notes, message)
+def with_values(
+    captions: Captions,
+    lexicon: Lexicon,
+    tokenizer: str,
+    notes: list[str],
+    allow_unmasked: bool | None = None,
+    words_needed: bool = False,
+) -> Captions:
+    """The captions, whose labels must be values of the lexicon and whose words must name some: else no score means
+    anything, and it is a ValueError.
+
+    `allow_unmasked`: take others with a note; None where nothing could be measured, as without words if needed.
+    """
+    unsaid = _unsaid(captions, lexicon, tokenizer)
+    for fault, allow in (
+        (other_labels(captions, lexicon), allow_unmasked),
+        (unsaid, None if words_needed else allow_unmasked),
+    ):
+        if fault and not allow:
+            raise ValueError(fault + "; allow_unmasked=True measures them as they are" * (allow is False))
+        if fault:
+            note(notes, fault)
+    return labelled(captions, lexicon, notes)
+
+
+def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions:
+    """The captions with the lexicon's values for labels that are unmistakably these, such as "women" and "F", noted.
+
+    What differs in case alone stays as it is.
+    """
+    names = value_names(set(captions.attributes), lexicon)
+    if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
+        return captions
+    listed = [f"{label!r} is read as {name!r}" for label, name in sorted(names.items()) if label != name]
+    note(notes, f"attributes: {_first(listed)}")
+    return captions.with_attributes([names.get(label, label) for label in captions.attributes])
 
 
 def other_labels(captions: Captions, lexicon: Lexicon) -> str:
-    """What to note of labels that the lexicon does not have; empty if it has all of them. "Female" is `female`.
+    """What is wrong with labels that are no values of the lexicon; empty if all are.
 
     >>> from captionbias.captions import check_captions
     >>> from captionbias.text import load_lexicon
@@ -175,39 +204,80 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
             f"attribute_lexicon {lexicon.name!r} has the words of {len(lexicon.parts) or 1}; give a lexicon for each, "
             "as in attribute_lexicon=['gender', 'race']"
         )
-    known = set(map(str.casefold, lexicon.labels))
-    others = sorted(label for label in set(captions.attributes) if label.casefold() not in known)
+    counts = Counter(captions.attributes)
+    names = value_names(counts, lexicon)
+    others = sorted(counts.keys() - names)
     if not others:
         return ""
     listed = f"{_some(others)} {'is not a label' if len(others) == 1 else 'are not labels'}"
     listed = f"attributes: {listed} of attribute_lexicon {lexicon.name!r} ({_some(lexicon.labels)})"
-    if len(others) < len(set(captions.attributes)):
+    if names:
+        images = sum(counts[label] for label in others)
         return (
-            f"{listed}: no words for that are masked or found; give them, or leave these images out (keep, or --keep)"
+            f"{listed}, and {images:,} of {len(captions):,} images have {'it' if len(others) == 1 else 'them'}: leave "
+            f"these out, with keep={_without(others, sorted(names), lexicon)} where they are read, or give words for "
+            f"{'it' if len(others) == 1 else 'each'}"
         )
+    for name in builtin_lexicons():
+        if value_names(counts, load_lexicon(name)).keys() == counts.keys():
+            return f"{listed} but of {name!r}: give attribute_lexicon={name!r}, or labels of {lexicon.name!r}"
     return (
-        f"{listed}: if they are of another attribute, its words are neither masked nor found; give its words as "
-        "attribute_lexicon (--attribute), or give the labels these names"
+        f"{listed}: say which is which, as in labels={dict(zip(others, lexicon.labels, strict=False))} where they are "
+        "read, or give the words of their attribute as attribute_lexicon"
     )
 
 
+def _without(others: Sequence[str], labels: Sequence[str], lexicon: Lexicon) -> list[str]:
+    """The labels to keep so that the others go; of a crossing those of each attribute that has others."""
+    apart = ([label.split(SEPARATOR) if lexicon.parts else [label] for label in side] for side in (labels, others))
+    columns = zip(*(zip(*side, strict=False) for side in apart), strict=False)
+    return [label for own, other in columns if set(other) - set(own) for label in dict.fromkeys(own)]
+
+
+def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str) -> str:
+    """What is wrong where captions name no value of the lexicon, or of a crossing's part, or where one side hardly does
+    and speaks another language than the other; else empty."""
+    words = captions.words(tokenizer)
+    for part in lexicon.parts or (lexicon,):
+        named = np.asarray(named_in(words.tokens, part, tokenizer).any(axis=1))
+        if not named.any():
+            return (
+                f"attribute_lexicon {part.name!r}: none of its words occurs in any caption; give the words that these "
+                "captions use"
+            )
+        model, human = (
+            ("predictions", words.model, named[: words.model_rows]),
+            ("references", words.human, named[words.model_rows :]),
+        )
+        for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)):
+            if (
+                len(tokens)
+                and len(others)
+                and naming.mean() < SELDOM
+                and (known := others.present()[tokens.ids].mean()) < HALF
+            ):
+                return (
+                    f"{side}: {naming.mean():.1%} of them name a value of attribute_lexicon {part.name!r}, and "
+                    f"{1 - known:.0%} of their words are not in {other}; give captions in one language, and its words "
+                    "as attribute_lexicon"
+                )
+    return ""
+
+
+def _first(entries: Sequence[str]) -> str:
+    return ", ".join(entries[:SHOWN_LABELS]) + (", ..." if len(entries) > SHOWN_LABELS else "")
+
+
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN_LABELS])) + (", ..." if len(names) > SHOWN_LABELS else "")
+    return _first([*map(repr, names)])
 
 
-def check_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:
-    """Raise ValueError if captions, flags `(captions, labels)`, name nothing of a part of a crossing; note if they
-    seldom name the whole."""
+def note_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:
+    """Note captions, flags `(captions, labels)`, that seldom name the whole of a crossing."""
     if not lexicon.parts:
         return
-    of_parts = np.array(lexicon.named_parts())
-    for part, of_part in zip(lexicon.parts, of_parts.T, strict=True):
-        if not named[:, of_part].any():
-            raise ValueError(
-                f"attribute_lexicon {part.name!r}, of the crossing: none of its words occurs in any caption, so t_to_a "
-                "would be of the others alone; give the words that these captions use, or directions=['a_to_t']"
-            )
-    whole, anything = named[:, of_parts.all(axis=1)].any(axis=1).mean(), named.any(axis=1).mean()
+    whole = named[:, np.array(lexicon.named_parts()).all(axis=1)].any(axis=1).mean()
+    anything = named.any(axis=1).mean()
     if whole < WHOLE_SHARE * anything:
         alone = lexicon.parts[0].labels[0]
         note(
@@ -217,12 +287,12 @@ def check_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> No
         )
 
 
-def check_named(named: Flags, argument: str, lexicon: Lexicon) -> None:
+def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
     """Raise ValueError if no caption names anything of the lexicon."""
     if not named.any():
         raise ValueError(
-            f"{argument} {lexicon.name!r}: none of its words occurs in any caption; give the words that these captions "
-            "use"
+            f"task_lexicon {lexicon.name!r}: none of its words occurs in any caption; give the words that these "
+            "captions use"
         )
 
 

@@ -16,7 +16,14 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
-from captionbias.metrics.inputs import NO_TASKS, copies_of, given_tasks, named_in, note_labels_from_captions
+from captionbias.metrics.inputs import (
+    NO_TASKS,
+    copies_of,
+    given_tasks,
+    named_in,
+    note_labels_from_captions,
+    with_values,
+)
 from captionbias.metrics.measurement import Scores
 from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.pairing import named_by_any
@@ -304,7 +311,8 @@ def labels_of_captions(
     sources = {"attribute": attribute_lexicon, "task": task_lexicon}
     lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []
-    shown_values = values_of_lexicon(captions.attributes, lexicons["attribute"])
+    captions = with_values(captions, check_whole(lexicons["attribute"]), tokenizer, notes)
+    shown_values = values_of_lexicon(captions, lexicons["attribute"])
     if captions.tasks is None and captions.predictions is None:
         raise ValueError(
             "tasks is missing: without predictions human captions are compared with what images show; give tasks"
@@ -347,10 +355,10 @@ def labels_of_captions(
     )
 
 
-def values_of_lexicon(attributes: tuple[str, ...], lexicon: Lexicon) -> Flags:
-    """Which of the lexicon's labels each image has; "Female" is the label `female`."""
-    check_whole(lexicon)
-    return np.asarray(value_numbers(attributes, lexicon.labels, lexicon)[:, None] == np.arange(len(lexicon.labels)))
+def values_of_lexicon(captions: Captions, lexicon: Lexicon) -> Flags:
+    """Which of the lexicon's labels each image has, see `with_values`; "Female" is the label `female`."""
+    numbers = value_numbers(captions.attributes, lexicon.labels, lexicon)
+    return np.asarray(numbers[:, None] == np.arange(len(lexicon.labels)))
 
 
 def value_numbers(attributes: tuple[str, ...], labels: tuple[str, ...], lexicon: Lexicon) -> Integers:

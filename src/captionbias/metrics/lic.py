@@ -22,11 +22,10 @@ from captionbias.metrics.inputs import (
     align_human,
     alignment_vectors,
     copies_of,
-    note_nothing_masked,
-    note_other_labels,
     number_classes,
     of_one_length,
     read_vocabulary,
+    with_values,
 )
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
@@ -145,6 +144,7 @@ def lic(
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     vocabulary: Any = None,
+    allow_unmasked: bool = False,
     unseen_only: bool = False,
     join_references: bool = False,
     bootstrap: int = 1000,
@@ -191,6 +191,7 @@ def lic(
             those of the predictions when None.
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
+        allow_unmasked: measure although labels are no values of `attribute_lexicon`, or none of its words occurs.
         unseen_only: score only test captions that are not in the training split.
         join_references: where the captioner writes longer captions than people, join as many human captions of an image
             into one as make them as long. Images with too few are left out.
@@ -240,6 +241,8 @@ def lic(
         attribute_lexicon=attribute_lexicon,
     )
     notes: list[str] = []
+    lexicon = load_lexicon(settings["attribute_lexicon"])
+    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
     captions, joined = of_one_length(captions, join_references, notes)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     pictures, beside = None, {}
@@ -303,7 +306,7 @@ def lic(
             **captions.rows(),
             seed=seed,
             tok=settings["tokenizer"],
-            attribute=lexicon_name(load_lexicon(settings["attribute_lexicon"]), settings["attribute_lexicon"]),
+            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
             unseen=unseen_only,
             **joined,
             bootstrap=bootstrap,
@@ -328,8 +331,6 @@ def plan_lic(
     lexicon = load_lexicon(settings["attribute_lexicon"])
     words = captions.words(settings["tokenizer"])
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
-    note_nothing_masked(mentions, lexicon, notes)
-    note_other_labels(captions, lexicon, notes)
     masked = words.mask(mentions, lexicon.mask)
     vocabulary = settings.get("vocabulary")
     vectors = alignment_vectors(words, [masked], settings, vocabulary)

@@ -13,7 +13,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, Words
-from captionbias.metrics.inputs import check_named, copies_of, named_in, note_labels_from_captions
+from captionbias.metrics.inputs import check_tasks_named, copies_of, named_in, note_labels_from_captions, with_values
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
 from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions, named_by_any
@@ -80,6 +80,7 @@ class NamedImages:
 
 def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, notes: list[str]) -> NamedImages:
     """What captions name, of the images that can be compared."""
+    captions = with_values(captions, attribute, tokenizer, notes)
     words = captions.words(tokenizer)
     whole = np.array(
         [all(parts) for parts in attribute.named_parts()] if attribute.parts else [True] * len(attribute.labels)
@@ -87,10 +88,9 @@ def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer:
     labels = tuple(itertools.compress(attribute.labels, whole))
     value = value_numbers(captions.attributes, labels, attribute)
     values_named = named_in(words.tokens, attribute, tokenizer)[:, whole]
-    check_named(values_named, "attribute_lexicon", attribute)
     note_labels_from_captions(words, values_named, value, notes)
     every_task = named_in(words.tokens, task, tokenizer)
-    check_named(every_task, "task_lexicon", task)
+    check_tasks_named(every_task, task)
     is_task = np.array([label != BEARER for label in task.labels])
     given = None if captions.tasks is None else tasks_of_lexicon(captions.tasks, task, notes)[:, is_task]
     kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)

@@ -17,9 +17,12 @@ import regex
 from captionbias.arrays import Array, Flags, Ids, Integers
 
 UNKNOWN = "<unk>"
+FEW_WORDS, LONG_WORDS = 2, 7  # of captions that are not split: words in one, letters in a word
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
 _WORDS = regex.compile(r"\w+|[^\w\s]")
 _INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width spaces, soft hyphens, marks of direction
+# Scripts that set no blanks between words, and the lengthening mark of Japanese.
+_WITHOUT_BLANKS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
 ASCII_WORDS = re.compile(r"\w+|[^\w\s]", re.ASCII)  # the same words, in half the time
 
 
@@ -48,6 +51,21 @@ def folded(caption: str) -> str:
     """Lower case, with one spelling of each letter: none full-width, and nothing invisible within a word."""
     visible: str = _INVISIBLE.sub("", unicodedata.normalize("NFKC", caption))
     return visible.lower()
+
+
+def is_unsplit(captions: Sequence[str]) -> bool:
+    """Whether captions are mostly of a script without blanks and not split into words: two or fewer a caption, or seven
+    letters long on average.
+
+    >>> is_unsplit(["一个女人在骑自行车。"]), is_unsplit(["一个 女人 在 骑 自行车 。"])
+    (True, False)
+    """
+    runs = [_WITHOUT_BLANKS.findall(caption) for caption in captions if not caption.isascii()]
+    words = list(itertools.chain.from_iterable(runs))
+    letters = sum(map(len, words))
+    if not letters or letters <= sum(len("".join(caption.split())) for caption in captions) / 2:
+        return False
+    return len(words) <= FEW_WORDS * len(runs) or letters >= LONG_WORDS * len(words)
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "whitespace": split_whitespace}
