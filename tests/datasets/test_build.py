@@ -174,7 +174,7 @@ def planted_artemis(planted):
     rows = [
         f"Realism,painting_{row},{emotion[label]},{words},1"
         for row, (texts, label) in enumerate(zip(planted.references, planted.attributes, strict=True))
-        for words in texts
+        for words in (f"{texts[0]} in a peaceful place", *texts[1:])
     ]
     return {"artemis.csv": "\n".join(["art_style,painting,emotion,utterance,repetition", *rows, ""])}
 

@@ -64,7 +64,7 @@ def intersections(
 
     >>> from captionbias.captions import check_captions, cross
     >>> people = {"gender": ["female", "male"] * 40, "skin": ["dark", "dark", "light", "light"] * 20}
-    >>> texts = ["a woman cooks", "a man surfs", "a lady rides", "a guy skates"] * 20
+    >>> texts = ["a black woman cooks", "a man surfs", "a lady rides", "a guy skates"] * 20
     >>> captions = check_captions(predictions=texts, attributes=cross(people))
     >>> found = intersections(captions, {"gender": "gender", "skin": "race"}, "lic", preset="fast", trials=2)
     >>> found.cells["female", "dark"], list(found.measurements)

@@ -23,7 +23,7 @@ Image = pytest.importorskip("PIL.Image")
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 
 IMAGES = 120
-QUICK = {"trials": 2, "bootstrap": 0, "seed": 1}
+QUICK = {"trials": 2, "bootstrap": 0, "seed": 1, "allow_unmasked": True}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,14 @@ def test_pictures_are_read_once_and_other_pictures_give_other_scores(
     )
 
     def measured(pictures, seed=0):
-        given = {"images": pictures, "image_encoder": str(resnet), "preset": "fast", "trials": 1, "bootstrap": 0}
+        given = {
+            "images": pictures,
+            "image_encoder": str(resnet),
+            "preset": "fast",
+            "trials": 1,
+            "bootstrap": 0,
+            "allow_unmasked": True,
+        }
         return lic(**captions, **given, seed=seed, cache=tmp_path / "kept")["lic_m"]
 
     first = measured(cued)
@@ -134,6 +141,7 @@ def test_pictures_are_joined_by_id_in_any_order(captions, cued, resnet):
 
 def test_the_attackers_are_kept_but_not_explained_by_words_alone(captions, cued, resnet):
     given = {"images": cued, "image_encoder": str(resnet), "preset": "fast", "trials": 1, "cache": False}
+    given["allow_unmasked"] = True
     measured = lic.measure(**captions, **given, keep_attackers=1)
     with pytest.raises(ValueError, match="cannot be explained"):
         explain(measured)
