@@ -138,10 +138,9 @@ def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, 
         example = page.frame_locator("iframe[src='result/example']")
         picture = example.locator("svg:visible").first
         picture.wait_for()
-        box = picture.bounding_box()
-        assert 0 < box["y"] < height * 0.75
-        answer = example.get_by_text("more than people").locator("visible=true").first
-        assert answer.bounding_box()["y"] < box["y"]
+        answer = example.get_by_text("On the first of three questions").locator("visible=true").first
+        assert 0 < answer.bounding_box()["y"] < height * 0.75
+        assert answer.bounding_box()["y"] < picture.bounding_box()["y"] < height
         assert page.locator("#own").is_visible()
         for tab in ("2. Check", "3. Result"):
             assert page.get_by_role("tab", name=tab).is_disabled()
