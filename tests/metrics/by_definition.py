@@ -41,11 +41,12 @@ def tables_and_training(draw):
 def captioned_images(draw):
     """Images with one to four human captions each: the value, what the model caption names, what each human one does.
 
-    Images of both values, and a human caption that names a thing.
+    Images of both values, a human caption that names a thing, and a caption that names a value.
     """
     images = draw(st.lists(IMAGE, min_size=2, max_size=10))
     assume({value for value, _, _ in images} == VALUES)
     assume(any(named & THINGS for _, _, humans in images for named in humans))
+    assume(any(named & VALUES for _, of_model, humans in images for named in (of_model, *humans)))
     return images
 
 

@@ -118,8 +118,7 @@ def gender_error(
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
     notes: list[str] = []
-    # Captions that name nothing are counted, as unnamed; labels are checked when they become numbers.
-    captions = with_values(captions, check_whole(lexicon), tokenizer, notes, allow_unmasked=True)
+    captions = with_values(captions, check_whole(lexicon), tokenizer, notes, one_language=False)  # counted as unnamed
     truth = values_of_lexicon(captions, lexicon)
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     words = captions.words(tokenizer)

@@ -157,13 +157,15 @@ def with_values(
     notes: list[str],
     allow_unmasked: bool | None = None,
     words_needed: bool = False,
+    one_language: bool = True,
 ) -> Captions:
     """The captions, whose labels must be values of the lexicon and whose words must name some: else no score means
     anything, and it is a ValueError.
 
     `allow_unmasked`: take others with a note; None where nothing could be measured, as without words if needed.
+    `one_language`: refuse a side that hardly names a value in words that the other lacks.
     """
-    unsaid = _unsaid(captions, lexicon, tokenizer)
+    unsaid = _unsaid(captions, lexicon, tokenizer, one_language)
     for fault, allow in (
         (other_labels(captions, lexicon), allow_unmasked),
         (unsaid, None if words_needed else allow_unmasked),
@@ -234,7 +236,7 @@ def _without(others: Sequence[str], labels: Sequence[str], lexicon: Lexicon) -> 
     return [label for own, other in columns if set(other) - set(own) for label in dict.fromkeys(own)]
 
 
-def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str) -> str:
+def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
     """What is wrong where captions name no value of the lexicon, or of a crossing's part, or where one side hardly does
     and speaks another language than the other; else empty."""
     words = captions.words(tokenizer)
@@ -249,7 +251,7 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str) -> str:
             ("predictions", words.model, named[: words.model_rows]),
             ("references", words.human, named[words.model_rows :]),
         )
-        for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)):
+        for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)) if one_language else ():
             if (
                 len(tokens)
                 and len(others)

@@ -356,8 +356,8 @@ def correction(audit: Audit) -> str:
     """For how many verdicts they are corrected; empty without verdicts."""
     count = len(audit.verdicts)
     return (
-        f"The {count:,} verdicts of this report are corrected for being {count:,} (Benjamini-Hochberg): at most one in "
-        "twenty of those that say more or less is expected to be false."
+        f"All {count:,} verdicts of this report, the folded ones too, are corrected for their number "
+        "(Benjamini-Hochberg): at most one in twenty of those that say more or less is expected to be false."
         if count > 1
         else ""
     )

@@ -103,6 +103,11 @@ def told(audit: Audit, matrix: Matrix, captioner: str) -> str:
             for value, (a, b) in zip(suggested, numbers, strict=True)
         ]
         parts.append(f"Named wrong: {'; '.join(beside)}.")
+        if score := audit.measurement("sway", captioner).estimates.get("sway_t_to_a"):
+            parts.append(
+                f"What differs between the two kinds of {words['tasks']}, less what differs with people, is the "
+                f"{fixed(score.value, 1)} of 100 captions of the first question."
+            )
     count = len(matrix.rows)
     if count > 2 and matrix.questions[0].score.key == "sway_t_to_a":
         place = list(matrix.rows).index(captioner) + 1
