@@ -34,7 +34,7 @@ def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed
     assert matrix.notes[0] == "Each differs from every other."
     assert in_a_sentence(matrix).startswith("On the first of two questions: yes for biased; ")
     assert title_of(swayed) == "Do these captioners exaggerate gender?"
-    assert f"The {len(swayed.verdicts)} verdicts" in correction(swayed)
+    assert f"All {len(swayed.verdicts)} verdicts" in correction(swayed)
     assert len(sentences(swayed)) == 4
 
 
