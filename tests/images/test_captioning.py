@@ -61,12 +61,12 @@ def by_hand(folder, images, prompt=None):
 def test_captions_are_those_of_a_plain_loop_alone_and_in_batches(model, all_pictures):
     images = read_images(all_pictures)
     prompt = "describe this picture" if "llava" in model.name else None
-    expected = dict(zip(images.ids, by_hand(model, images, prompt), strict=True))
+    by_id = zip(images.ids, by_hand(model, images, prompt), strict=True)
+    expected = {image: text for image, text in by_id if text}  # some processors make one of them empty: it is left out
     assert len(set(expected.values())) > 4
     for batch_size in (1, 4):
-        found = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
-        assert found == expected, batch_size
-        assert list(found) == [str(number) for number in range(12)]
+        captions = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
+        assert list(captions.items()) == list(expected.items()), batch_size
 
 
 def test_images_of_one_batch_may_need_different_numbers_of_tokens(tiny_chat_model, all_pictures, monkeypatch):
