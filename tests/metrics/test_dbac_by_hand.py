@@ -269,7 +269,7 @@ def test_tasks_are_those_given_or_those_that_the_human_captions_name(known):
     assert counts == [*[dict(Counter(task for row in tasks for task in row))] * 2, {"bench": IMAGES // 2}]
     signatures = [result.pop("signature") for result in (given, named, others)]
     assert ["tasks:named" in signature for signature in signatures] == [False, True, False]
-    people = ("_margin", "_detectable")  # of whom other tasks are known where they are not given
+    people = ("_noise", "_detectable")  # of whom other tasks are known where they are not given
     assert [item for item in given.items() if not item[0].endswith(people)] == [
         item for item in named.items() if not item[0].endswith(people)
     ]

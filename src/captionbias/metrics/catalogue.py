@@ -35,7 +35,8 @@ class Score:
         above, below: the scores that must all be above, or below, 0 for a verdict; itself when empty.
         confirmed_by: the scores that must have its sign for a verdict, where they are measured.
         margin: nearer to 0 than that it is as good as 0, unless the result says otherwise; one of 100 when None.
-        noisy: whether the margin is what people themselves read by chance, so that a verdict must be beyond it.
+        noisy: whether people's own captions read something by chance that no interval knows of: more and less are then
+            beyond it, as measured, else beyond the margin.
         control: whether it needs the metric's `controls`.
         against_a_person: whether captions are also scored against one more person, see `person_scores`.
         headline: among the metric's main scores: compared, logged and plotted by default.

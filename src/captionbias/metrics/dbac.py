@@ -397,13 +397,13 @@ def dbac(
             attacker,
             {name: replace(one, plans={}) for name, one in questions.items()},
         ),
-        _margins(captions, settings, directions, seed, overlap, cache, distributed, allow_unmasked, notes)
+        _noise(captions, settings, directions, seed, overlap, cache, distributed, allow_unmasked, notes)
         if bootstrap
         else {},
     )
 
 
-def _margins(
+def _noise(
     captions: Captions,
     settings: Mapping[str, Any],
     directions: Sequence[str],

@@ -314,7 +314,7 @@ def lic(
         notes,
         tables,
         Attacks({"lic": plan.keep(answers)}, attacker),
-        _margins(scored, notes),
+        _noise(scored, notes),
     )
 
 
@@ -419,7 +419,7 @@ def _samples(
     return differences | {UNSEEN: unseen[0] - unseen[1]} | samples
 
 
-def _margins(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
+def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
     """How far from 0 one more person would read in 19 of 20 cases, by the spread of the columns of human captions; of
     fewer than three columns unknown."""
     from scipy.stats import t

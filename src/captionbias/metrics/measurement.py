@@ -38,8 +38,8 @@ class Measurement:
         details: nested tables, or None if they were not requested.
         artefacts: what the metric keeps for its views: the images behind each cell of `sway`, the `Attacks` of `lic`,
             `dbac` and `imagecaptioner2`.
-        margins: how near to 0 a score is as good as 0, by its key, where that was measured or chosen; else the
-            catalogue's.
+        noise: how far from 0 people read by chance, by the score's key, where that was measured.
+        margins: how near to 0 a score is as good as 0, by its key, where that was chosen; else one of 100.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
@@ -51,23 +51,25 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] | None = None
     artefacts: Any = None
+    noise: Mapping[str, float] = field(default_factory=dict)
     margins: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable` and
-        `margin`."""
+        """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable`, `margin`
+        and `noise`."""
         estimates = {}
         for key, sample in self.samples.items():
             estimate = sample.estimate(catalogue.bounds(key))
             if estimate is None:
                 continue
             score = catalogue.SCORES.get(key)
-            margin = self.margins.get(key, score.usual_margin) if score and score.judged else None
-            size = estimate.detectable if catalogue.decides(key) else None
-            if score and score.noisy and size and margin:
-                size += margin
-            estimates[key] = estimate._replace(detectable=size, margin=margin if estimate.low is not None else None)
+            size, margin, noise = estimate.detectable if catalogue.decides(key) else None, None, None
+            if score and score.judged and estimate.low is not None:
+                margin = self.margins.get(key, score.usual_margin)
+                noise = self.noise.get(key, score.usual_margin) if score.noisy else None
+                size = size and size + (noise or 0.0)
+            estimates[key] = estimate._replace(detectable=size, margin=margin, noise=noise)
         return estimates
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
@@ -169,7 +171,7 @@ class Scores:
     notes: list[str]
     details: dict[str, Any] | None = None
     artefacts: Any = None
-    margins: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
 
 
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
@@ -200,7 +202,7 @@ class Metric(Generic[P]):
             scores.notes,
             scores.details if options.get("details") else None,
             scores.artefacts,
-            scores.margins,
+            scores.noise,
         )
 
     def _checked(self, name: str, value: Any) -> Any:

@@ -77,7 +77,9 @@ def spread_of_people(
         people = [metric.measure(pair[1], **options, seed=seed).samples for pair in pairs if pair]
         scores = {key: np.array([person[key].values.mean() for person in people]) for key in keys} if people else {}
         _spreads[place] = {
-            key: rounded(float(t.ppf(0.975, PEOPLE - 1) * values.std(ddof=1))) for key, values in scores.items()
+            key: rounded(float(t.ppf(0.975, PEOPLE - 1) * values.std(ddof=1)))
+            for key, values in scores.items()
+            if not np.isnan(values).any()
         }
     return _spreads[place]
 

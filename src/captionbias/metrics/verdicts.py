@@ -17,7 +17,7 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
 
     `like people`: the score, and all that decide its verdict, are within the margin with their whole intervals (a test
     of equivalence: Schuirmann 1987). `more` and `less`: the intervals of all that decide are on one side of 0, and
-    beyond what people read by chance where the margin is that. Else `cannot tell`.
+    beyond what people read by chance. Else `cannot tell`.
 
     >>> verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
     'more than people'
@@ -30,9 +30,11 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     if estimate is None or estimate.low is None or estimate.high is None or catalogue.superseded(key, estimates):
         return NOTHING
     score = catalogue.SCORES[key]
-    deciding = [estimates[name] for name in {key, *score.above, *score.below} if name in estimates]
+    deciding = {key, *score.above, *score.below}
     margin = margin_of(estimates, key)
-    if all(-margin <= low and high <= margin for low, high in map(_ends, deciding)):
+    if deciding <= estimates.keys() and all(
+        -margin <= end <= margin for name in deciding for end in _ends(estimates[name])
+    ):
         return LIKE
     for word, sign in ((MORE, 1), (LESS, -1)):
         if all(
@@ -44,14 +46,15 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
 
 
 def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:
-    """How near to 0 a score is as good as 0: as measured or chosen, else the catalogue's."""
+    """How near to 0 a score is as good as 0: as chosen, else one of 100."""
     margin = estimates[key].margin
     return catalogue.SCORES[key].usual_margin if margin is None else margin
 
 
 def noise(estimates: Mapping[str, Estimate], key: str) -> float:
     """How far from 0 people's own captions read by chance that no interval knows of."""
-    return margin_of(estimates, key) if catalogue.SCORES[key].noisy else 0.0
+    measured, score = estimates[key].noise, catalogue.SCORES[key]
+    return (score.usual_margin if score.noisy else 0.0) if measured is None else measured
 
 
 def a_little(estimates: Mapping[str, Estimate], key: str) -> bool:

@@ -166,8 +166,8 @@ def question(
     """A score as a question, with an axis that has room for these answers and for the band."""
     claim = f"Is it that {score.claim}?" if score.claim else score.label
     title, unit = ASKED.get(score.key, (claim, score.label))
-    margins = [margin_of(estimates, score.key) for estimates in every if score.key in estimates and score.judged]
-    band = max(margins, default=0.0)
+    judged = [estimates for estimates in every if score.key in estimates and score.judged]
+    band = max((of(estimates, score.key) for estimates in judged for of in (margin_of, noise)), default=0.0)
     ends = [end for one in answers if one for end in (one.value, one.low, one.high) if end is not None]
     low, high = min(0.0, -2 * band, *ends), max(0.0, 2 * band, *ends)
     room = 0.04 * (high - low) or 1.0

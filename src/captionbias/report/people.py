@@ -29,8 +29,7 @@ class Quote(NamedTuple):
 
 class Named(NamedTuple):
     """A cell of sway: images of a value beside what goes with a value; of 100 captions that name one, how many name
-    the wrong one. `place`: in the evidence, which shows
-    so many of its `images`."""
+    the wrong one. `place`: its number in the evidence, which has `shown` of its `images`."""
 
     title: str
     examples: str

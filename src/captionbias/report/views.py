@@ -74,7 +74,7 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
     if any(key.endswith("_net") for key in keys):
         parts.append(
             "Blind: matched DBAC with the words for attribute and tasks both hidden; net: matched less blind, what "
-            "these words add. Net DBAC within its margin says nothing: a "
+            "these words add. Net DBAC within what people read by chance says nothing: a "
             "person reads as much."
         )
     if any(key.endswith(catalogue.EXCESS) for key in keys):

@@ -26,7 +26,8 @@ POWERED = 2.8  # standard errors: power 80% at the level 5% (1.96 + 0.84)
 class Estimate(NamedTuple):
     """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
     its standard deviation and 95% interval over trials alone (two trials or more); how large a difference from 0 a
-    95% interval would tell from it in four of five samples (`detectable`); how near to 0 is as good as 0 (`margin`)."""
+    95% interval would tell from it in four of five samples (`detectable`); how near to 0 is as good as 0 (`margin`);
+    how far from 0 people read by chance, which no interval knows of (`noise`)."""
 
     value: float
     low: float | None = None
@@ -36,6 +37,7 @@ class Estimate(NamedTuple):
     trial_high: float | None = None
     detectable: float | None = None
     margin: float | None = None
+    noise: float | None = None
 
     def flat(self, key: str) -> dict[str, float]:
         """The entries of a flat result: what is undefined is left out, never 0 and never nan.
@@ -49,7 +51,7 @@ class Estimate(NamedTuple):
 ARRAYS = ("values", "per_trial", "replicates")  # of a Sample
 UNBOUNDED = (-float("inf"), float("inf"))
 # Of the keys of an Estimate's numbers in a flat result.
-ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin")
+ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin", "_noise")
 
 
 @dataclass(frozen=True, eq=False)
