@@ -52,7 +52,8 @@ class CaptionBias(TorchMetric):
 
     def __init__(self, metric: str = "sway", **options: Any) -> None:
         self.metric: Metric[Any] = find_metric(metric)
-        self.options = {name: options.pop(name) for name in self.metric.options() & options.keys()}
+        known = self.metric.options()
+        self.options = {name: options.pop(name) for name in list(options) if name in known}
         self.signature = ""
         super().__init__(**options)
         self.add_state("rows", default=[], dist_reduce_fx="cat")
