@@ -63,7 +63,7 @@ def test_pictures_are_found_by_id_and_missed_by_name(folder):
 
 
 def test_an_evaluation_of_lmms_eval(folder, planted):
-    pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: docs/harnesses.md says how")
+    pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: CONTRIBUTING.md says how")
     from lmms_eval.api.model import lmms
     from lmms_eval.evaluator import simple_evaluate
     from lmms_eval.tasks import TaskManager
