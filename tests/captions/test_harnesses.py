@@ -23,6 +23,10 @@ def logged():
     return [json.loads(line)["coco_CIDEr"] for line in OF_COCO.read_text().splitlines()]
 
 
+def said(logged):
+    return {str(row["image_id"]): row["pred"] for row in logged}
+
+
 @pytest.fixture
 def people(logged, tmp_path):
     """In another order than the log, with an image that it lacks."""
@@ -44,9 +48,7 @@ def test_the_log_of_our_task_is_everything_that_sway_needs():
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 def test_the_log_of_lmms_evals_coco_task_is_joined_by_coco_ids_not_by_row(logged, people):
     captions = read_captions(predictions=OF_COCO, references=people, attribute="gender")
-    assert dict(zip(captions.image_ids, captions.predictions, strict=True)) == {
-        str(row["image_id"]): row["pred"] for row in logged
-    }
+    assert dict(zip(captions.image_ids, captions.predictions, strict=True)) == said(logged)
 
 
 def test_a_log_without_image_ids_is_not_joined_by_its_row_numbers(people, tmp_path):
@@ -66,16 +68,9 @@ def test_answers_that_earlier_versions_wrap_in_lists_are_unwrapped():
 @pytest.mark.parametrize("suffix", ["xlsx", "tsv"])
 def test_a_table_of_vlmevalkit_is_read(suffix, logged, people, tmp_path):
     """As it writes them: the columns of its data set, the picture left out, and `prediction`."""
-    table = pd.DataFrame(
-        {
-            "index": [row["image_id"] for row in logged],
-            "question": "Please describe this image in general.",
-            "answer": [str(row["answer"]) for row in logged],
-            "prediction": [row["pred"] for row in logged],
-        }
-    )
+    rows = [(row["image_id"], "Please describe this image.", str(row["answer"]), row["pred"]) for row in logged]
+    table = pd.DataFrame(rows, columns=["index", "question", "answer", "prediction"])
     path = tmp_path / f"Tiny_COCO_VAL.{suffix}"
     table.to_excel(path, index=False) if suffix == "xlsx" else table.to_csv(path, sep="\t", index=False)
     captions = read_captions(predictions=path, references=people, attribute="gender")
-    assert captions.predictions == tuple(row["pred"] for row in logged)
-    assert captions.image_ids == tuple(str(row["image_id"]) for row in logged)
+    assert dict(zip(captions.image_ids, captions.predictions, strict=True)) == said(logged)
