@@ -123,11 +123,6 @@ def test_delta_out_of_range(delta):
         align(human, np.ones(1, bool), NOTHING, VECTORS, delta)
 
 
-def test_flags_of_another_vocabulary():
-    with pytest.raises(ValueError, match="model_words has shape"):
-        align(tokenize(["a dog"]), np.ones(3, bool), NOTHING, VECTORS)
-
-
 NAMES = [f"w{number}" for number in range(12)]
 captions = st.lists(st.lists(st.sampled_from(NAMES), max_size=6).map(" ".join), min_size=1, max_size=6)
 

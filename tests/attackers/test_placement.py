@@ -136,11 +136,10 @@ def is_mapped(trial: Trial) -> list[int]:
     return [isinstance(trial.examples.tokens.ids, np.memmap), os.getpid()]
 
 
-def test_workers_read_captions_from_one_file_and_leave_attackers_where_they_are_wanted(large_trials):
+def test_workers_read_captions_from_one_file_and_attackers_come_where_they_are_wanted(large_trials):
     found = run_trials(large_trials, saying(is_mapped), keep=large_trials[:1], cache=False, placement="processes")
     assert all(scores.log_probability[0] for scores in found)
-    assert found[0].fitted.trial is large_trials[0]
-    assert [scores.fitted for scores in found[1:]] == [None] * 3
+    assert [scores.fitted is None for scores in found] == [False, True, True, True]
 
 
 # --- what goes wrong ---

@@ -99,16 +99,13 @@ def align(
     """
     if not isinstance(delta, Real) or not 0 < delta <= 2:
         raise ValueError(f"delta is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
-    if model_words.shape != (len(tokens.words),):
-        raise ValueError(f"model_words has shape {model_words.shape}: give one flag a word, {len(tokens.words)}")
     words = tokens.words if UNKNOWN in tokens.words else (*tokens.words, UNKNOWN)
     unknown = words.index(UNKNOWN)
     special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)
     counts = np.bincount(tokens.ids, minlength=len(tokens.words))
     foreign = np.flatnonzero((counts > 0) & ~model_words & ~special)
     candidates = np.flatnonzero(model_words & ~special)
-    if names is None:
-        names = np.zeros(len(tokens.words), np.int64)
+    names = np.zeros(len(tokens.words), np.int64) if names is None else names
     closest, distances = np.zeros(len(foreign), np.int64), np.full(len(foreign), math.nan)
     for number in np.unique(names[foreign]):
         alike = names[foreign] == number

@@ -34,6 +34,8 @@ TASK_STEPS, TASK_MEMORY = 12, 5
 FIRST_STEP = 0.5  # of what the scaled slope says: words that go together share what one alone would do
 OVERSHOT = 0.9  # of the slope at the start
 TASK_NGRAM_COUNT = 5
+# What an attacker's identity has of these.
+SETTINGS = (L2, SOLVER, TOLERANCE, TASK_STEPS, TASK_MEMORY, TASK_NGRAM_COUNT)
 NO_PAIR = -1
 KEPT_TABLES = 4
 ALL = slice(None)

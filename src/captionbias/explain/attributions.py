@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-class _ByClass(dict[str, Any]):
-    """What there is of each class: a name in other case finds it, and one that is not there gives an error with all."""
-
-    def __missing__(self, name: str) -> Any:
-        alike = [known for known in self if known.casefold() == str(name).casefold()]
-        if len(alike) == 1:
-            return self[alike[0]]
-        raise KeyError(f"{name!r} is not a class here; those are {', '.join(map(repr, self))}")
-
-
 @dataclass(frozen=True, eq=False)
 class Attributions:
     """What each word of each test caption adds to the attacker's log-odds of each class.
@@ -97,7 +87,7 @@ class Attributions:
         gradient, here it is that of the log-odds).
         """
         count = int(self.trials.max()) + 1
-        return _ByClass({name: self._of_class(number, count) for number, name in enumerate(self.classes)})
+        return {name: self._of_class(number, count) for number, name in enumerate(self.classes)}
 
     def _of_class(self, number: int, trials: int) -> dict[str, float]:
         captions, toward = len(self.tokens), self.values[:, number]
@@ -126,13 +116,12 @@ class Attributions:
             least: words that occur fewer times than this in the scored captions are left out.
 
         Returns:
-            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`;
-            `["female"]` finds the class "Female".
+            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`.
         """
         least = whole_number("least", least, least=1)
         words = len(self.tokens.words)
         counts = np.bincount(self.tokens.ids, minlength=words)
-        table: dict[str, list[dict[str, Any]]] = _ByClass()
+        table: dict[str, list[dict[str, Any]]] = {}
         for number, name in enumerate(self.classes):
             means = np.bincount(self.tokens.ids, self.values[:, number], minlength=words) / np.maximum(counts, 1)
             order = np.argsort(-means, kind="stable")
@@ -202,20 +191,13 @@ def attribute_captions(
         tasks: T to A: `n` lists of tasks that the images show; those named in any human caption when None.
         references: T to A: `n` lists of human captions, which tell the tasks when `tasks` is None.
         classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
-        preset: of `lic` or `dbac`: `fast`, or the paper's when None.
         encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
-            `torch.nn.Embedding`. The preset's when None, as for the tokenizer and the lexicons.
-        model: the encoder under `bert-frozen`: a name on the Hub or a folder; `bert-base-uncased` when None.
-        precision: of the training of neural attackers, `fp32` or `bf16`; None for bf16 where the device computes it
-            natively. Values are computed in fp32 either way.
-        trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial.
-        tokenizer: `words` or `whitespace`.
-        attribute_lexicon: attribute words, masked from A to T: a built-in lexicon, a file or a mapping, see
-            `captionbias.text.load_lexicon`.
-        task_lexicon: T to A: task words, which are masked, likewise.
-        cache: keep scores of finished trials and embeddings of pretrained encoders in the usual folder (True), in this
-            one, or not at all (False). Attackers are not kept: each call trains them.
+            `torch.nn.Embedding`.
+        precision: of the training of neural attackers; values are computed in fp32 either way.
+        trials: attackers that are trained.
+        cache: as in `lic`. Attackers are not kept: each call trains them.
+
+    The other arguments are those of `lic`, or of `dbac`.
 
     Raises:
         ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
@@ -349,15 +331,10 @@ def _attributions(
 
 def _class_numbers(wanted: Sequence[str] | None, names: tuple[str, ...]) -> Integers:
     """The numbers of the tasks to explain, in the order in which they are wanted; all of them when None."""
-    if wanted is None:
-        return np.arange(len(names))
-    listed = isinstance(wanted, Sequence) and not isinstance(wanted, str)
-    for row, name in enumerate(wanted if listed else ()):
+    for row, name in enumerate(wanted or ()):
         if name not in names:
             raise ValueError(
                 f"classes[{row}] {name!r} is not a task that an image shows; those are {', '.join(names[:5])}"
                 f"{', ...' if len(names) > 5 else ''}"
             )
-    if not listed or not wanted or len(set(wanted)) < len(wanted):
-        raise ValueError(f"classes must list one or more tasks, each once, not {wanted!r}")
-    return np.array([names.index(name) for name in wanted])
+    return np.array([names.index(name) for name in wanted or names])

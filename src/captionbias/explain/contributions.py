@@ -39,14 +39,13 @@ def check_explained(attacker: Attacker) -> None:
 
 def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = None) -> Contributions:
     """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`: the exact
-    shares of a convex attacker, else integrated gradients. ValueError if it cannot be explained."""
-    if not isinstance(attacker, FittedConvex | Reader):
-        raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")
+    shares of a convex attacker, else integrated gradients."""
     if isinstance(attacker, Reader):
         attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
     if isinstance(attacker, Reader):
         return integrated_gradients(attacker, rows, chosen)
+    assert isinstance(attacker, FittedConvex)
     values, tokens = attacker.contributions(rows, chosen), attacker.trial.examples.tokens.select(rows)
     totals = np.concatenate((np.zeros((1, len(chosen))), np.cumsum(values, axis=0)))
     sums = totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]
