@@ -183,14 +183,3 @@ def test_a_class_absent_from_training_is_impossible():
     fitted = module.fit(by_words(train, targets, ["a man"], [0], outputs=3))
     with pytest.raises(ValueError, match="a class has no training caption; train on captions of every class"):
         fitted.logits(np.array([0]))
-
-
-def test_with_and_without_pairs_are_kept_apart(class_trial):
-    """Whichever is asked for first, on the same captions."""
-    scores = [
-        {pairs: bow(trial, pairs).log_probability.tolist() for pairs in order}
-        for order in ((True, False), (False, True))
-        for trial in [class_trial(n=60, test=20)]
-    ]
-    assert scores[0] == scores[1]
-    assert scores[0][True] != scores[0][False]

@@ -76,14 +76,6 @@ def test_a_trial_gives_the_same_bits_in_every_placement_alone_or_among_others_in
     assert bits(*plain[:1]) != bits(*plain[2:3]), "another seed and split"
 
 
-def test_an_own_module_s_scores_are_the_same_everywhere(counting, mixed_trials, tmp_path):
-    """Its random numbers are torch's own, which all threads of a process share."""
-    attacker = find_attacker(counting.counting(tmp_path / "log"))
-    plain = trained_in("plain", mixed_trials, attacker)
-    for where in ("processes", "threads"):
-        assert bits(*trained_in(where, mixed_trials, attacker)) == bits(*plain), where
-
-
 @pytest.mark.parametrize("where", PLACEMENTS)
 def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(class_trial, where):
     """With more, BLAS cuts a sum of 10,000 numbers between them, and a score depends on the machine's cores."""

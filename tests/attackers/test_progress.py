@@ -25,7 +25,7 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import CaptionBiasWarning, read_captions, reader
 from captionbias.metrics import dbac, lic
-from captionbias.progress import reported, warn_of_cpu
+from captionbias.progress import reported
 from captionbias.statistics import samples
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
@@ -166,14 +166,3 @@ def test_long_trainings_on_a_cpu_are_warned_of_once_and_only_where_progress_is_n
         assert "preset='fast' of lic and dbac takes seconds" in text
     else:
         assert not texts
-
-
-@pytest.mark.parametrize(
-    ("attackers", "at_once", "about"), [(400, 2, "about 5.6 h"), (3, 4, ""), (5, 4, "about 3 min")]
-)
-def test_the_time_is_that_of_all_on_the_cores_there_are(attackers, at_once, about):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_of_cpu("lstm", attackers, at_once, first=100.0)
-    assert about in "".join(str(one.message) for one in caught)
-    assert bool(caught) == bool(about)

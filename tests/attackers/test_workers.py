@@ -16,7 +16,7 @@ from contextlib import closing
 
 import pytest
 
-from captionbias.attackers.workers import cores, in_workers
+from captionbias.attackers.workers import in_workers
 from tests import signals
 from tests.patience import FOREVER, PATIENCE
 
@@ -159,12 +159,3 @@ def test_what_a_launcher_set_is_not_for_workers():
         print([found for _, found in in_workers(launched, range(2), 2)])
         """
     assert ended(started(script, **launched)) == ("[[], []]\n", "")
-
-
-def test_processes_of_a_launcher_share_the_cores_out(monkeypatch):
-    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    alone = cores()
-    assert 1 <= alone <= (os.cpu_count() or 1)
-    for processes in (1, 2, 1000):
-        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
-        assert cores() == max(1, alone // processes)

@@ -101,24 +101,6 @@ def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
     assert max(shape[1] for shape in passes) == 64
 
 
-def test_weights_are_trained_in_32_bits_however_they_are_stored(own_bert, class_trial):
-    from transformers import AutoModel
-
-    AutoModel.from_pretrained(own_bert, dtype=torch.bfloat16).save_pretrained(own_bert)
-    (attacker,) = fitted([class_trial(n=60, test=20)], own_bert, precision="bf16")
-    assert {parameter.dtype for parameter in attacker.learner.network.parameters()} == {torch.float32}
-
-
-def test_weights_that_are_not_there_are_no_random_ones(own_bert, class_trial):
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(own_bert / "model.safetensors")
-    kept = {name: value for name, value in weights.items() if "layer.1.output" not in name}
-    save_file(kept, own_bert / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ValueError, match=r"the weights lack encoder\.layer\.1\.output.* and 3 others"):
-        trained([class_trial(n=60, test=20)], own_bert)
-
-
 # --- what the scores depend on ---
 
 
@@ -156,12 +138,6 @@ def stopped_in_step(monkeypatch, number: int) -> Iterator[None]:
             yield
 
 
-def test_checkpoints_are_not_written_a_short_while_after_the_start(tiny_bert, class_trial, tmp_path, monkeypatch):
-    with stopped_in_step(monkeypatch, 7):
-        trained([class_trial(n=110, test=20)], tiny_bert, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.usefixtures("kept_at_every_step")
 @pytest.mark.parametrize("stop", [2, 7, 9])
 def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial, tmp_path, monkeypatch, passes, stop):
@@ -174,12 +150,3 @@ def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial
     assert bits(*trained([trial], tiny_bert, tmp_path)) == undisturbed
     assert len(passes) == 9 - (stop - 1) + 1, "the steps that are left, and the test captions"
     assert not list(tmp_path.iterdir()), "it goes with its training"
-
-
-# --- by name ---
-
-
-def test_it_signs_with_its_model_and_trains_one_after_the_other(tiny_bert):
-    found = find_attacker("bert-finetuned", "fp32", str(tiny_bert))
-    assert found.name.startswith("bert-finetuned,tiny-bert-")
-    assert (found.placement, found.reads_words) == ("plain", True)

@@ -12,7 +12,6 @@ import pytest
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.io.store import open_store
 from captionbias.text import tokenize
 
 pytest.importorskip("sentence_transformers")
@@ -112,12 +111,3 @@ def test_poolings_precisions_and_weights_are_kept_apart(tiny_bert, own_bert, cla
         scores.add(found.log_probability.tobytes())
     assert kept == [1, 2, 3, 4]
     assert len(scores) == 4
-
-
-def test_another_spelling_is_another_caption_to_those_that_read(tiny_bert, class_trial):
-    trial = class_trial(n=60, test=20)
-    tokens = trial.examples.tokens
-    other = replace(tokens, words=tuple(f"{word}s" for word in tokens.words))
-    one, two = trained([trial, replace(trial, examples=replace(trial.examples, tokens=other))], "sentences", tiny_bert)
-    assert one.log_probability.tolist() != two.log_probability.tolist()
-    assert len(open_store(True).keys("trial")) == 2

@@ -163,19 +163,6 @@ def test_weights_that_would_be_drawn_anew_are_refused(own_bert):
         encoded(["w1"], own_bert)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        renamed("bert."),  # of a model for a task
-        lambda weights: {name: value for name, value in weights.items() if "pooler" not in name},  # nothing uses it
-    ],
-)
-def test_weights_that_are_all_there_under_other_names_or_but_for_the_pooler_are_read(own_bert, change):
-    wanted = encoded(["w1 w2"], own_bert)
-    rewrite(own_bert, change)
-    assert encoded(["w1 w2"], own_bert).tolist() == wanted.tolist()
-
-
 def test_damaged_files_are_refused(own_bert):
     weights = own_bert / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
