@@ -13,13 +13,12 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from captionbias.attackers import placement
-from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
+from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import open_store
-from captionbias.text.tokens import Tokens
 from tests.attackers.scored import bits
 from tests.patience import PATIENCE
 
@@ -115,23 +114,6 @@ def test_processes_are_others_than_this_one_and_as_many_as_cores(class_trial, tm
     assert pids("processes", trials[:1]) == {os.getpid()}, "one trial needs no worker"
     monkeypatch.setattr(placement, "cores", lambda: 1)
     assert pids("processes", trials) == {os.getpid()}
-
-
-@pytest.fixture
-def large_trials() -> list[Trial]:
-    tokens = Tokens(np.zeros(300_000, np.int32), np.arange(30_001) * 10, ("a",))
-    examples = Examples(tokens, np.arange(30_000) % 2, 2)
-    return [Trial("", examples, np.arange(100), np.arange(100, 200), seed) for seed in range(4)]
-
-
-def is_mapped(trial: Trial) -> list[int]:
-    return [isinstance(trial.examples.tokens.ids, np.memmap), os.getpid()]
-
-
-def test_workers_read_captions_from_one_file_and_attackers_come_where_they_are_wanted(large_trials):
-    found = run_trials(large_trials, saying(is_mapped), keep=large_trials[:1], cache=False, placement="processes")
-    assert all(scores.log_probability[0] for scores in found)
-    assert [scores.fitted is None for scores in found] == [False, True, True, True]
 
 
 # --- what goes wrong ---

@@ -23,7 +23,7 @@ from captionbias import progress
 from captionbias.alignment import vectors
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning, read_captions, reader
+from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac, lic
 from captionbias.progress import reported
 from captionbias.statistics import samples
@@ -128,18 +128,6 @@ def test_every_step_of_a_metric_that_takes_long_tells_unless_progress_is_off(mon
         assert not caplog.messages
         dbac(**rows, **options, vectors="captions")
     assert any(re.fullmatch(line, message) for message in caplog.messages), caplog.messages
-
-
-def test_reading_that_takes_long_tells(monkeypatch, caplog):
-    slowed(monkeypatch, reader, "joined")
-    table = {"image_id": [1, 2], "caption": ["a man", "a girl"], "gender": ["male", "female"]}
-    with caplog.at_level(logging.INFO, "captionbias"):
-        read_captions(predictions=table, attributes=table, attribute="gender")
-        monkeypatch.setenv("RANK", "1")
-        told = len(caplog.messages)
-        read_captions(predictions=table, attributes=table, attribute="gender")
-    assert set(caplog.messages) == {"reading captions: 0 s so far"}
-    assert len(caplog.messages) == told, "of several processes the first one tells"
 
 
 @pytest.mark.parametrize("shown", [None, True, False, lambda finished, total: None])

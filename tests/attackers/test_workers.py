@@ -53,14 +53,6 @@ def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_a_call_while_another_has_the_workers_does_its_work_itself():
     def pid(item: int) -> int:
         return os.getpid()
@@ -88,20 +80,6 @@ def test_an_error_of_a_task_arrives_and_the_rest_is_left(tmp_path):
     with pytest.raises(AttackerError, match=r"^captions\[3\] is empty: drop it$"):
         list(in_workers(fail_at_three, range(100), 2))
     assert len(list(tmp_path.iterdir())) < 100
-
-
-def test_closing_stops_the_work(recwarn):
-    def pid_then_forever(item: int) -> int:
-        time.sleep(FOREVER if item > 1 else 0.2)
-        return os.getpid()
-
-    with closing(in_workers(pid_then_forever, range(8), 2)) as results:
-        pids = {next(results)[1], next(results)[1]}
-    deadline = time.monotonic() + PATIENCE
-    while any(map(exists, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(exists, pids))
-    assert not [str(one.message) for one in recwarn], "whoever closes knows that work is left"
 
 
 @pytest.mark.parametrize("to_group", [True, False])

@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from hashlib import sha256
@@ -216,74 +215,6 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
 
 # --- claims ---
 
-CLAIM = """
-def log(what, key):
-    with open(folder.parent / "log", "a") as file:
-        file.write(f"{what} {key}\\n")
-
-sys.stdin.readline()
-for key in keys:
-    with store.claim("trial", key):
-        log("in", key)
-        if store.load("trial", key, dict) is None:
-            log("trained", key)
-            time.sleep(0.02)
-            if key != keys[0]:
-                store.save("trial", key, arrays)
-        log("out", key)
-"""
-
-
-def test_processes_that_claim_the_same_trials_take_turns_and_train_each_once(start, store):
-    keys = [key_of(number) for number in range(4)]
-    started = [start(CLAIM, store.folder, *keys) for _ in range(3)]
-    assert [process.stdout.readline() for process in started] == ["ready\n"] * 3
-    for process in started:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in started:
-        output(process)
-    log = (store.folder.parent / "log").read_text().splitlines()
-    for key in keys:
-        turns = [line.split()[0] for line in log if line.endswith(key)]
-        assert [turn for turn in turns if turn != "trained"] == ["in", "out"] * 3, "two held it at once"
-        # The first is never saved, as if its training failed.
-        assert turns.count("trained") == (3 if key == keys[0] else 1)
-    assert names(store.folder) == files(*keys[1:]), "locks pile up"
-
-
-HOLD = """
-with store.claim("trial", keys[0]):
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_the_claim_of_a_killed_process_ends_with_it(start, store):
-    assert store.held("trial", [KEY]) == 0
-    assert not store.folder.exists(), "asking who holds what writes nothing"
-    holder, claimed = start(HOLD, store.folder, KEY), threading.Event()
-    assert (holder.stdout.readline(), holder.stdout.readline()) == ("ready\n", "held\n")
-
-    def wait():
-        with store.claim("trial", KEY):
-            claimed.set()
-
-    waiting = threading.Thread(target=wait, daemon=True)
-    waiting.start()
-    assert not claimed.wait(0.1)
-    store.trim()
-    store.clear()
-    assert store.held("trial", [KEY, OTHER]) == 1, "a claim that is held must stay"
-    holder.kill()
-    assert claimed.wait(20)
-    waiting.join(timeout=20)
-    for clean in (store.trim, store.clear, lambda: store.held("trial", [KEY])):
-        clean()
-        assert names(store.folder) == []
-        (store.folder / f"trial-{KEY}.lock").touch()  # as a killed process leaves it
-    assert store.held("trial", [KEY]) == 0
-
 
 @posix
 def test_a_file_system_without_locks_still_keeps_entries(store, monkeypatch):
@@ -384,15 +315,13 @@ def test_embeddings_make_room_before_trials(store):
     assert (kept(store, trials), store.keys("embeddings")) == ([0], [])
 
 
-def test_a_training_in_progress_counts_towards_no_limit_and_goes_when_it_is_finished_or_abandoned(store):
-    going, finished, abandoned = (key_of(name) for name in ("going", "finished", "abandoned"))
-    for key in (going, finished, abandoned):
+def test_a_training_in_progress_counts_towards_no_limit_and_goes_when_it_is_abandoned(store):
+    going, abandoned = key_of("going"), key_of("abandoned")
+    for key in (going, abandoned):
         store.save("checkpoint", key, {"weights": np.zeros(1000)})
     os.utime(store.folder / f"checkpoint-{abandoned}.npz", (time.time() - 8 * 24 * 3600,) * 2)
-    store.save("trial", finished, ARRAYS)
-    Store(store.folder, 2000).trim()
-    assert names(store.folder) == sorted([f"checkpoint-{going}.npz", *files(finished)])
-    assert len(store.clear()) == 2
+    Store(store.folder, 0).trim()
+    assert names(store.folder) == [f"checkpoint-{going}.npz"]
 
 
 def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):

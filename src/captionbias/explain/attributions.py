@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,7 @@ from captionbias.metrics import Measurement, Metric, dbac, lic
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import preset_settings, whole_number
-from captionbias.text import LexiconSource, Tokens
-
-if TYPE_CHECKING:
-    from torch import nn
+from captionbias.text import Tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,19 +161,10 @@ def attribute_captions(
     attributes: Any,
     *,
     direction: str = "a_to_t",
-    tasks: Any = None,
-    references: Any = None,
     classes: Sequence[str] | None = None,
     preset: str | None = None,
-    encoder: str | type[nn.Module] | None = None,
-    model: str | None = None,
-    precision: str | None = None,
     trials: int = 1,
-    seed: int = 0,
-    tokenizer: str | None = None,
-    attribute_lexicon: LexiconSource | None = None,
-    task_lexicon: LexiconSource | None = None,
-    cache: bool | str | Path = True,
+    **options: Any,
 ) -> Attributions:
     """What each word of a caption adds to an attacker's log-odds of each value of the attribute, or of each task.
 
@@ -188,16 +175,11 @@ def attribute_captions(
         captions: `n` captions, a model's or one human caption an image.
         attributes: `n` labels of the protected attribute, two or more values.
         direction: `a_to_t` or `t_to_a`.
-        tasks: T to A: `n` lists of tasks that the images show; those named in any human caption when None.
-        references: T to A: `n` lists of human captions, which tell the tasks when `tasks` is None.
         classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
-        encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
-            `torch.nn.Embedding`.
-        precision: of the training of neural attackers; values are computed in fp32 either way.
-        trials: attackers that are trained.
-        cache: as in `lic`. Attackers are not kept: each call trains them.
-
-    The other arguments are those of `lic`, or of `dbac`.
+        preset: of `lic` or `dbac`: `fast`, or the paper's when None.
+        trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
+        **options: of `lic`, or of `dbac`, such as `tasks` or `references`. `encoder`: any but `bert-finetuned`; your
+            own `torch.nn.Module` must read words through one `torch.nn.Embedding`.
 
     Raises:
         ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
@@ -214,34 +196,26 @@ def attribute_captions(
     """
     if direction not in DIRECTIONS:
         raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(DIRECTIONS)}")
-    options: dict[str, Any] = {"tasks": tasks, "references": references, "task_lexicon": task_lexicon}
-    if direction == "a_to_t":
-        for name, value in {**options, "classes": classes}.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} has no meaning in direction 'a_to_t'; leave it out, or give direction='t_to_a'"
-                )
-        options = {}
-    else:
-        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
-        pairing = "every-caption" if tasks is None else "held-out"
-        options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
     metric: Metric[Any] = lic if direction == "a_to_t" else dbac
-    preset, settings = preset_settings(metric.name, preset or "papers", encoder=encoder)
-    check_explained(find_attacker(settings["encoder"], precision, model, cache))
+    options = {name: value for name, value in options.items() if value is not None}
+    if metric is lic and (classes is not None or options.keys() & {"tasks", "references"}):
+        raise ValueError(
+            "tasks, references and classes have no meaning in direction 'a_to_t'; leave them out, or give "
+            "direction='t_to_a'"
+        )
+    if metric is dbac:
+        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
+        pairing = "held-out" if "tasks" in options else "every-caption"
+        options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
+    preset, settings = preset_settings(metric.name, preset or "papers", encoder=options.get("encoder"))
+    how = {name: options[name] for name in ("precision", "model", "cache") if name in options}
+    check_explained(find_attacker(settings["encoder"], **how))
     measured = metric.measure(
         predictions=captions,
         attributes=attributes,
         preset=preset,
-        encoder=encoder,
-        model=model,
-        precision=precision,
         trials=trials,
-        seed=seed,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
         bootstrap=0,
-        cache=cache,
         distributed=False,
         keep_attackers=trials,
         **options,

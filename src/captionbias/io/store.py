@@ -27,7 +27,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Value = TypeVar("Value")
 
 # In the order in which they make room: embeddings are large and soon computed again. A training in progress does not
-# count towards the limit, for one alone can be larger; it goes with its trial, or after a week without a step.
+# count towards the limit, for one alone can be larger; it goes after a week without a step.
 LIMITED = ("embeddings", "trial", "captions")
 CHECKPOINT_SECONDS = 7 * 24 * 3600
 NAME = r"(captions|embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
@@ -132,10 +132,8 @@ class Store:
         for entry in limited:
             if excess > 0 and _remove(entry.path):
                 excess -= entry.size
-        finished = {entry.key for entry in entries if entry.kind == "trial"}
         for entry in entries:
-            outdated = entry.key in finished or entry.used < now - CHECKPOINT_SECONDS
-            if entry.kind == "checkpoint" and outdated:
+            if entry.kind == "checkpoint" and entry.used < now - CHECKPOINT_SECONDS:
                 _remove(entry.path)
         self._sweep(now - PART_SECONDS)
 

@@ -167,19 +167,3 @@ def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, n
     np.random.seed(123)
     assert bits(train(trial, recipe, precision)) == first
     assert bits(train(replace(trial, seed=9), recipe, precision)) != first
-
-
-@pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h", "dense"])
-def test_a_trained_network_reads_embeddings_as_it_reads_words(class_trial, name):
-    """In 32 bits, and with a slope, whatever the precision of its training."""
-    trial = class_trial(n=120, classes=3)
-    found = fitted(trial, quick(name, epochs=1), "bf16")
-    found.check()
-    logits = found.logits(trial.test)
-    probabilities = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-    truth = np.take_along_axis(probabilities, trial.examples.targets[trial.test][:, None], 1)[:, 0]
-    np.testing.assert_allclose(truth, found.test_scores.log_probability, atol=0.1)
-    assert bits(found.scores(trial.test)) == bits(found.test_scores)
-    embedded = found.embedded(trial.test[:1]).requires_grad_()
-    found.read(embedded).square().sum().backward()
-    assert embedded.grad.any()

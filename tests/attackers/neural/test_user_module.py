@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import random
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -146,23 +144,6 @@ def test_logits_that_are_no_numbers_are_refused(class_trial, value):
 
 
 # --- the same again ---
-
-
-def test_the_user_s_generators_and_threads_are_left_as_they_were_even_by_an_error(class_trial):
-    torch.set_num_threads(2)
-    states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
-    train(class_trial(), Mean)
-
-    def forward(self: nn.Module, tokens: Tensor, lengths: Tensor) -> Tensor:
-        torch.rand(1)
-        raise KeyError("in the user's own code")
-
-    with pytest.raises(KeyError, match="in the user's own code"):
-        train(class_trial(), type("Broken", (Mean,), {"forward": forward}))
-    assert torch.get_num_threads() == 2
-    assert torch.equal(torch.get_rng_state(), states[0])
-    assert np.random.get_state()[1].tolist() == states[1]
-    assert random.getstate() == states[2]
 
 
 def test_torch_s_own_recurrent_layers_work_in_it(class_trial):

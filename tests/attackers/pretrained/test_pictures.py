@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from captionbias.captions import check_captions
 from captionbias.explain import explain
 from captionbias.images.reading import Images
 from captionbias.metrics import lic
+from tests.launch import launched
 
 torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
@@ -170,3 +173,17 @@ def test_a_vision_transformer_without_a_trained_pooler_gives_the_mean_of_its_sta
     given = {"images": cued, "image_encoder": str(tmp_path / "vit"), "preset": "fast", "cache": False, **QUICK}
     assert lic(**captions, **given)["leakage_m"] > 85
     assert lic(**captions, **given) == lic(**captions, **given)
+
+
+def test_two_processes_share_the_pictures_of_a_folder_out(captions, cued, resnet, tmp_path):
+    for row, picture in enumerate(cued):
+        Image.fromarray(picture).save(tmp_path / f"COCO_val2014_{row:012d}.png")
+    table = pd.DataFrame(captions).rename(columns={"predictions": "caption", "attributes": "gender"})
+    table.rename_axis("image_id").reset_index().to_json(tmp_path / "all.json", orient="records")
+    arguments = ["measure", "lic", "--predictions", tmp_path / "all.json", "--references", tmp_path / "all.json"]
+    arguments += ["--images", tmp_path, "--image-encoder", resnet, "--preset", "fast", "--trials", 2, "--seed", 1]
+    arguments += ["--allow-unmasked", "--no-cache", "--bootstrap", 0, "--output", tmp_path / "lic.json"]
+    status, printed = launched(["-m", "captionbias", *map(str, arguments)], tmp_path)
+    assert status == 0, printed
+    wanted = lic(**captions, images=cued, image_encoder=str(resnet), preset="fast", cache=False, **QUICK)["lic_m"]
+    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60

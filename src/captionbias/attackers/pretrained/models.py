@@ -53,13 +53,7 @@ def find_model(
     revision: str | None = None,
 ) -> Model:
     """The pretrained model in a folder, or of that name on the Hub, fetched if it is not on this machine yet.
-
-    Args:
-        argument: the user's argument that names it, for messages.
-        libraries: those that read and run it.
-        companions: the files, of which one must be there, that say how its input is prepared.
-        revision: branch, tag or commit on the Hub.
-    """
+    `argument`: the user's, for messages. `companions`: files, of which one must be there, that prepare its input."""
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
         raise ValueError(
