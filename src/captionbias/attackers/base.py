@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,20 +56,11 @@ class TrialScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(ABC):
-    """A trained attacker. `test_scores`: of the trial's test captions, as they were computed after the training."""
+class Fitted:
+    """A trained attacker, and its scores of the trial's test captions."""
 
     trial: Trial
     test_scores: TrialScores
-
-    @abstractmethod
-    def scores(self, rows: Integers) -> TrialScores:
-        """Scores of the captions `rows` of the trial's examples, in the precision of the training."""
-
-    @abstractmethod
-    def logits(self, rows: Integers) -> Floats:
-        """Log-odds `(captions, outputs)` of the captions `rows`: of two classes the second's, of more they add up to 0,
-        of tasks one each."""
 
 
 def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:

@@ -52,6 +52,8 @@ class Reader(Fitted):
         """Raise ValueError if the network does not answer to embeddings as it does to captions."""
 
     def logits(self, rows: Integers) -> Floats:
+        """Log-odds `(captions, outputs)` of the captions `rows`: of two classes the second's, of more they add up to 0,
+        of tasks one each."""
         import torch
 
         groups = of_equal_length(self.pieces(rows), self.internal_batch_size)

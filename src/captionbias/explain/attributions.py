@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.convex import FittedConvex
+from captionbias.attackers.reader import Reader
 from captionbias.attackers.registry import find_attacker
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
 from captionbias.metrics import Measurement, Metric, dbac, lic
@@ -276,7 +278,8 @@ def _attributions(
 ) -> Attributions:
     """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
     were trained and tested on, all when None."""
-    attackers, classes = plan.fitted, plan.classes
+    attackers = [attacker for attacker in plan.fitted if isinstance(attacker, FittedConvex | Reader)]
+    classes = plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None
     each = [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]

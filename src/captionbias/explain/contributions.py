@@ -9,7 +9,6 @@ from importlib.util import find_spec
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.attackers.base import Fitted
 from captionbias.attackers.convex import FittedConvex
 from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
 from captionbias.attackers.registry import Attacker
@@ -37,7 +36,7 @@ def check_explained(attacker: Attacker) -> None:
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
-def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = None) -> Contributions:
+def contributions(attacker: FittedConvex | Reader, rows: Integers, outputs: Integers | None = None) -> Contributions:
     """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`: the exact
     shares of a convex attacker, else integrated gradients."""
     if isinstance(attacker, Reader):
@@ -45,7 +44,6 @@ def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = N
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
     if isinstance(attacker, Reader):
         return integrated_gradients(attacker, rows, chosen)
-    assert isinstance(attacker, FittedConvex)
     values, tokens = attacker.contributions(rows, chosen), attacker.trial.examples.tokens.select(rows)
     totals = np.concatenate((np.zeros((1, len(chosen))), np.cumsum(values, axis=0)))
     sums = totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]

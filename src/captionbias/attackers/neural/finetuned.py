@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Integers
 from captionbias.attackers import batches
-from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
+from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
@@ -31,7 +31,6 @@ from captionbias.attackers.pretrained.encoding import (
     word_pieces,
 )
 from captionbias.attackers.pretrained.models import Model
-from captionbias.attackers.reader import centred
 from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import Arrays, Store
@@ -47,7 +46,7 @@ def fit(
     device: torch.device,
     store: Store | None,
     identity: str,
-) -> FittedEncoder:
+) -> Fitted:
     """Train an encoder and its head on a trial, and score it on the trial's test captions. With a `store`, a training
     that is killed goes on from its last checkpoint there, under the attacker's `identity`, as if it had not been."""
     pieces = replace(trial, examples=_in_pieces(trial.examples, model))
@@ -61,7 +60,7 @@ def fit(
         scores = learner.scores(trial.test)
     if store:
         store.remove("checkpoint", checkpoint.key)
-    return FittedEncoder(trial, scores, learner)
+    return Fitted(trial, scores)
 
 
 def _steps(trial: Trial, schedule: Schedule, checkpoint: Checkpoint) -> Iterator[Integers]:
@@ -74,21 +73,6 @@ def _steps(trial: Trial, schedule: Schedule, checkpoint: Checkpoint) -> Iterator
         torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
         yield rows
         checkpoint.keep_if_due(number + 1)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedEncoder(Fitted):
-    """A trained encoder with its head, which reads the trial's captions as word pieces."""
-
-    learner: Learner
-
-    def scores(self, rows: Integers) -> TrialScores:
-        with all_cores():
-            return self.learner.scores(rows)
-
-    def logits(self, rows: Integers) -> Floats:
-        with all_cores():
-            return centred(self.trial, self.learner.logits(rows)).numpy()
 
 
 def _in_pieces(examples: Examples, model: Model) -> Examples:

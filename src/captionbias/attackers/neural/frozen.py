@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.batches import epochs
 from captionbias.attackers.neural.fitting import (
     Learner,
@@ -72,7 +72,7 @@ class FrozenEncoder:
             learner = Learner(numbered, np.arange(len(captions.table), dtype=np.int32), network, "fp32")
             learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
             scores = learner.scores(trial.test)
-        return FittedHead(trial, scores, learner, network, captions)
+        return FittedHead(trial, scores, network, captions)
 
     def _embedded(self, examples: Examples) -> Embedded:
         mask, unknown = special_tokens(self.model)
@@ -176,18 +176,13 @@ class Embedded:
 
 @dataclass(frozen=True, eq=False)
 class FittedHead(Reader):
-    """A head of one trial on an encoder; the `learner` reads each caption as one word, its text's number."""
+    """A head of one trial on an encoder."""
 
-    learner: Learner
     network: OnTable
     captions: Embedded
 
     internal_batch_size: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
     n_steps: ClassVar[int] = 16  # with MiniLM enough for nine captions in ten, 8 for less than half
-
-    def scores(self, rows: Integers) -> TrialScores:
-        with one_thread():
-            return self.learner.scores(rows)
 
     def pieces(self, rows: Integers) -> Integers:
         return self.captions.pieces.ids.lengths[self._texts(rows)]
