@@ -41,7 +41,6 @@ def test_a_word_becomes_the_closest_word_below_delta():
     assert aligned.words == (*human.words, UNKNOWN)
     assert report.tokens == 13
     assert (report.replaced_contextual, report.replaced_unknown) == (2, 3)
-    assert (report.words_contextual, report.words_unknown) == (1, 3)
     assert report.share_contextual == pytest.approx(2 / 5)
     assert report.pairs == (
         ("seat", "chair", pytest.approx(0.2), 2),
@@ -91,8 +90,6 @@ def test_report_for_json():
         "tokens": 5,
         "replaced_contextual": 1,
         "replaced_unknown": 3,
-        "words_contextual": 1,
-        "words_unknown": 2,
         "share_contextual": 0.25,
         "by_delta": {"deltas": DELTAS.tolist(), "shares": [0.0] * 4 + [0.25] * 16, "elbow": 0.25},
         "pairs": [

@@ -123,21 +123,15 @@ def test_a_fasttext_file_cut_off_anywhere_is_refused(fasttext, tmp_path):
 
 
 def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):
-    with pytest.raises(ValueError, match=r"is a folder"):
-        load_vectors(tmp_path)
-    for missing in (tmp_path / "no.txt", "no.txt", Path("captions"), ""):
-        with pytest.raises(ValueError, match=r"vectors: (there is no file|. is a folder)"):
+    for missing in (tmp_path, tmp_path / "no.txt", "no.txt", Path("captions"), ""):
+        with pytest.raises(ValueError, match=r"vectors: there is no file"):
             load_vectors(missing)
-    with pytest.raises(ValueError, match=r"vectors cannot be a dict.*pass model\.wv"):
-        load_vectors({"dog": [1, 2]})
     with pytest.raises(ValueError, match="vectors='captions' trains on the captions: pass their tokens"):
         load_vectors("captions")
     with pytest.raises(ValueError, match="captions with words in them"):
         load_vectors("captions", tokenize(["", " "]))
     with pytest.raises(ValueError, match="no vector for any word of the captions"):
         load_vectors(vectors, tokenize(["ein Hund"]))
-    with pytest.raises(ValueError, match="vectors is empty"):
-        load_vectors(KeyedVectors(3))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from captionbias.attackers import placement
 from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
@@ -20,7 +18,6 @@ from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import open_store
 from tests.attackers.scored import bits
-from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("two_workers")
 
@@ -80,29 +77,6 @@ def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(clas
 
 
 # --- which process trains ---
-
-
-def test_processes_are_others_than_this_one_and_as_many_as_cores(class_trial, tmp_path, monkeypatch):
-    trials = [class_trial(n=40, test=10, seed=seed) for seed in range(6)]
-
-    def pid(trial: Trial) -> list[int]:
-        (tmp_path / str(os.getpid())).touch()
-        deadline = time.monotonic() + PATIENCE
-        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)  # until both are at it
-        return [os.getpid()]
-
-    def pids(where: str, trials: Sequence[Trial]) -> set[int]:
-        return {int(scores.log_probability[0]) for scores in trained_in(where, trials, saying(pid))}
-
-    found = pids("processes", trials)
-    assert len(found) == 2
-    assert os.getpid() not in found
-    for where in ("plain", "threads"):
-        assert pids(where, trials) == {os.getpid()}
-    assert pids("processes", trials[:1]) == {os.getpid()}, "one trial needs no worker"
-    monkeypatch.setattr(placement, "cores", lambda: 1)
-    assert pids("processes", trials) == {os.getpid()}
 
 
 # --- what goes wrong ---

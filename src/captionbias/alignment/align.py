@@ -34,13 +34,11 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True)
 class AlignmentReport:
-    """What alignment replaced: numbers of tokens, of distinct words, and every pair, the most frequent first."""
+    """What alignment replaced: numbers of tokens, and every pair, the most frequent first."""
 
     tokens: int
     replaced_contextual: int
     replaced_unknown: int
-    words_contextual: int
-    words_unknown: int
     pairs: tuple[Replacement, ...]
 
     @property
@@ -120,21 +118,16 @@ def align(
     table = np.arange(len(words), dtype=np.int32)
     table[foreign] = chosen
     weights, contextual = counts[foreign], chosen != unknown
+    order = np.argsort(-weights, kind="stable")
+    rows = zip(foreign[order], chosen[order], distances[order].tolist(), weights[order].tolist(), strict=True)
     pairs = (
-        Replacement(
-            words[foreign[row]],
-            words[chosen[row]],
-            None if math.isnan(distances[row]) else float(distances[row]),
-            int(weights[row]),
-        )
-        for row in np.argsort(-weights, kind="stable")
+        Replacement(words[word], words[replacement], None if math.isnan(distance) else distance, times)
+        for word, replacement, distance, times in rows
     )
     report = AlignmentReport(
         tokens=int(counts.sum()),
         replaced_contextual=int(weights[contextual].sum()),
         replaced_unknown=int(weights[~contextual].sum()),
-        words_contextual=int(contextual.sum()),
-        words_unknown=int((~contextual).sum()),
         pairs=tuple(pairs),
     )
     return replace(tokens, ids=table[tokens.ids], words=words), report

@@ -87,11 +87,9 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
             raise ValueError("vectors='captions' trains on the captions: pass their tokens as well")
         with told_if_long("training word vectors"):
             vectors = train_vectors(tokens)
-    elif isinstance(source, (str, Path)):
+    else:
         with told_if_long(f"reading word vectors, {Path(source).name}"):
             vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
-    else:
-        raise ValueError(f"vectors cannot be a {type(source).__name__}; {_WAYS_OUT}; of a gensim model, pass model.wv")
     where = f"vectors: {source}" if isinstance(source, (str, Path)) else "vectors"
     # One sum a row finds every NaN and infinity without a second matrix as large as the first.
     broken = ~np.isfinite(vectors.vectors.sum(axis=1, dtype=np.float64))
@@ -100,8 +98,6 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
         raise ValueError(f"{where}: the vector of {word!r} is not finite; remove it or train the vectors again")
     if tokens is not None and not any(word in vectors for word in tokens.words):
         raise ValueError(f"{where}: there is no vector for any word of the captions; are they of the same language?")
-    if not len(vectors):
-        raise ValueError(f"{where} is empty; {_WAYS_OUT}")
     return vectors
 
 
@@ -193,8 +189,6 @@ def find_vectors(source: str | Path) -> Path:
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.
     path, download = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
-    if path.is_dir():
-        raise ValueError(f"vectors: {path} is a folder; pass the file of vectors in it")
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):

@@ -132,7 +132,7 @@ def test_bert_stands_on_the_model_that_is_named(downloads, tiny_bert):
     assert usual.identity == named.identity
 
 
-@pytest.mark.parametrize("name", ["me/mine", "all-MiniLM-L6-v2", "models/of/mine", "~no.such.user/mine", "../mine"])
+@pytest.mark.parametrize("name", ["me/mine", "all-MiniLM-L6-v2", "models/of/mine", "../mine"])
 def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(downloads, tmp_path, monkeypatch, name):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
