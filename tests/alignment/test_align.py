@@ -10,9 +10,8 @@ import pytest
 from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as nps
 
-from captionbias.alignment.align import DELTAS, align, elbow
+from captionbias.alignment.align import align
 from captionbias.text import UNKNOWN, Tokens, load_lexicon, named_by_words, tokenize
 
 NOTHING = frozenset()
@@ -91,26 +90,12 @@ def test_report_for_json():
         "replaced_contextual": 1,
         "replaced_unknown": 3,
         "share_contextual": 0.25,
-        "by_delta": {"deltas": DELTAS.tolist(), "shares": [0.0] * 4 + [0.25] * 16, "elbow": 0.25},
         "pairs": [
             {"word": "rock", "replacement": UNKNOWN, "distance": 2.0, "tokens": 2},
             {"word": "seat", "replacement": "chair", "distance": pytest.approx(0.2), "tokens": 1},
         ],
     }
     assert len(report.as_dict()["pairs"]) == 3
-
-
-@settings(deadline=None, max_examples=40)
-@given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
-def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
-    deltas = np.linspace(0.1, 0.8, 8)
-    above = shares - np.interp(deltas, deltas[[0, -1]], shares[[0, -1]])
-    found = elbow(deltas, shares)
-    if found is None:
-        assert above.max() <= 1e-12
-    else:
-        place = int(np.flatnonzero(deltas == found)[0])
-        assert above[place] == pytest.approx(above.max(), abs=1e-12)
 
 
 @pytest.mark.parametrize("delta", [0, 2.1, math.nan, "0.4"])

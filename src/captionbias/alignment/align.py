@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # Files of vectors are good to seven digits: words equally close must tie, and a distance of delta is not below it.
 _DIGITS = 6
 _CELLS_AT_ONCE = 2**24
-DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
 
 
 class Replacement(NamedTuple):
@@ -47,31 +46,10 @@ class AlignmentReport:
         replaced = self.replaced_contextual + self.replaced_unknown
         return self.replaced_contextual / replaced if replaced else None
 
-    def shares(self, deltas: Floats) -> Floats:
-        """The share of replaced tokens that would become a word with each of these thresholds; 0 without vectors."""
-        distances = np.array([np.nan if pair.distance is None else pair.distance for pair in self.pairs])
-        weights = np.array([pair.tokens for pair in self.pairs], np.float64)
-        replaced = weights.sum()
-        return np.asarray((distances < deltas[:, None]) @ weights / (replaced if replaced else 1.0))
-
     def as_dict(self, pairs: int = 50) -> dict[str, Any]:
-        """The report for JSON, with the `pairs` most frequent pairs, and `by_delta`: what other thresholds would do."""
-        fields = asdict(replace(self, pairs=()))
+        """The report for JSON, with the `pairs` most frequent pairs."""
         listed = [pair._asdict() for pair in self.pairs[:pairs]]
-        shares = self.shares(DELTAS)
-        by_delta = {"deltas": DELTAS.tolist(), "shares": shares.tolist(), "elbow": elbow(DELTAS, shares)}
-        return {**fields, "share_contextual": self.share_contextual, "by_delta": by_delta, "pairs": listed}
-
-
-def elbow(deltas: Floats, shares: Floats) -> float | None:
-    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011); None if
-    nowhere."""
-    rise = shares[-1] - shares[0]
-    if rise <= 0:
-        return None
-    above = (shares - shares[0]) / rise - (deltas - deltas[0]) / (deltas[-1] - deltas[0])
-    place = int(above.argmax())
-    return float(deltas[place]) if above[place] > 0 else None
+        return {**vars(self), "share_contextual": self.share_contextual, "pairs": listed}
 
 
 def align(
