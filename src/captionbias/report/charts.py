@@ -202,7 +202,7 @@ def by_delta(audit: Audit, captioner: str, direction: str) -> dict[str, Any] | N
     if "dbac" not in audit.comparisons:
         return None
     report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
-    return report["by_delta"] if report else None
+    return report.get("by_delta") if report else None
 
 
 def _entries(score: Score, by_name: Mapping[str, Mapping[str, Estimate]]) -> list[Entry]:
