@@ -150,7 +150,7 @@ def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, 
         example = page.frame_locator("iframe[src='result/example']")
         picture = example.locator("svg:visible").first
         picture.wait_for()
-        answer = example.get_by_text("On the first of three questions").locator("visible=true").first
+        answer = example.get_by_text("Question 1: ").locator("visible=true").first
         assert 0 < answer.bounding_box()["y"] < height * 0.75
         assert answer.bounding_box()["y"] < picture.bounding_box()["y"] < height
         assert page.locator("#own").is_visible()

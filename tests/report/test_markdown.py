@@ -95,9 +95,7 @@ def hostile():
 
 def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
     text = markdown_report(hostile, command=f"captionbias report --title '{HOSTILE}'")
-    wide, usual = ([len(table[0]) for table in tables(one)] for one in (text, report))
-    assert wide[0] > 1, "so few images have no column for each question"
-    assert wide[1:] == usual[1:]
+    assert len(tables(text)) == len(tables(report))
     assert all(len(row) == len(table[0]) for table in tables(text) for row in table)
     assert kinds(text) <= kinds(report)  # no link, no image, no emphasis, no list in a list, no HTML in a line
     assert sum(token.type == "heading_open" for token in PARSER.parse(text)) == 1

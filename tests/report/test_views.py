@@ -21,7 +21,6 @@ def every_table(found):
     yield from (views.scores(found), views.differences(found), views.quality(found), views.leaks(found))
     yield views.certainty(found)
     for name in found.captioners:
-        yield views.words(found, name)
         for direction in DIRECTIONS if "dbac" in found.comparisons else ():
             yield from (views.sources(found, name, direction), views.alignment(found, name, direction))
 

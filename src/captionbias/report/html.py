@@ -22,18 +22,18 @@ from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, sensitivity, views
 from captionbias.report.grid import cell_text
-from captionbias.report.picture import Picture
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import grouped_notes, percent, subjects
+from captionbias.report.wording import grouped_notes, named_things, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.images.attributions import ImageAttributions
-    from captionbias.report.charts import Chart
     from captionbias.report.grid import Grid
+    from captionbias.report.picture import Picture
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
+FEW_TASKS = 6  # before one asks for more
 WORDS = 12  # of an attribute value, before one asks for more
 ARTICLES = ("a", "an", "the")
 NUMBER = re.compile(r"\d[\d.,]*")
@@ -71,7 +71,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     True
     """
     scores = views.scores(audit)
-    attribute, tasks = subjects(audit)
+    attribute, tasks = (named_things(audit)[one] for one in ("attribute", "tasks"))
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
@@ -88,7 +88,6 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         opened=next(iter(answers.rows)),
         people=people,
         doubts=people.doubts(audit),
-        aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
         notes_of=_alike(grouped_notes(audit)),
         views=views,
         charts=charts,
@@ -110,6 +109,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         tasks=tasks,
         top=TOP,
         shown_pairs=PAIRS,
+        few_tasks=FEW_TASKS,
         shown_words=WORDS,
         data=b64encode(data).decode(),
         scores_csv=json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
@@ -117,7 +117,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
 
 
 def write_chart(
-    chart: Chart, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
+    chart: Picture, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
 ) -> None:
     """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
 
@@ -128,10 +128,10 @@ def write_chart(
     """
     check_chart(path)
     if path.suffix.lower() == ".svg":
-        Picture(chart.wide).save(path)
-        return
-    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures}
-    write_text(_rendered("chart.html.jinja", **content), path)
+        chart.save(path)
+    else:
+        content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures}
+        write_text(_rendered("chart.html.jinja", **content), path)
 
 
 def check_chart(path: Path) -> None:

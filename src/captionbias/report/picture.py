@@ -10,9 +10,9 @@ from typing import Any
 from captionbias.io.files import write_text
 from captionbias.metrics.measurement import Measurement, Result
 from captionbias.metrics.verdicts import verdict
-from captionbias.report.matrix import answer, axis, bar, ground, main_scores, question, questions_first, words_of
+from captionbias.report.matrix import answer, axis, bar, ground, main_scores, question, questions_first
 from captionbias.report.svg import CHARACTER, box, document, scale, shortened, text, tone
-from captionbias.report.wording import fixed, group
+from captionbias.report.wording import fixed, group, words_of
 from captionbias.statistics.samples import Estimate
 
 WIDTH, SMALL, MOST_CELLS = 360.0, 12.0, 9

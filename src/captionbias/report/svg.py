@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 
@@ -18,7 +18,6 @@ STYLE = (
     ".captionbias{font-family:system-ui,sans-serif;font-size:13px;fill:currentColor}"
     + "".join(f".captionbias .{name}{{fill:var(--{name},{colour})}}" for name, colour in COLOURS.items())
     + ".captionbias .person{fill-opacity:.25}"
-    ".captionbias .outline{fill:none;stroke:currentColor}"
     ".captionbias .hollow{fill:var(--ground,#ffffff);stroke:var(--unclear,#656d76);stroke-width:2}"
     ".captionbias .grid{stroke:var(--soft,#656d76);stroke-opacity:.3}"
     ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
@@ -58,28 +57,23 @@ def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start"
     >>> text(1, 2, "<b>", anchor="middle")
     '<text x="1" y="2" text-anchor="middle">&lt;b&gt;</text>'
     """
-    more = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    more = f' class="{kind}"' if kind else ""
+    more += "" if anchor == "start" else f' text-anchor="{anchor}"'
     more += f' font-size="{_number(size)}"' if size else ""
-    return f'<text x="{_number(x)}" y="{_number(y)}"{_kind(kind)}{more}>{html.escape(content, quote=False)}</text>'
+    return f'<text x="{_number(x)}" y="{_number(y)}"{more}>{html.escape(content, quote=False)}</text>'
 
 
-def line(x1: float, y1: float, x2: float, y2: float, kind: str = "zero", width: float = 1, dashed: bool = False) -> str:
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "zero", width: float = 1) -> str:
     """A straight line; `kind` colours it: `grid`, `zero` or a class that is a tone."""
     ends = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
-    dashes = ' stroke-dasharray="5 3"' if dashed else ""
-    return f'<line {ends}{_stroked(kind)} stroke-width="{_number(width)}"{dashes}/>'
+    stroke = f' class="{kind}"' if kind in ("grid", "zero") else f' style="stroke:var(--{kind},{COLOURS[kind]})"'
+    return f'<line {ends}{stroke} stroke-width="{_number(width)}"/>'
 
 
-def box(x: float, y: float, width: float, height: float, kind: str = "outline", radius: float = 0) -> str:
+def box(x: float, y: float, width: float, height: float, kind: str) -> str:
     """A rectangle."""
     sides = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
-    corners = f' rx="{_number(radius)}"' if radius else ""
-    return f"<rect {sides}{corners}{_kind(kind)}/>"
-
-
-def shape(points: Sequence[tuple[float, float]], kind: str) -> str:
-    """A closed shape with these corners."""
-    return f'<polygon points="{" ".join(f"{_number(x)},{_number(y)}" for x, y in points)}"{_kind(kind)}/>'
+    return f'<rect {sides} class="{kind}"/>'
 
 
 def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
@@ -93,7 +87,8 @@ def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
         return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="{kind}"/>'
     up = -1 if verdict == MORE else 1
     corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
-    return shape(corners, TONES[verdict])
+    points = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
+    return f'<polygon points="{points}" class="{TONES[verdict]}"/>'
 
 
 Place = Callable[[float], float]
@@ -110,11 +105,9 @@ def scale(low: float, high: float, start: float, end: float) -> Place:
     return lambda value: start + (end - start) * (min(high, max(low, value)) - low) / size
 
 
-def whisker(
-    place: Place, y: float, low: float | None, high: float | None, kind: str, width: float, dashed: bool = False
-) -> list[str]:
+def whisker(place: Place, y: float, low: float | None, high: float | None, kind: str, width: float) -> list[str]:
     """An interval as a line at a height; nothing where an end is unknown."""
-    return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width, dashed)]
+    return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width)]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -141,15 +134,6 @@ def tick_text(value: float) -> str:
     return f"{value:.10g}"
 
 
-def room(content: str, size: float = 13) -> float:
-    """About how wide a text is.
-
-    >>> room("nic", 10)
-    18.0
-    """
-    return round(len(content) * size * CHARACTER, 1)
-
-
 def shortened(content: str, width: float, size: float = 13) -> str:
     """A text that fits, its end left out if need be.
 
@@ -158,16 +142,6 @@ def shortened(content: str, width: float, size: float = 13) -> str:
     """
     fitting = max(1, int(width / (size * CHARACTER)))
     return content if len(content) <= fitting else f"{content[: fitting - 1]}…"
-
-
-def _stroked(kind: str) -> str:
-    if kind in ("grid", "zero", "outline"):
-        return f' class="{kind}"'
-    return f' style="stroke:var(--{kind},{COLOURS[kind]})"'
-
-
-def _kind(kind: str) -> str:
-    return f' class="{kind}"' if kind else ""
 
 
 def _number(value: float) -> str:

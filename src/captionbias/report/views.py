@@ -14,6 +14,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import NOTHING, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
+from captionbias.report.matrix import estimates_of, matrix_of
 from captionbias.report.rows import headlines
 
 if TYPE_CHECKING:
@@ -236,31 +237,30 @@ def sway_leans(audit: Audit, captioner: str) -> Grid:
     )
 
 
-def words(audit: Audit, captioner: str) -> Grid:
-    """The words that give each attribute value away, masked words aside."""
-    rows: list[list[Cell]] = [
-        [value, row["word"], row["mean"], row["count"]]
-        for value, found in audit.words[captioner]["by_word"].items()
-        for row in found[:10]
-        if row["mean"] > 0
-    ]
-    return Grid(
-        "Words that give the attribute away",
-        (Column("attribute"), Column("word"), Column("adds", "+.2f"), Column("times", ",d")),
-        rows,
-        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it is in "
-        "the captions that the attacker was not trained on.",
-    )
-
-
 def quality(audit: Audit) -> Grid:
-    """How good the captions are."""
-    names = [name for name in QUALITY_NAMES if any(name in found for found in audit.quality.values())]
+    """How good the captions are, beside the main scores: is the better captioner the more biased one?
+
+    Source: Türk et al. 2023, who ask so.
+    """
+    names = [name for name in QUALITY_NAMES if any(name in of_one for of_one in audit.quality.values())]
+    main = [asked.score for asked in matrix_of(audit).questions]
+    biases = {name: estimates_of(audit, name) for name in audit.quality}
     return Grid(
         "Caption quality",
-        (Column("captioner"), *columns(*(QUALITY_NAMES[name] for name in names), form=".3f")),
-        [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
-        "How close the captions are to human captions; the higher the better.",
+        (
+            Column("captioner"),
+            *columns(*(QUALITY_NAMES[name] for name in names), form=".3f"),
+            *(Column(score.label, f".{score.digits}f") for score in main),
+        ),
+        [
+            [
+                captioner,
+                *(of_one.get(name) for name in names),
+                *(biases[captioner][score.key].value if score.key in biases[captioner] else None for score in main),
+            ]
+            for captioner, of_one in audit.quality.items()
+        ],
+        "How close the captions are to human captions, the higher the better; then the main scores of bias.",
     )
 
 

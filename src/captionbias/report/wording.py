@@ -36,7 +36,6 @@ PLAIN = (
     (r"\bpredictions\b", "the captioner's captions"),
     (r"\breferences\b", "human captions"),
 )
-ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def fixed(number: float, digits: int) -> str:
@@ -88,14 +87,23 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def subjects(audit: Audit) -> tuple[str, str]:
-    """What the attribute and the tasks of an audit are called."""
+def named_things(audit: Audit) -> dict[str, str]:
+    """What the parts of a question are called: the attribute and its values, the tasks, another value."""
     attribute = audit.settings["attribute_lexicon"]
     attributes = attribute if isinstance(attribute, list) else [attribute]
     named = all(isinstance(one, str) and one.isalpha() for one in attributes)
     lexicon = audit.settings["task_lexicon"]
     objects = lexicon is None or str(lexicon).startswith(OBJECTS)
-    return " and ".join(attributes) if named else "the attribute", "objects" if objects else "tasks"
+    return words_of(
+        " and ".join(attributes) if named else "the attribute",
+        "objects" if objects else "tasks",
+        "the other" if len(audit.attribute_counts) == 2 else "another",
+    )
+
+
+def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, str]:
+    """The same where there is no audit."""
+    return {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "other": other}
 
 
 def group(value: str) -> str:
@@ -115,14 +123,12 @@ def images_of(value: str) -> str:
     return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
 
 
-def in_words(number: int, ordinal: bool = False) -> str:
-    """A small number in letters.
-
-    >>> in_words(6), in_words(2, ordinal=True), in_words(42)
-    ('six', 'second', '42')
+def in_words(number: int) -> str:
     """
-    names = ORDINALS if ordinal else NUMBERS
-    return names[number] if number < len(names) else str(number)
+    >>> in_words(6), in_words(42)
+    ('six', '42')
+    """
+    return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
 def listed(names: Sequence[str]) -> str:
