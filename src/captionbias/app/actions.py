@@ -330,7 +330,7 @@ def measure_pictures(
     yield Run(
         measured,
         (*pictures.notes, *notes, *_not_in(measured, warned), AGAIN),
-        results.image_command(list(captioners), pictures, arguments),
+        None,
         results.image_python(list(captioners), pictures, arguments),
         _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),

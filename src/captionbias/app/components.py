@@ -168,9 +168,7 @@ def _words_section(parts: SimpleNamespace) -> None:
             min_width=200,
         )
     parts.custom = [
-        gr.Textbox(
-            info=f"A line for each {name}, or JSON.", label=label, lines=3, visible=False, placeholder=placeholder
-        )
+        gr.Textbox(info=f"A line for each {name}.", label=label, lines=3, visible=False, placeholder=placeholder)
         for name, label, placeholder in (
             ("value", "Attribute words", "female: woman, lady, girl\nmale: man, guy, boy"),
             ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),

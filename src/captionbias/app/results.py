@@ -11,9 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.analysis.compare import corrected
 from captionbias.app.data import Data
-from captionbias.app.uploads import ARCHIVES, Pictures
+from captionbias.app.uploads import Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import Measurement
@@ -66,12 +65,11 @@ def notes(run: Run) -> list[str]:
 def overview(run: Run) -> dict[str, Any]:
     """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
     comparisons = run.audit.comparisons.values()
-    verdicts = corrected(pair for comparison in comparisons for pair in comparison.measurements.items())
     return {
         "captioners": list(run.audit.captioners),
         "images": run.audit.images,
         "verdicts": {
-            name: {key: word for (captioner, key), word in verdicts.items() if captioner == name}
+            name: {key: word for (captioner, key), word in run.audit.verdicts.items() if captioner == name}
             for name in run.audit.captioners
         },
         "scores": {
@@ -157,20 +155,8 @@ def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> st
     )
 
 
-def image_command(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
-    """One command line that measures captioners of the file `captions.json` on uploaded images."""
-    packed = [source for source in pictures.sources if source.lower().endswith(ARCHIVES)]
-    commands = [shlex.join(["unzip", "-j", "-d", IMAGES, source]) for source in packed]
-    for captioner in captioners:
-        words = ["captionbias", "measure", "imagecaptioner2", "--predictions", DATA, "--images", IMAGES]
-        words += ["--annotations", pictures.annotations] if pictures.annotations else ["--masked"]
-        words += _flags({"prediction_column": column_of(captioner), **arguments})
-        commands.append(shlex.join(words))
-    return " && ".join(commands)
-
-
 def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
-    """The same as Python."""
+    """Python that measures captioners of the file `captions.json` on uploaded images."""
     reading = {name: value for name, value in arguments.items() if name in READING}
     metric = {name: value for name, value in arguments.items() if name not in READING}
     masks = {"masks": pictures.annotations} if pictures.annotations else {}
