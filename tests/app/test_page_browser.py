@@ -406,8 +406,8 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         check(page)
         choose(page, "The captioner's captions", PICTURE)
         choose(page, "Attribute", "custom words")
-        words = {HOSTILE: ["man", "guy", "boy"], "=1+1": ["woman", "lady", "girl"], PICTURE: ["nobody"]}
-        page.get_by_label("Attribute words").fill(json.dumps(words))
+        words = {HOSTILE: ["man", "guy", "boy"], "=1+1": ["woman", "lady", "girl"]}
+        page.get_by_label("Attribute words").fill("\n".join(f"{value}: {', '.join(of)}" for value, of in words.items()))
         page.get_by_label("Attribute words").press("Tab")
         page.locator("#masked mark", has_text="=1+1").first.wait_for()
         result = measure(page)

@@ -340,11 +340,7 @@ def alert(fault: str, title: str = "That does not work.") -> str:
 
 
 def in_words(message: str) -> str:
-    """A message of the library as HTML, with what the page calls its arguments.
-
-    >>> in_words("'<b>' is no label of attribute_lexicon 'race'")
-    '&#x27;&lt;b&gt;&#x27; is no label of the attribute&#x27;s words &#x27;race&#x27;'
-    """
+    """A message of the library as HTML, with what the page calls its arguments."""
     for name, words in IN_WORDS.items():
         message = message.replace(name, words)
     return escape(message)

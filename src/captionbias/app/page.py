@@ -49,13 +49,7 @@ COLOURS = {
 
 
 def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, ...] = components.METRICS) -> Any:
-    """The app as a gradio page, for `captionbias.app.server.serve`.
-
-    Args:
-        sessions: what each user has.
-        seconds: how long one run may take; None for as long as it needs.
-        metrics: that are measured, of `captionbias.metrics`.
-    """
+    """The app as a gradio page, for `captionbias.app.server.serve`; no run takes more seconds."""
     actions.listen()
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         parts = components.sections(metrics)

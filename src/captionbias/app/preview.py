@@ -16,14 +16,7 @@ Spans: TypeAlias = list[tuple[str, str | None]]
 
 
 def preview(captions: Captions, lexicon: Lexicon) -> Spans:
-    """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks.
-
-    >>> from captionbias.captions import check_captions
-    >>> from captionbias.text import load_lexicon
-    >>> captions = check_captions(predictions=["A Man.", "a dog"], attributes=["male", "female"])
-    >>> preview(captions, load_lexicon("gender"))[:5]
-    [('row 0 (male)\\n', None), ('captioner: ', None), ('A ', None), ('Man', 'male'), ('.', None)]
-    """
+    """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks."""
     spans: Spans = []
     seen: Counter[str] = Counter()
     turns: list[tuple[int, int, str]] = []  # the first image of every label, then the second
@@ -42,14 +35,8 @@ def preview(captions: Captions, lexicon: Lexicon) -> Spans:
 
 
 def mark_masked(caption: str, lexicon: Lexicon) -> Spans:
-    """The caption as spans `(text, label)`, whose texts join to it; the label of what is not masked is None.
-
-    A word that is masked but names no value has the lexicon's mask as its label.
-
-    >>> from captionbias.text import load_lexicon
-    >>> mark_masked("Hot  DOGS, a dog", load_lexicon("coco_objects"))
-    [('Hot  DOGS', 'hot dog'), (', a ', None), ('dog', 'dog')]
-    """
+    """The caption as spans `(text, label)`, whose texts join to it; the label of what is not masked is None,
+    of what is masked and names no value the mask."""
     spans: Spans = []
     done = 0
     for start, end, label in find_marks([caption], lexicon)[0]:

@@ -146,11 +146,7 @@ def stop_reading() -> None:
 
 
 def shown_name(name: str) -> str:
-    """A file's name as messages show it: no folders, no characters that cannot be seen, at most 80 characters.
-
-    >>> shown_name("../../etc/pass\\x00wd.csv")
-    'passwd.csv'
-    """
+    """A file's name as messages show it: no folders, no characters that cannot be seen, at most 80 characters."""
     last = re.split(r"[\\/]", name)[-1]
     seen = "".join(filter(str.isprintable, last)).strip() or "the file"
     return seen if len(seen) <= MAX_NAME else f"{seen[: MAX_NAME - 13]}...{seen[-10:]}"

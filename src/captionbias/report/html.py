@@ -49,27 +49,7 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
-    """An audit as one HTML page: the answer to each question about each captioner, who is named wrong beside what, with
-    captions, what could be wrong, and every table; its data, JSON by gzip in base64, are in `<script id="audit-data">`.
-
-    It loads nothing, and its content security policy forbids it to. In a frame it has no title of its own, and posts
-    its height to the page around it, as `{captionbias: {height: pixels}}`, whenever that changes.
-
-    Args:
-        audit: from `captionbias.analysis.audit.audit`.
-        title: of the page.
-        command: the command that reproduces it, to be shown.
-
-    Raises:
-        ValueError: jinja2 is missing.
-
-    >>> from captionbias.analysis.audit import audit
-    >>> from captionbias.synthetic import plant
-    >>> people = vars(plant(200))
-    >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
-    >>> "LIC x 100" in html_report(found)
-    True
-    """
+    """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`."""
     scores = views.scores(audit)
     attribute, tasks = (named_things(audit)[one] for one in ("attribute", "tasks"))
     answers = matrix.matrix_of(audit)
@@ -119,13 +99,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
 def write_chart(
     chart: Picture, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
 ) -> None:
-    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
-
-    `grid`, `signatures`: shown on the page below it.
-
-    Raises:
-        ValueError: a path that ends otherwise or cannot be written, or jinja2 is missing.
-    """
+    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all."""
     check_chart(path)
     if path.suffix.lower() == ".svg":
         chart.save(path)
@@ -143,11 +117,7 @@ def check_chart(path: Path) -> None:
 
 
 def write_attributions(found: ImageAttributions, path: str | Path, *, title: str) -> None:
-    """Write attributions of images with their pictures as one HTML file that loads nothing, whole or not at all.
-
-    Raises:
-        ValueError: the path cannot be written, or jinja2 is missing.
-    """
+    """Write attributions of images with their pictures as one HTML file that loads nothing, whole or not at all."""
     pictures = [(found.credits[row], b64encode(png).decode()) for row, png in found.overlays.items()]
     text = _rendered("attributions.html.jinja", found=found, percent=percent, pictures=pictures, title=title)
     write_text(text, Path(path))

@@ -40,17 +40,14 @@ WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
 class Question(NamedTuple):
-    """A column: the score that answers it, its title and unit, and how far its axis goes.
-
-    `band`: how near to 0 is as good as 0, or is read of people by chance.
-    """
+    """A column: the score that answers it, its title and unit, and how far its axis goes."""
 
     score: Score
     title: str
     unit: str
     low: float
     high: float
-    band: float
+    band: float  # how near to 0 is as good as 0, or is read of people by chance
 
 
 class Answer(NamedTuple):
@@ -128,11 +125,7 @@ def estimates_of(audit: Audit, captioner: str) -> dict[str, Estimate]:
 
 def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
     """The scores that a picture shows: those with a verdict and those of another kind; else the main ones that there
-    are, else all.
-
-    >>> [score.key for score in main_scores({"lic": Estimate(1.0), "lic_m": Estimate(40.0)})]
-    ['lic']
-    """
+    are, else all."""
     measured = [catalogue.SCORES[key] for key in catalogue.SCORES if key in estimates]
     measured = [score for score in measured if not catalogue.superseded(score.key, estimates)]
     judged = [score for score in measured if score.judged and score.claim]

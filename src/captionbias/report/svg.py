@@ -28,20 +28,12 @@ CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
 def tone(verdict: str) -> str:
-    """The class whose colour a verdict has.
-
-    >>> tone("more than people"), tone("cannot tell"), tone("-")
-    ('more', 'unclear', 'unclear')
-    """
+    """The class whose colour a verdict has."""
     return TONES.get(verdict, "unclear")
 
 
 def document(parts: Iterable[str], width: float, height: float, title: str, description: str = "") -> str:
-    """A picture of these parts, as wide as its page lets it be, with a text for those who cannot see it.
-
-    >>> print(document([line(0, 0, 10, 10, "grid")], 20, 10, "A & B")[:96])
-    <svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 20 10" width="20" role=
-    """
+    """A picture of these parts, as wide as its page lets it be, with a text for those who cannot see it."""
     name = html.escape(title)
     told = f"<desc>{html.escape(description)}</desc>" if description else ""
     return (
@@ -52,11 +44,7 @@ def document(parts: Iterable[str], width: float, height: float, title: str, desc
 
 
 def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start", size: float | None = None) -> str:
-    """Text whose baseline begins, is centred ("middle") or ends at a place.
-
-    >>> text(1, 2, "<b>", anchor="middle")
-    '<text x="1" y="2" text-anchor="middle">&lt;b&gt;</text>'
-    """
+    """Text whose baseline begins, is centred ("middle") or ends at a place."""
     more = f' class="{kind}"' if kind else ""
     more += "" if anchor == "start" else f' text-anchor="{anchor}"'
     more += f' font-size="{_number(size)}"' if size else ""
@@ -77,11 +65,7 @@ def box(x: float, y: float, width: float, height: float, kind: str) -> str:
 
 
 def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
-    """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell.
-
-    >>> mark(0, 0, "like people")
-    '<circle cx="0" cy="0" r="5" class="unclear"/>'
-    """
+    """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell."""
     if verdict not in TONES:
         kind = "hollow" if verdict == CANNOT_TELL else "unclear"
         return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="{kind}"/>'
@@ -95,12 +79,7 @@ Place = Callable[[float], float]
 
 
 def scale(low: float, high: float, start: float, end: float) -> Place:
-    """Where a number is on an axis from `start` to `end`; one beyond the axis is at its end.
-
-    >>> place = scale(0, 10, 100, 200)
-    >>> place(5), place(20)
-    (150.0, 200.0)
-    """
+    """Where a number is on an axis from `start` to `end`; one beyond the axis is at its end."""
     size = (high - low) or 1
     return lambda value: start + (end - start) * (min(high, max(low, value)) - low) / size
 
@@ -111,11 +90,7 @@ def whisker(place: Place, y: float, low: float | None, high: float | None, kind:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from `low` to `high`, at most so many; 0 is one of them if it lies between.
-
-    >>> ticks(-0.05, 0.11), ticks(0, 100)
-    ([-0.05, 0.0, 0.05, 0.1], [0.0, 20.0, 40.0, 60.0, 80.0, 100.0])
-    """
+    """Round numbers from `low` to `high`, at most so many; 0 is one of them if it lies between."""
     if not high > low:
         return [low]
     least = (high - low) / most
@@ -127,19 +102,12 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """
-    >>> tick_text(0.1), tick_text(-20.0), tick_text(0.0)
-    ('0.1', '-20', '0')
-    """
+    """A number of an axis."""
     return f"{value:.10g}"
 
 
 def shortened(content: str, width: float, size: float = 13) -> str:
-    """A text that fits, its end left out if need be.
-
-    >>> shortened("a long name of a captioner", 60)
-    'a long…'
-    """
+    """A text that fits, its end left out if need be."""
     fitting = max(1, int(width / (size * CHARACTER)))
     return content if len(content) <= fitting else f"{content[: fitting - 1]}…"
 

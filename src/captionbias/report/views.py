@@ -32,10 +32,7 @@ QUALITY_NAMES = {
 
 
 def scores(audit: Audit, judged: bool = False) -> Grid:
-    """Every score of every captioner with its interval, p-value and verdict.
-
-    `judged`: only the scores that can have a verdict, if there are any.
-    """
+    """Every score of every captioner with its interval, p-value and verdict."""
     found = list(_scores_of(audit))
     if judged and any(score.judged for _, score in found):
         found = [one for one in found if one[1].judged]

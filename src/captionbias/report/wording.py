@@ -39,21 +39,12 @@ PLAIN = (
 
 
 def fixed(number: float, digits: int) -> str:
-    """A number with so many digits behind the point.
-
-    >>> fixed(-0.0001, 3)
-    '0.000'
-    """
+    """A number with so many digits behind the point."""
     return f"{round(number, digits) + 0.0:.{digits}f}"  # adding 0 takes the sign off -0
 
 
 def interval(estimate: Estimate | None, digits: int) -> str:
-    """A score with its 95% interval over images and trials.
-
-    >>> from captionbias.statistics.samples import Estimate
-    >>> interval(Estimate(1.234, 0.5, 2.0), 1)
-    '1.2 [0.5, 2.0]'
-    """
+    """A score with its 95% interval over images and trials."""
     if estimate is None:
         return NOTHING
     score = fixed(estimate.value, digits)
@@ -63,12 +54,7 @@ def interval(estimate: Estimate | None, digits: int) -> str:
 
 
 def percent(share: Estimate | None) -> str:
-    """A share with its 95% interval, in percent; a dash for none.
-
-    >>> from captionbias.statistics.samples import Estimate
-    >>> percent(Estimate(0.668, 0.6, 0.7))
-    '66.8% [60.0%, 70.0%]'
-    """
+    """A share with its 95% interval, in percent; a dash for none."""
     if share is None:
         return NOTHING
     if share.low is None or share.high is None:
@@ -77,11 +63,7 @@ def percent(share: Estimate | None) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value with three digits behind the point.
-
-    >>> p_text(0.0421), p_text(0.0002), p_text(float("nan"))
-    ('0.042', '<0.001', '-')
-    """
+    """A p-value with three digits behind the point."""
     if math.isnan(p):
         return NOTHING
     return "<0.001" if p < 0.001 else f"{p:.3f}"
@@ -107,35 +89,22 @@ def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, st
 
 
 def group(value: str) -> str:
-    """What people of an attribute value are called.
-
-    >>> group("female"), group("dark")
-    ('women', 'dark')
-    """
+    """What people of an attribute value are called."""
     return GROUPS.get(value.lower(), value)
 
 
 def images_of(value: str) -> str:
-    """
-    >>> images_of("female"), images_of("dark")
-    ('of women', 'labelled dark')
-    """
+    """The images of a value, in words."""
     return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
 
 
 def in_words(number: int) -> str:
-    """
-    >>> in_words(6), in_words(42)
-    ('six', '42')
-    """
+    """A small number in letters."""
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
 def listed(names: Sequence[str]) -> str:
-    """
-    >>> listed(["nic", "sat", "fc"]), listed(["nic"])
-    ('nic, sat and fc', 'nic')
-    """
+    """Names as a list in a sentence."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
