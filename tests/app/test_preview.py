@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.app.preview import mark_masked, preview
+from captionbias.app.words import mark_masked, preview
 from captionbias.captions import check_captions
 from captionbias.text import find_mentions, load_lexicon, mask_mentions, tokenize
 

@@ -61,7 +61,9 @@ def test_numbers_lists_and_missing_cells_arrive_as_they_were(tmp_path, ending):
 
 
 def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
-    records = [{"id": 1, "": "x", "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}]
+    records = [
+        {"id": 1, "": "x", "y" * 81: 1, "z\x1b": 1, "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}
+    ]
     assert opened(tmp_path, json.dumps(records), ".json") == {"id": [1], "caption": ["a"]}
     pq.write_table(pa.Table.from_pylist([{**records[0], "raw": b"\0\xff"}]), tmp_path / "a.parquet")
     assert open_table(tmp_path / "a.parquet").columns == ("id", "caption")
@@ -90,8 +92,6 @@ HEAD = "id,caption\n"
         ((HEAD + "1,café\n").encode("latin-1"), ".csv", "is not UTF-8 text at byte 16: save it as UTF-8, in Excel as"),
         ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
         (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
-        ("x" * 5000 + ",b\n1,2\n", ".csv", "has a column whose name has 5,000 characters"),
-        ("a\x1bb,b\n1,2\n", ".csv", "has a column whose name has 3 characters or such as cannot be seen"),
         (HEAD + "1," + "x" * 10_001, ".csv", "has a text of 10,001 characters in column 'caption' ('xxxx"),
         (HEAD + "1," + "x" * 10_000_000, ".csv", "has a cell of more than 131,072 characters at line 2"),
         ("[" * 1_000_000, ".json", "is nested too deeply: write an array of records"),

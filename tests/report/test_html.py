@@ -20,7 +20,6 @@ from captionbias.report.charts import leaderboard_chart
 from captionbias.report.html import html_report, write_chart, write_report
 from captionbias.report.matrix import matrix_of
 from captionbias.report.rows import rows_of
-from captionbias.report.views import leaderboard
 from captionbias.report.wording import grouped_notes
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
@@ -279,21 +278,3 @@ def test_a_chart_is_written_as_a_picture_or_a_page_and_nothing_else(two, tmp_pat
     with pytest.raises(ValueError, match=r"all.png ends in neither .svg nor .html"):
         write_chart(chart, tmp_path / "all.png", "Scores")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html", "all.svg"]
-
-
-@NEEDS_BROWSER
-def test_a_leaderboard_is_a_page_of_its_own_whose_table_is_sorted(two, chromium, tmp_path):
-    rows = rows_of(two.as_dict())
-    write_chart(leaderboard_chart(rows), tmp_path / "board.html", "Leaderboard", grid=leaderboard(rows))
-    page = new_page(chromium, viewport={"width": 390, "height": 844})
-    _, wrong = watched(page)
-    page.goto((tmp_path / "board.html").as_uri())
-    for name, descending in (("LIC x 100", True), ("LIC x 100", False)):
-        page.get_by_role("button", name=name).click()
-        numbers = [float(text) for text in page.locator("td:last-child").all_text_contents()]
-        assert numbers == sorted(numbers, reverse=descending)
-    assert len(numbers) == 2
-    assert not too_wide(page)
-    assert axe_violations(page) == []
-    assert wrong == []
-    page.context.close()

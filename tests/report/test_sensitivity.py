@@ -10,8 +10,6 @@ from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
-from captionbias.report.html import html_report
-from captionbias.report.markdown import markdown_report
 from captionbias.report.sensitivity import moves, power_table, sensitivity_tables
 from captionbias.statistics.samples import Estimate
 
@@ -71,19 +69,3 @@ def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
     first, second = power_table(Power([seen, unseen], 100, "")).rows
     assert first[2:] == ["0.5%", "1.0 [0.6, 1.5]"]
     assert second[2:] == ["not at 16.0%", "-"]
-
-
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-def test_a_report_has_the_section_if_it_was_requested(two, found):
-    of_two = replace(
-        found,
-        captioners=["nic", "sat"],
-        specifications=[
-            replace(one, captioner="sat" if one.captioner == "sat" else "nic") for one in found.specifications
-        ],
-    )
-    with_choices = replace(two, sensitivity=of_two)
-    for report, text in ((html_report, 'id="choices"'), (markdown_report, "How far each choice moves DBAC")):
-        assert text in report(with_choices)
-        assert text not in report(two)
-    assert with_choices.as_dict()["sensitivity"] == of_two.as_dict()

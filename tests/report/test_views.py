@@ -67,15 +67,12 @@ def test_all_sources_together_make_the_score_and_the_largest_comes_first(directi
             assert whole == pytest.approx(estimates[f"dbac_{direction}{form}"].value)
         sizes = [abs(row[names.index("adds, net")] or 0) for row in table.rows]
         assert sizes == sorted(sizes, reverse=True)
-        assert table.meaning.endswith("All rows together make the score.")
         by_pair = {row[0]: (*row[1:3], row[-1]) for row in table.rows}
         for source in two.details("dbac", captioner)["sources"][direction]:
             assert by_pair[pair_name(source)] == tuple(map(source.get, ("named_m", "named_h", "test_captions_m")))
         cut = views.sources(two, captioner, direction, 3)
         assert cut.rows == table.rows[:3]
-        assert cut.meaning.endswith(
-            f"These are the 3 largest of {len(table.rows)} rows, which together make the score."
-        )
+        assert cut.meaning == f"{table.meaning} These are the 3 largest of {len(table.rows)}."
 
 
 def test_what_alignment_replaced_is_counted(two, alone):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -359,8 +359,10 @@ def files_table(data: Data) -> str:
     chosen = {column for one in vars(data.columns).values() for column in ([one] if isinstance(one, str) else one)}
     for role, table in data.tables():
         used = [column for column in table.columns if column in chosen and role != UNUSED]
-        rows.append([table.name, TITLES[role], ", ".join(used or table.columns[:6])])
-    return html_table(["file", "what it is", "columns"], rows)
+        cells = (table.name, TITLES[role], ", ".join(used or table.columns[:6]))
+        rows.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("file", "what it is", "columns"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def missing_files(data: Data) -> str:
@@ -386,8 +388,6 @@ def about(data: Data, check: dict[str, Any]) -> str:
             f"<p><strong>{check['images']:,} images</strong> ({escape(labels)})</p>"
             f"<p>{'Captioners' if len(check['captioners']) > 1 else 'Captioner'}: {escape(captioners)}</p>"
         )
-    if check["intersections"]:
-        blocks.append(html_table([*data.columns.attribute_column, "images"], check["intersections"]))
     if check["notes"]:
         blocks.append("<ul>" + "".join(f"<li>{in_words(note)}</li>" for note in check["notes"]) + "</ul>")
     return "".join(blocks)
@@ -408,15 +408,6 @@ def masked(spans_of: Mapping[str, Any]) -> str:
 def _marked(span: tuple[str, str | None]) -> str:
     text, label = escape(span[0]).replace("\n", "<br>"), span[1]
     return f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text
-
-
-def html_table(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table of text and counts."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
-    cells = (
-        "".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
 
 
 def choice(label: str, multiselect: bool = False) -> Any:

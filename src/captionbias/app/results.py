@@ -94,7 +94,8 @@ def files(run: Run) -> list[str]:
         "again.py": run.python,
     }
     for name, grid in _tables(run.audit):
-        texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
+        if grid.rows:
+            texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
     for lexicon in run.custom:
         texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
     if run.data:
@@ -106,21 +107,14 @@ def files(run: Run) -> list[str]:
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
-    if audit.alone:
-        yield "alone", views.alone(audit)
-        yield "intersections", views.cells(audit)
-    if len(audit.captioners) > 1:
-        yield "differences", views.differences(audit)
-    if "dbac" in audit.comparisons:
-        for direction in DIRECTIONS:
-            grids = {name: views.sources(audit, name, direction) for name in audit.captioners}
-            rows = [[name, *row] for name, grid in grids.items() for row in grid.rows]
-            if rows:
-                first = grids[audit.captioners[0]]
-                yield (
-                    f"sources-{direction.replace('_', '-')}",
-                    first._replace(columns=(Column("captioner"), *first.columns), rows=rows),
-                )
+    yield "alone", views.alone(audit)
+    yield "intersections", views.cells(audit)
+    yield "differences", views.differences(audit)
+    for direction in DIRECTIONS if "dbac" in audit.comparisons else ():
+        grids = [views.sources(audit, name, direction) for name in audit.captioners]
+        rows = [[name, *row] for name, grid in zip(audit.captioners, grids, strict=True) for row in grid.rows]
+        columns = (Column("captioner"), *grids[0].columns)
+        yield f"sources-{direction.replace('_', '-')}", grids[0]._replace(columns=columns, rows=rows)
 
 
 # The same again
@@ -157,14 +151,14 @@ def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> st
 
 def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
     """Python that measures captioners of the file `captions.json` on uploaded images."""
-    reading = {name: value for name, value in arguments.items() if name in READING}
+    reading = {"predictions": DATA} | {name: value for name, value in arguments.items() if name in READING}
     metric = {name: value for name, value in arguments.items() if name not in READING}
     masks = {"masks": pictures.annotations} if pictures.annotations else {}
     measured = {"images": IMAGES, **masks, **metric}
     return (
         "from captionbias import imagecaptioner2\nfrom captionbias.captions import read_captions\n\n"
         f"for column in {[*map(column_of, captioners)]!r}:\n"
-        f"    captions = read_captions(\n        {DATA!r},\n        prediction_column=column,\n{_lines(reading, 8)}"
+        f"    captions = read_captions(\n        prediction_column=column,\n{_lines(reading, 8)}"
         f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measured, 8)}    ))\n"
     )
 

@@ -104,7 +104,7 @@ class Sessions:
             self._use(session or Session(gone=GONE), request)
             return session is not None
 
-    def keep(self, session: Session, data: Data, pictures: Any = None) -> None:
+    def keep(self, session: Session, data: Data) -> None:
         """Take data in place of the session's, which can be undone; ValueError if there is no room for them."""
         with self._lock:
             later = Session(data=data, past=[one for one in [*session.past, session.data][-STEPS_BACK:] if one])
@@ -112,7 +112,7 @@ class Sessions:
                 later.past.pop(0)
             self._make_room(session, later.size)
             session.data, session.past, session.run, session.result = data, later.past, None, ""
-            session.pictures, session.gone = pictures or session.pictures, ""
+            session.gone = ""
 
     def undo(self, session: Session) -> Data:
         """The data before the last change, which are the session's again; ValueError if there are none."""

@@ -80,7 +80,8 @@ class Pictures:
 
 def open_table(path: Path) -> Table:
     """Read an uploaded table, which is called like its file and needs it no more. Columns lose blanks around their
-    names; those without a name, and with anything but text, numbers and lists of these, are left out."""
+    names; those without a name of at most 80 visible characters, and with anything but text, numbers and
+    lists of these, are left out."""
     check_file(path, TABLES)
     name = shown_name(path.name)
     first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
@@ -265,19 +266,15 @@ def _check_texts(texts: list[str], column: str) -> None:
         )
 
 
-def _checked_names(columns: Any) -> list[str]:
-    """Column names without the blanks around them."""
-    names = [str(column).strip() for column in columns]
-    if len(names) > MAX_COLUMNS:
-        raise ValueError(f"has {len(names):,} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
+def _checked_names(columns: Sequence[Any]) -> list[str]:
+    """The names without blanks around them; those that are too long or cannot be seen are none."""
+    if len(columns) > MAX_COLUMNS:
+        raise ValueError(f"has {len(columns)} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
+    stripped = [str(column).strip() for column in columns]
+    names = [name if len(name) <= MAX_NAME and name.isprintable() else "" for name in stripped]
     for name, count in Counter(filter(None, names)).items():
         if count > 1:
             raise ValueError(f"has {count} columns named '{name}': rename all but one")
-        if len(name) > MAX_NAME or not name.isprintable():
-            raise ValueError(
-                f"has a column whose name has {len(name):,} characters or such as cannot be seen ({name[:30]!r}): "
-                "write short names of the columns in the first row"
-            )
     return names
 
 

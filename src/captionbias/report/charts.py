@@ -52,30 +52,26 @@ class Entry(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Values of a score, or of shares if it is of none, below each other."""
+    """Values of a score below each other."""
 
     title: str
     entries: list[Entry]
-    score: Score | None = None
-
-    @property
-    def digits(self) -> int:
-        return self.score.digits if self.score else 3
+    score: Score
 
     @property
     def zero(self) -> bool:
         """Whether 0 is marked: there are values on both sides of it."""
-        return bool(self.score and self.score.bounds[0] < 0)
+        return self.score.bounds[0] < 0
 
     @property
     def band(self) -> float:
         """How far from 0 a person reads."""
-        return self.score.usual_margin if self.score and self.score.noisy and self.zero else 0.0
+        return self.score.usual_margin if self.score.noisy and self.zero else 0.0
 
     @property
-    def unit(self) -> tuple[Any, ...]:
+    def unit(self) -> tuple[str, int, bool]:
         """Panels of one unit have one scale."""
-        return self.score.metric if self.score else "", self.digits, self.zero
+        return self.score.metric, self.score.digits, self.zero
 
 
 def leaderboard_chart(rows: Sequence[Row]) -> Picture:
@@ -96,12 +92,6 @@ def masking_chart(study: MaskingStudy) -> Picture:
         for key in comparison.scores:
             measured = {version: comparison.measurements[version].estimates for version in versions}
             panels.append(_panel(catalogue.label(key), key, measured))
-    if study.attributions:
-        entries = [
-            Entry(name, study.attributions[name].overall.share if name in study.attributions else None)
-            for name in versions
-        ]
-        panels.append(Panel("attribution outside the person", entries))
     return intervals(panels, "Scores of each version of the images")
 
 
@@ -149,13 +139,13 @@ def intervals(panels: Sequence[Panel], title: str) -> Picture:
         for number, entry in enumerate(panel.entries):
             parts += _entry(entry, panel, place, top + number * ROW)
         top = bottom + 20
-        if panel.score and (panel.score.judged or panel.score.sense == "amplification"):
+        if panel.score.judged or panel.score.sense == "amplification":
             parts.append(text(LEFT, top + 9, BELOW, "soft", size=SMALL))
             parts.append(text(WIDTH - LEFT, top + 9, ABOVE, "soft", "end", SMALL))
             top += 16
         top += 18
     numbers = [
-        f"{panel.title}, {entry.name}: {interval(entry.estimate, panel.digits)} {entry.verdict}".removesuffix(" -")
+        f"{panel.title}, {entry.name}: {interval(entry.estimate, panel.score.digits)} {entry.verdict}"
         for panel in panels
         for entry in panel.entries
     ]
@@ -218,7 +208,7 @@ def _ground(panel: Panel, place: Place, at: Sequence[float], top: float, bottom:
 
 def _entry(entry: Entry, panel: Panel, place: Place, top: float) -> Iterator[str]:
     """A row: its name, its numbers, its mark and its interval."""
-    numbers = interval(entry.estimate, panel.digits)
+    numbers = interval(entry.estimate, panel.score.digits)
     kind = tone(entry.verdict)
     name = shortened(entry.name, max(WIDTH - 8 * len(numbers) - 4, 60), SMALL)
     yield text(0, top + 14, name, size=SMALL)

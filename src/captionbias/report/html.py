@@ -29,7 +29,6 @@ from captionbias.statistics.samples import Estimate
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.images.attributions import ImageAttributions
-    from captionbias.report.grid import Grid
     from captionbias.report.picture import Picture
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
@@ -96,16 +95,13 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
     )
 
 
-def write_chart(
-    chart: Picture, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
-) -> None:
+def write_chart(chart: Picture, path: Path, title: str, signatures: Iterable[str] = ()) -> None:
     """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all."""
     check_chart(path)
     if path.suffix.lower() == ".svg":
         chart.save(path)
     else:
-        content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures}
-        write_text(_rendered("chart.html.jinja", **content), path)
+        write_text(_rendered("chart.html.jinja", chart=chart, title=title, signatures=signatures), path)
 
 
 def check_chart(path: Path) -> None:

@@ -15,12 +15,10 @@ from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import NOTHING, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
 from captionbias.report.matrix import estimates_of, matrix_of
-from captionbias.report.rows import headlines
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics import Measurement
-    from captionbias.report.rows import Row
 
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
@@ -157,7 +155,10 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
             Column("test captions, captioner", ",.1f"),
         ),
         [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
-        _sources_meaning(both, len(largest), len(found)),
+        "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
+        "with its 95% interval; and the captioner's test captions with both in a trial. All rows together make "
+        + ("the score." if both else "omega, the certainty of an attacker.")
+        + (f" These are the {len(largest):,} largest of {len(found):,}." if len(largest) < len(found) else ""),
     )
 
 
@@ -166,19 +167,6 @@ def main_part(*rows: Mapping[str, Any]) -> str:
     omega of one side."""
     keys = (*FORMS, "omega_m", "omega_h")
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
-
-
-def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
-    """`both`: captioner and humans, whose difference is the score; one alone has its omega."""
-    score = "the score" if both else "omega"
-    adds = "what that adds to the score" if both else "its part of omega, the certainty of an attacker"
-    whole = f"All rows together make {score}."
-    if shown_rows < all_rows:
-        whole = f"These are the {shown_rows:,} largest of {all_rows:,} rows, which together make {score}."
-    return (
-        "How often, of the captions of images that show the first, the second is named; "
-        f"{adds}, with its 95% interval; and the captioner's test captions with both in a trial. {whole}"
-    )
 
 
 def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
@@ -258,22 +246,6 @@ def quality(audit: Audit) -> Grid:
             for captioner, of_one in audit.quality.items()
         ],
         "How close the captions are to human captions, the higher the better; then the main scores of bias.",
-    )
-
-
-def leaderboard(rows: Sequence[Row]) -> Grid:
-    """The main scores of many captioners, a row for each, the most biased by the first score on top."""
-    by_captioner: dict[str, dict[str, float]] = {}
-    for row in rows:
-        by_captioner.setdefault(row.captioner, {})[row.score] = row.value
-    main = headlines(rows)
-    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
-    return Grid(
-        "Main scores",
-        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
-        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
-        "Click the head of a column to sort. Where intervals overlap, the order may be chance: captionbias compare "
-        "tests differences on the same images.",
     )
 
 
