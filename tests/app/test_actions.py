@@ -51,7 +51,7 @@ def test_another_column_of_labels_has_other_labels_and_words():
 
 def test_files_are_what_the_user_says_they_are():
     tables = [table_from_memory(WHO, name) for name in ("a.csv", "b.csv", "c.csv")]
-    one = Session(data=as_said(tables, {table.name: CAPTIONER for table in tables}, "made()"))
+    one = Session(data=as_said(tables, {table.name: CAPTIONER for table in tables}))
     assert roles(one, ["a.csv", "b.csv", "c.csv"]) is one.data
     data = roles(one, "a.csv", people="b.csv")
     assert what_was_read(data)["files"] == {
@@ -59,7 +59,7 @@ def test_files_are_what_the_user_says_they_are():
         "b.csv": "people's captions",
         "c.csv": "not used",
     }
-    assert (list(data.predictions), data.references.name, data.code) == (["a"], "b.csv", "made()")
+    assert (list(data.predictions), data.references.name) == (["a"], "b.csv")
     with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
         roles(one, ["a.csv"], tasks="d.csv")
     one.data = roles(one, ["a.csv", "b.csv"], "c.csv", labels="a.csv")

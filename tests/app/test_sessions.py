@@ -35,7 +35,7 @@ def run(size=0, report="report"):
     return SimpleNamespace(size=size, report=report)
 
 
-def ignore(share: float, text: str) -> None:
+def ignore(share: float, desc: str) -> None:
     pass
 
 
@@ -207,7 +207,7 @@ def test_a_run_ends_with_the_page_that_began_it_and_with_all_pages():
 def test_the_time_of_a_run_is_shown_and_limited(clock):
     found, shown, a = Sessions(), [], Session()
     a.ask()
-    with found.running(a, lambda *told: shown.append(told), seconds=60) as watch:
+    with found.running(a, lambda share, desc: shown.append((share, desc)), seconds=60) as watch:
         clock[0] += 30
         watch("step", 0.5)
         clock[0] += 31

@@ -86,7 +86,7 @@ def roles(
             if name not in after:
                 raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, after)) or 'none'}")
             after[name] = role
-    return session.data if after == before else as_said([*tables.values()], after, session.data.code)
+    return session.data if after == before else as_said([*tables.values()], after)
 
 
 def columns(
@@ -222,8 +222,7 @@ def measure(
         yield Run(
             measured,
             _not_in(measured, [*notes, *warned, left_out(data)]),
-            results.command(data, measured.settings, lexicons),
-            results.python(data, measured.settings, lexicons),
+            *results.again(data, measured.settings, lexicons),
             _custom(lexicons),
             TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
@@ -308,26 +307,21 @@ def measure_pictures(
     with heard() as notes:
         captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
     with heard() as warned:
-        measured = audit(
-            captioners,
-            metrics=[JUDGED],
-            image_options={**judging, "images": images},
-            watch=watch,
-            **lexicons,
-            **options,
-        )
-    arguments: dict[str, Any] = {"references": DATA} if next(iter(captioners.values())).references else {}
-    arguments |= {"id_column": "image_id", "attribute_column": list(data.columns.attribute_column)}
-    arguments |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options}
-    arguments |= {name: value for name, value in judging.items() if value is not None}
+        of_images = {**judging, "images": images}
+        measured = audit(captioners, metrics=[JUDGED], image_options=of_images, watch=watch, **lexicons, **options)
+    labels = list(data.columns.attribute_column)
+    reading = {"predictions": DATA, "id_column": "image_id", "attribute_column": labels}
+    reading |= {"references": DATA} if next(iter(captioners.values())).references else {}
+    measuring = {"images": results.IMAGES, **({"masks": pictures.annotations} if pictures.annotations else {})}
+    measuring |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options, **judging}
     yield Run(
         measured,
         (*pictures.notes, *notes, *_not_in(measured, warned), AGAIN),
         None,
-        results.image_python(list(captioners), pictures, arguments),
+        results.image_python(captioners, reading, measuring),
         _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),
-        _as_json(captioners, data.columns.attribute_column),
+        _as_json(captioners, labels),
     )
 
 

@@ -58,9 +58,8 @@ Files are read on the machine that serves this page, sent nowhere else, and dele
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
-as a knife. **Sway** and **DBAC** ask for two directions: *A to T*, do the tasks that the captioner names follow the
-attribute, and *T to A*, does the attribute that it names follow the tasks? **LIC** asks whether its captions give the
-attribute away at all. Each is compared with people's captions of the same images. Sway counts; for DBAC and LIC an
+as a knife. *A to T*: do the tasks that the captioner names follow the attribute? *T to A*: does the attribute that it
+names follow the tasks? Each is compared with people's captions of the same images. Sway counts; for DBAC and LIC an
 *attacker*, a small model, guesses what the captions hide, and each *trial* trains one.
 """
 IMAGES_ABOUT = f"""
@@ -70,9 +69,8 @@ captions by their ids: the names of their files without the ending, of COCO's fi
 most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
 """
 IMAGES_NEED = """
-ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
-`pip install 'captionbias[images]'`. Then images can be given here, and `captionbias measure imagecaptioner2` measures
-it on the command line.
+ImageCaptioner2 looks at the images, too, and needs more packages where this page runs:
+`pip install 'captionbias[images]'`.
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
-from captionbias.app.uploads import Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import Measurement
@@ -25,7 +24,6 @@ from captionbias.text import Lexicon
 
 DATA = "captions.json"
 IMAGES = "images"  # the folder that commands read
-READING = ("references", "id_column", "attribute_column")
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 SIZE = 6_000_000  # bytes of an audit and its report, which has at most half of them
 
@@ -39,7 +37,7 @@ class Run:
     audit: Audit
     notes: tuple[str, ...]
     command: str | None
-    python: str
+    python: str | None
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     data: str | None = None
@@ -91,8 +89,8 @@ def files(run: Run) -> list[str]:
         "report.html": run.report,
         "report.md": markdown_report(run.audit, command=run.command),
         "everything.json": json_text(run.audit.as_dict(), indent=2),
-        "again.py": run.python,
     }
+    texts |= {"again.py": run.python} if run.python else {}
     for name, grid in _tables(run.audit):
         if grid.rows:
             texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
@@ -120,46 +118,34 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
 # The same again
 
 
-def command(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
-    """One command line; None for data that are not files, or that are files of one name. `lexicons`: the words that
-    were chosen, by setting: names, and custom words, which are in a file called like them."""
+def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> tuple[str | None, str | None]:
+    """One command line, and the same as Python; None for data that are not files, or are files of one name. `lexicons`:
+    the words that were chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
-    others = _others(data)
+    others = {argument: table.name for argument, table in data.others().items()}
     files = [*predictions.values(), *others.values()]
-    if data.code or len(set(files)) < len(files):
-        return None
+    if len(set(files)) < len(files) or not all(Path(file).suffix for file in files):
+        return None, None
+    columns, chosen = vars(data.columns), _chosen(settings, lexicons)
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
-    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
-    return shlex.join(["captionbias", "report", *_flags(options)])
-
-
-def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str:
-    """The same as Python."""
-    predictions = {name: table.name for name, table in data.predictions.items()}
-    options = {**_others(data), **vars(data.columns), "keep": data.columns.keep or None}
-    read = (
-        "from captionbias.captions import on_the_same_images, read_captioners\n\n"
-        f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n{_lines(options)}))\n"
-    )
-    return (
+    command = ["captionbias", "report", *_flags({"predictions": named, **others, **columns, **chosen})]
+    return shlex.join(command), (
         "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
-        f"{data.code or read}"
-        f"measured = audit(\n    captioners,\n{_lines(_chosen(settings, lexicons))})\n"
+        "from captionbias.captions import on_the_same_images, read_captioners\n\n"
+        f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n"
+        f"{_lines({**others, **columns, 'keep': data.columns.keep or None})}))\n"
+        f"measured = audit(\n    captioners,\n{_lines(chosen)})\n"
         'write_report(measured, "report.html")\n'
     )
 
 
-def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
+def image_python(captioners: Iterable[str], reading: dict[str, Any], measuring: dict[str, Any]) -> str:
     """Python that measures captioners of the file `captions.json` on uploaded images."""
-    reading = {"predictions": DATA} | {name: value for name, value in arguments.items() if name in READING}
-    metric = {name: value for name, value in arguments.items() if name not in READING}
-    masks = {"masks": pictures.annotations} if pictures.annotations else {}
-    measured = {"images": IMAGES, **masks, **metric}
     return (
         "from captionbias import imagecaptioner2\nfrom captionbias.captions import read_captions\n\n"
         f"for column in {[*map(column_of, captioners)]!r}:\n"
         f"    captions = read_captions(\n        prediction_column=column,\n{_lines(reading, 8)}"
-        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measured, 8)}    ))\n"
+        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measuring, 8)}    ))\n"
     )
 
 
@@ -173,10 +159,6 @@ def _flags(options: dict[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
-
-
-def _others(data: Data) -> dict[str, str]:
-    return {argument: table.name for argument, table in data.others().items()}
 
 
 def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any]:

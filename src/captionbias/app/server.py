@@ -31,7 +31,7 @@ NEEDED = (  # by runs
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
 )
 
-EMBEDDED = " https://huggingface.co https://*.hf.space"
+EMBEDDED = " https://huggingface.co https://*.hf.space" if os.environ.get("SPACE_ID") else ""
 # Gradio's HTML component makes functions of its templates, which are not of users.
 PAGE_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -110,19 +110,12 @@ def private_folder() -> Iterator[Path]:
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
     folder, lock = own_folder(PREFIX)
-    names = ("TMPDIR", "GRADIO_TEMP_DIR")
-    before = tempfile.tempdir, {name: os.environ.get(name) for name in names}
     try:
         tempfile.tempdir = str(folder)
         os.environ |= {"TMPDIR": str(folder), "GRADIO_TEMP_DIR": str(folder / "uploads")}
         yield folder
     finally:
         lock.release()
-        tempfile.tempdir, variables = before
-        for name, value in variables.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -131,17 +124,13 @@ def _result_of(sessions: Sessions) -> Any:
 
     def result(request: Any) -> Any:
         name = request.path_params["name"]
-        headers = {"Content-Security-Policy": RESULT_POLICY + _embedded(), "Cache-Control": "no-store"}
+        headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
         if name == "example" and EXAMPLE.is_file():
             return HTMLResponse(EXAMPLE.read_text(encoding="utf-8"), headers=headers)
         run = sessions.result(name)
         return HTMLResponse(run.report, headers=headers) if run else PlainTextResponse(_GONE, 404, headers)
 
     return result
-
-
-def _embedded() -> str:
-    return EMBEDDED if os.environ.get("SPACE_ID") else ""
 
 
 def _tidying(sessions: Sessions, folder: Path) -> Any:
@@ -199,7 +188,7 @@ def _refusal(request: Any) -> tuple[str, int] | None:
 
 def _headers(message: Any) -> list[tuple[bytes, bytes]]:
     wanted = {
-        "content-security-policy": PAGE_POLICY + _embedded(),
+        "content-security-policy": PAGE_POLICY + EMBEDDED,
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
     }

@@ -158,17 +158,16 @@ class Sessions:
 
     @contextmanager
     def running(
-        self, session: Session, show: Callable[[float, str], object], seconds: float | None = None
+        self, session: Session, show: Callable[..., object], seconds: float | None = None
     ) -> Iterator[Callable[[str, float], None]]:
         """The run that was asked for, as the function that an audit calls at every step, which raises CancelledError
-        once it is cancelled, and a ValueError after so many seconds. `show`: called with the share that is done and the
-        step."""
+        once it is cancelled, and a ValueError after so many seconds. `show`: a `gr.Progress`."""
         stop = session.stop
 
         def tell(done: float, text: str) -> None:
             if stop is None or stop.is_set():
                 raise CancelledError
-            show(done, text)
+            show(done, desc=text)
 
         tell(0.0, "starting")
         session.working += 1

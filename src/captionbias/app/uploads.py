@@ -61,14 +61,13 @@ _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_M
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the names
-    of the files that were uploaded. The folder, with pixels and previews, is deleted with this."""
+    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the name
+    of the annotations. The folder, with pixels and previews, is deleted with this."""
 
     ids: tuple[str, ...]
     side: int
     notes: tuple[str, ...]
     previews: tuple[tuple[str, str], ...]
-    sources: tuple[str, ...]
     annotations: str | None
     folder: TemporaryDirectory[str]
 
@@ -114,7 +113,6 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
         answer["side"],
         tuple(answer["notes"]),
         tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
-        tuple(shown_name(path.name) for path in paths),
         shown_name(annotations.name) if annotations else None,
         folder,
     )

@@ -23,7 +23,6 @@ from captionbias.report.svg import (
     scale,
     shortened,
     text,
-    tick_text,
     ticks,
     tone,
     whisker,
@@ -201,7 +200,7 @@ def _ground(panel: Panel, place: Place, at: Sequence[float], top: float, bottom:
         yield box(place(-panel.band), top, place(panel.band) - place(-panel.band), bottom - top, "person")
     for value in at:
         yield line(place(value), top, place(value), bottom, "grid")
-        yield text(place(value), bottom + 14, tick_text(value), "soft", "middle", 11)
+        yield text(place(value), bottom + 14, f"{value:.10g}", "soft", "middle", 11)
     if panel.zero:
         yield line(place(0), top, place(0), bottom + 3, "zero", 1.5)
 

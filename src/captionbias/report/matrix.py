@@ -10,7 +10,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.report.grid import Cell, Grid, columns
-from captionbias.report.svg import Place, box, line, mark, scale, text, tick_text, ticks, tone, whisker
+from captionbias.report.svg import Place, box, line, mark, scale, text, ticks, tone, whisker
 from captionbias.report.wording import fixed, images_of, in_words, listed, named_things
 from captionbias.statistics.samples import Estimate
 
@@ -88,15 +88,12 @@ class Matrix(NamedTuple):
 def matrix_of(audit: Audit) -> Matrix:
     """The matrix of an audit, verdicts corrected for their number."""
     estimates = {name: estimates_of(audit, name) for name in audit.captioners}
-    scores = _scores(audit, estimates.values())
+    measured = {key: one for of_one in estimates.values() for key, one in of_one.items()}
+    scores = questions_first(main_scores_by_metric(measured, audit.comparisons))
     words = named_things(audit)
     person = {key: one for measured in audit.person.values() for key, one in measured.estimates.items()}
-    first = scores[0].key
-
-    def rank(name: str) -> float:
-        return -estimates[name][first].value if first in estimates[name] else math.inf
-
-    order = sorted(audit.captioners, key=rank)
+    lowest = Estimate(-math.inf)
+    order = sorted(audit.captioners, key=lambda name: -estimates[name].get(scores[0].key, lowest).value)
     rows = {
         name: [answer(estimates[name], one, audit.verdicts.get((name, one.key), NOTHING), words) for one in scores]
         for name in order
@@ -134,9 +131,17 @@ def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
     return judged + others or main or [one for one in measured if one.alone] or measured
 
 
-def questions_first(scores: Iterable[Score]) -> list[Score]:
+def main_scores_by_metric(estimates: Mapping[str, Estimate], metrics: Iterable[str]) -> list[Score]:
+    """The main scores of each of these metrics, one after the other."""
+    return [
+        score
+        for metric in metrics
+        for score in main_scores({key: estimates[key] for key in estimates if catalogue.SCORES[key].metric == metric})
+    ]
+
+
+def questions_first(scores: list[Score]) -> list[Score]:
     """With sway the questions that sway, LIC and ImageCaptioner2 answer; else all."""
-    scores = list(scores)
     asked = [score for score in scores if score.key in ASKED]
     return asked if any(score.metric == "sway" for score in asked) else scores
 
@@ -170,17 +175,6 @@ def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Ma
         return Answer(word, _open(estimates, score, low, high, words), value, low, high)
     little = word in (MORE, LESS) and a_little(estimates, score.key)
     return Answer(word, _amount(score, value, low, high), value, low, high, little)
-
-
-def _scores(audit: Audit, every: Iterable[Mapping[str, Estimate]]) -> list[Score]:
-    """The scores that answer the questions, of any of the captioners."""
-    measured: dict[str, Estimate] = {}
-    for estimates in every:
-        measured |= estimates
-    of_metrics = [
-        {key: measured[key] for key in measured if catalogue.SCORES[key].metric == one} for one in audit.comparisons
-    ]
-    return questions_first(score for estimates in of_metrics for score in main_scores(estimates))
 
 
 def _amount(score: Score, value: float | None, low: float | None, high: float | None) -> str:
@@ -331,7 +325,7 @@ def ground(one: Question, place: Place, top: float, bottom: float) -> list[str]:
 
 def axis(one: Question, place: Place, y: float) -> list[str]:
     """The numbers of an axis."""
-    return [text(place(at), y, tick_text(at), "soft", "middle", 10) for at in ticks(one.low, one.high, 4)]
+    return [text(place(at), y, f"{at:.10g}", "soft", "middle", 10) for at in ticks(one.low, one.high, 4)]
 
 
 def cell_svg(one: Question, cell: Answer | None = None) -> str:

@@ -14,7 +14,7 @@ from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.grid import Grid, columns
-from captionbias.report.matrix import main_scores
+from captionbias.report.matrix import main_scores_by_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
@@ -96,10 +96,7 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
 
 def headlines(rows: Sequence[Row]) -> list[Score]:
     """The main scores of each metric that the rows are of."""
-    by_metric: dict[str, dict[str, Estimate]] = {}
-    for row in sorted(rows, key=lambda row: list(catalogue.METRICS).index(row.metric)):
-        by_metric.setdefault(row.metric, {})[row.score] = Estimate(row.value)
-    return [score for estimates in by_metric.values() for score in main_scores(estimates)]
+    return main_scores_by_metric({row.score: Estimate(row.value) for row in rows}, catalogue.METRICS)
 
 
 def check_table(path: Path) -> None:

@@ -101,11 +101,6 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(step * number, digits) + 0.0 for number in range(first, last + 1)]
 
 
-def tick_text(value: float) -> str:
-    """A number of an axis."""
-    return f"{value:.10g}"
-
-
 def shortened(content: str, width: float, size: float = 13) -> str:
     """A text that fits, its end left out if need be."""
     fitting = max(1, int(width / (size * CHARACTER)))

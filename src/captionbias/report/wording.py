@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from captionbias.metrics.verdicts import NOTHING
@@ -45,21 +45,19 @@ def fixed(number: float, digits: int) -> str:
 
 def interval(estimate: Estimate | None, digits: int) -> str:
     """A score with its 95% interval over images and trials."""
-    if estimate is None:
-        return NOTHING
-    score = fixed(estimate.value, digits)
-    if estimate.low is None or estimate.high is None:
-        return score
-    return f"{score} [{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
+    return _with_interval(estimate, lambda number: fixed(number, digits))
 
 
 def percent(share: Estimate | None) -> str:
-    """A share with its 95% interval, in percent; a dash for none."""
-    if share is None:
+    """A share likewise, in percent."""
+    return _with_interval(share, "{:.1%}".format)
+
+
+def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -> str:
+    if estimate is None:
         return NOTHING
-    if share.low is None or share.high is None:
-        return f"{share.value:.1%}"
-    return f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
+    value, low, high = estimate[:3]
+    return written(value) if low is None or high is None else f"{written(value)} [{written(low)}, {written(high)}]"
 
 
 def p_text(p: float) -> str:
