@@ -89,15 +89,14 @@ def test_a_page_may_load_nothing_from_another_host_and_tells_nobody_where_it_is(
 
 
 @pytest.mark.parametrize(
-    "host", ["example.invalid", "127.0.0.1.example.invalid", "10.0.0.1", "", "localhost@example.invalid"]
+    ("host", "status"),
+    [
+        *(("localhost:1", 200), ("127.0.0.1", 200), ("example.invalid", 400), ("127.0.0.1.example.invalid", 400)),
+        *(("10.0.0.1", 400), ("", 400), ("localhost@example.invalid", 400)),
+    ],
 )
-def test_another_name_that_leads_to_this_machine_is_refused(small, host):
-    assert httpx.get(small.url, headers={"Host": host}).status_code == 400
-
-
-@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1"])
-def test_names_of_this_machine_are_answered(small, host):
-    assert httpx.get(small.url, headers={"Host": host}).status_code == 200
+def test_another_name_that_leads_to_this_machine_is_refused(small, host, status):
+    assert httpx.get(small.url, headers={"Host": host}).status_code == status
 
 
 @pytest.mark.parametrize("place", ["gradio_api/upload", "gradio_api/call/keep"])

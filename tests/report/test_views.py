@@ -17,22 +17,6 @@ DIRECTIONS = ("a_to_t", "t_to_a")
 BY_LABEL = {score.label: score for score in catalogue.SCORES.values()}
 
 
-def every_table(found):
-    yield from (views.scores(found), views.differences(found), views.quality(found), views.leaks(found))
-    yield views.certainty(found)
-    for name in found.captioners:
-        for direction in DIRECTIONS if "dbac" in found.comparisons else ():
-            yield from (views.sources(found, name, direction), views.alignment(found, name, direction))
-
-
-@pytest.mark.parametrize("of", ["two", "alone", "every_metric"])
-def test_every_row_has_a_cell_for_each_column_and_reads_as_text(of, request):
-    for table in every_table(request.getfixturevalue(of)):
-        assert all(len(row) == len(table.columns) for row in table.rows)
-        for cells in table.texts():
-            assert all(isinstance(cell, str) and cell for cell in cells)
-
-
 def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every_metric):
     expected = []
     for captioner in every_metric.captioners:
