@@ -154,17 +154,10 @@ def test_a_session_cancels_its_own_run_and_no_other():
         assert a.cancel()
         assert cancelled(watch)
     assert not a.cancel()
-
-
-def test_a_run_that_was_cancelled_before_it_began_does_not_begin():
-    found, a = Sessions(), Session()
     a.ask()
     assert a.cancel()
     with pytest.raises(CancelledError), found.running(a, ignore):
         raise AssertionError("it began")
-    a.ask()
-    with found.running(a, ignore) as watch:
-        assert not cancelled(watch)
 
 
 def test_a_later_run_ends_the_earlier_one_and_begins_after_it():
