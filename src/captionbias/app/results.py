@@ -54,15 +54,11 @@ class Run:
         return SIZE + len(self.data or "")
 
 
-def notes(run: Run) -> list[str]:
-    """What to consider when reading the numbers."""
-    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
-    return list(dict.fromkeys([*run.notes, *of_metrics, *(f"not measured: {line}" for line in run.audit.missing)]))
-
-
 def overview(run: Run) -> dict[str, Any]:
     """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
     comparisons = run.audit.comparisons.values()
+    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    missing = [f"not measured: {line}" for line in run.audit.missing]
     return {
         "captioners": list(run.audit.captioners),
         "images": run.audit.images,
@@ -74,7 +70,7 @@ def overview(run: Run) -> dict[str, Any]:
             name: {key: value for one in comparisons for key, value in _scores(one.measurements[name]).items()}
             for name in run.audit.captioners
         },
-        "notes": notes(run),
+        "notes": list(dict.fromkeys([*run.notes, *of_metrics, *missing])),
         "signatures": run.audit.signatures,
     }
 

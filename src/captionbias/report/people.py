@@ -94,10 +94,9 @@ def doubts(audit: Audit) -> list[str]:
     lines = []
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
     repeats = {name: one.facts.get("seen_m", 0.0) for name, one in lic.items()}
-    most, *others = sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]) or [
-        ""
-    ]
-    if most:
+    often = sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name])
+    if often:
+        most, *others = often
         unseen = lic[most].estimates.get("lic_unseen")
         lines.append(
             f"{fixed(repeats[most], 0)}% of {most}'s captions repeat ones that the attacker learned from"
