@@ -32,7 +32,6 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     from captionbias.report.charts import leaderboard_chart
     from captionbias.report.html import write_chart
     from captionbias.report.rows import check_table, mixtures, read_rows, write_table
-    from captionbias.report.views import leaderboard
 
     check_table(output)
     rows = read_rows(results)
@@ -49,5 +48,5 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")
     if plot and not console.quiet:
         signatures = dict.fromkeys(row.signature for row in rows)
-        write_chart(leaderboard_chart(rows), plot, "Leaderboard", grid=leaderboard(rows), signatures=signatures)
+        write_chart(leaderboard_chart(rows), plot, "Leaderboard", signatures)
         say(f"the leaderboard is in {plot}")

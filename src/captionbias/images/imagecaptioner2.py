@@ -58,8 +58,8 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         f"ImageCaptioner2{name} x 100",
         1,
         SIGNED_PERCENT,
-        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
-        "(amplifies), below 0 less (mitigates).",
+        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's, "
+        "below 0 less.",
         sense="amplification",
         judged=main,
         noisy=main,

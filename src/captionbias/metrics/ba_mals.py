@@ -33,8 +33,7 @@ if TYPE_CHECKING:
             "BA (MALS)",
             4,
             SIGNED,
-            "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they "
-            "weaken it (mitigates).",
+            "Above 0 captions strengthen each task's lean to its likelier attribute value, below 0 they weaken it.",
             sense="amplification",
             judged=True,
             headline=True,

@@ -106,8 +106,7 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
     yield score(
         "_net",
         "net",
-        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 "
-        "less (mitigates).",
+        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's, below 0 less.",
         NET,
         row=None,
         judged=True,
@@ -133,8 +132,8 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
     yield score(
         "",
         "as published",
-        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
-        "all: judge by the net one.",
+        "Above 0 is more than in people's captions, below 0 less, but this score also moves with how often captions "
+        "name anything at all: judge by the net one.",
         headline=True,
     )
     yield score(
@@ -230,7 +229,7 @@ def dbac(
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
     A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0 the
-    captioner amplifies its data's bias in that direction, below 0 it mitigates it.
+    captioner's captions have more bias in that direction than people's, below 0 less.
 
     The published score also moves with how often the captioner names tasks at all; `..._matched` weighs both sides to
     the same distribution of what is named, and does not. `..._blind` is the matched score of attackers that see neither

@@ -28,8 +28,8 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         f"directional BA {name}",
         4,
         SIGNED,
-        f"Above 0 captions name the {named} that go with {given} more often for it than the data do "
-        f"(amplifies), below 0 less. It also moves with how often captions name {anything} at all.",
+        f"Above 0 captions name the {named} that go with {given} more often for it than the data do, "
+        f"below 0 less. It also moves with how often captions name {anything} at all.",
         direction=direction,
         sense="amplification",
         headline=True,

@@ -34,7 +34,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         f"DPA {name}",
         3,
         SIGNED,
-        f"Above 0 {more} (amplifies), below 0 harder (mitigates).",
+        f"Above 0 {more}, below 0 harder.",
         direction=direction,
         sense="amplification",
         judged=True,

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
             "leakage of task labels x 100",
             1,
             SIGNED_PERCENT,
-            "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 "
-            "less (mitigates).",
+            "Above 0 the tasks that captions name give the attribute away more than those shown, below 0 less.",
             sense="amplification",
             judged=True,
             headline=True,

@@ -14,7 +14,7 @@ from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.grid import Grid, columns
-from captionbias.report.matrix import main_scores
+from captionbias.report.matrix import main_scores_by_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
@@ -39,11 +39,7 @@ class Row(NamedTuple):
 
 
 def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
-    """The rows of a result; `name`: of the captioner, where the result is of one and does not say.
-
-    >>> rows_of({"metric": "lic", "scores": {"lic": 1.5, "signature": "lic|v:1"}}, "nic")[0][:4]
-    ('nic', 'lic', 'lic', 1.5)
-    """
+    """The rows of a result; `name`: of the captioner, where the result is of one and does not say."""
     rows = []
     image_set = content.get("image_set", "")
     for captioner, metric, flat in _results(content, name):
@@ -57,12 +53,7 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
 
 
 def read_rows(files: Iterable[Path]) -> list[Row]:
-    """The rows of files that commands have written; a captioner that its file does not name is called like the file.
-
-    Raises:
-        ValueError: a file holds no scores, or two files have the same score of a captioner measured in the same way.
-        OSError: a file cannot be read.
-    """
+    """The rows of files that commands have written; a captioner that its file does not name is called like the file."""
     rows: dict[tuple[str, ...], tuple[Row, Path]] = {}
     for file in files:
         try:
@@ -80,12 +71,7 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
 
 
 def mixtures(rows: Iterable[Row]) -> list[str]:
-    """For each metric that was measured in several ways, or on several sets of images, what differs, and whose.
-
-    >>> row = Row("a", "lic", "lic", 1.0, None, None, "-", "metric:lic|seed:0")
-    >>> mixtures([row, row._replace(captioner="b", signature="metric:lic|seed:1")])
-    ['lic: seed is 0 (a), 1 (b)']
-    """
+    """For each metric that was measured in several ways, or on several sets of images, what differs, and whose."""
     ways: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         way = f"{row.signature}|image_set:{row.image_set}" if row.image_set else row.signature
@@ -110,10 +96,7 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
 
 def headlines(rows: Sequence[Row]) -> list[Score]:
     """The main scores of each metric that the rows are of."""
-    by_metric: dict[str, dict[str, Estimate]] = {}
-    for row in sorted(rows, key=lambda row: list(catalogue.METRICS).index(row.metric)):
-        by_metric.setdefault(row.metric, {})[row.score] = Estimate(row.value)
-    return [score for estimates in by_metric.values() for score in main_scores(estimates)]
+    return main_scores_by_metric({row.score: Estimate(row.value) for row in rows}, catalogue.METRICS)
 
 
 def check_table(path: Path) -> None:

@@ -17,26 +17,6 @@ if TYPE_CHECKING:
     from captionbias.analysis.sensitivity import Move
 
 
-def specifications(found: Sensitivity, captioner: str) -> Grid:
-    """Every score of a captioner with every set of choices."""
-    rows: list[list[Cell]] = [
-        [
-            catalogue.label(score),
-            found.label(one),
-            *(one.estimates.get(score) or (None, None, None))[:3],
-            one.verdicts.get(score),
-        ]
-        for score in found.scores
-        for one in found.of(captioner)
-    ]
-    return Grid(
-        f"Scores of {captioner} by choices",
-        columns("score", "choices") + columns("value", "low", "high", form=".3f") + columns("verdict"),
-        rows,
-        f"low, high: 95% interval over images and trials. The base: {_base(found)}.",
-    )
-
-
 def moves(found: Sensitivity) -> Grid:
     """How far each choice moves each captioner's scores, and which verdicts it changes."""
     by_choice: dict[tuple[str, str], dict[str, Move]] = {}
@@ -65,17 +45,22 @@ def moves(found: Sensitivity) -> Grid:
 
 
 def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
-    """For each captioner and score the interval and the verdict with each set of choices; then what each moves."""
-    for captioner in found.captioners:
-        rows: list[list[Cell]] = []
-        for key in found.scores:
-            score = catalogue.SCORES[key]
-            rows += [RULE, Strong([score.label, "", ""])]
-            for one in found.of(captioner):
-                said = one.verdicts.get(key, NOTHING) if score.judged else ""
-                rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
-        yield Grid("Scores by choices [95% interval]", columns(captioner, "score", "verdict"), rows)
+    """For each captioner its scores with each set of choices; then what each choice moves."""
+    yield from (specifications(found, captioner) for captioner in found.captioners)
     yield moves(found)
+
+
+def specifications(found: Sensitivity, captioner: str) -> Grid:
+    """For each score of a captioner the interval and the verdict with each set of choices."""
+    rows: list[list[Cell]] = []
+    for key in found.scores:
+        score = catalogue.SCORES[key]
+        rows += [RULE, Strong([score.label, "", ""])]
+        for one in found.of(captioner):
+            said = one.verdicts.get(key, NOTHING) if score.judged else ""
+            rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
+    title = "Scores by choices [95% interval]"
+    return Grid(title, columns(captioner, "score", "verdict"), rows, f"The base: {_base(found)}.")
 
 
 def power_table(found: Power) -> Grid:
