@@ -43,12 +43,6 @@ def test_rows_of_both_configurations(folder):
     assert not {"nic_equalizer", "tasks"} & race[0].keys()
 
 
-def test_objects_that_are_not_listed_are_null_and_not_none(folder):
-    files = lic()
-    del files[HUMAN][0]["rmdup_object_list"]
-    assert [row["tasks"] for row in read(write(folder, files))] == [["cat"], [], None]
-
-
 def test_one_attribute_is_enough(folder):
     files = lic()
     del files[RACE]

@@ -9,13 +9,11 @@ import yaml
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 from captionbias.hub.results import (
-    SCORES,
     check_results,
     entries_of,
     read_results,
 )
 from captionbias.io.formats import write_json
-from captionbias.metrics import catalogue
 
 DETAILS = {"images": 9, "attribute_counts": {}}
 RESULT = {"lic": 1.5, "lic_ci_low": -1.0, "signature": "metric:lic|v:0", "details": DETAILS}
@@ -40,14 +38,6 @@ def test_files_of_one_metric_and_of_all_are_read_alike(tmp_path):
     assert read_results(apart) == read_results([whole]) == results
     with pytest.raises(ValueError, match=r"all\.json: lic"):
         read_results([apart[0], whole])
-
-
-def test_every_judged_score_has_a_place():
-    assert {score.metric for score in SCORES} == set(catalogue.METRICS)
-    assert {key for key, score in catalogue.SCORES.items() if score.judged} <= {
-        one.key for one in catalogue.TASKS.values()
-    }
-    assert len({score.label for score in SCORES}) == len(SCORES)
 
 
 @pytest.mark.parametrize(("entry", "value"), BAD)

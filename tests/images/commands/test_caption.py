@@ -137,16 +137,6 @@ def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
     assert output.read_bytes() == before
 
 
-def test_what_cannot_be_written_or_read_is_refused_before_the_work(tiny_blip, pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr(captioning, "load_captioner", no_model)
-    usual = ["caption", tiny_blip, "--images", pictures]
-    assert "ends in neither .csv nor .parquet" in refused(*usual, "--output", tmp_path / "all.json")
-    assert "cannot be written" in refused(*usual, "--output", tmp_path / "no" / "all.csv")
-    output = ["--output", tmp_path / "all.csv"]
-    assert "does not exist" in refused("caption", tiny_blip, "--images", tmp_path / "none", *output)
-    assert "lacks config.json" in refused("caption", pictures, "--images", pictures, *output)
-
-
 def test_an_audit_is_captions_and_then_their_report(tiny_blip, pictures, people, tmp_path):
     captions, page, data = tmp_path / "blip.parquet", tmp_path / "audit.html", tmp_path / "audit.json"
     measured = ["--references", people, "--metric", "gender_error", "--bootstrap", "50", "--json", data]
