@@ -21,7 +21,7 @@ from captionbias.datasets.coco_files import (
     read_results,
     read_things,
 )
-from captionbias.datasets.original_files import OriginalFiles, check_column, find_file, need_file
+from captionbias.datasets.original_files import OriginalFiles, find_file, need_file
 
 COCO = "http://images.cocodataset.org/annotations/annotations_trainval2014.zip"
 ZHAO = "https://princetonvisualai.github.io/imagecaptioning-bias"
@@ -59,10 +59,9 @@ class CocoCaptionBias(OriginalFiles):
         self._instances = need_file(folder, "instances_val2014.json", COCO)
         self._labels = need_file(folder, "images_val2014.csv", ZHAO)
         self._people = find_file(folder, "instances_val2014.csv", "instances_2014all.csv")
-        self._results: dict[str, Path] = {}
-        for path in sorted((folder / "results").glob("*.json")):
-            check_column(path.stem, path, [*_COLUMNS, *self._results])
-            self._results[path.stem] = path
+        self._results = {path.stem: path for path in sorted((folder / "results").glob("*.json"))}
+        if taken := self._results.keys() & _COLUMNS:
+            raise ValueError(f"results/{min(taken)}.json names a column that is there already: rename the file")
 
     def schema(self, configuration: str) -> pa.Schema:
         return pa.schema({**_COLUMNS, **dict.fromkeys(self._results, pa.string())})
@@ -81,7 +80,7 @@ class CocoCaptionBias(OriginalFiles):
                 f"{self._instances.name} does not list image {unknown[0]}, so what it shows is not known: give the "
                 "instances of the same images as the captions"
             )
-        labels = read_labels(self._labels, {"bb_gender": GENDERS, "bb_skin": SKINS}, known=images)
+        labels = read_labels(self._labels, {"bb_gender": GENDERS, "bb_skin": SKINS})
         results = {name: read_results(path, images) for name, path in self._results.items()}
         categories = read_categories(self._instances)
         captions, things = read_captions(self._captions, images), read_things(self._instances, images, categories)

@@ -53,19 +53,17 @@ def unique_ids(values: Sequence[Any], where: str, field: str, known: Collection[
             raise ValueError(f"{place} must be a whole number, not {short(value)}: correct it")
         if (first := rows.setdefault(int(value), row)) != row:
             raise ValueError(f"{place} {int(value)} is also at [{first}]: remove one of the two")
-    if known is not None:
-        check_known(list(rows), where, field, known)
+        if known is not None:
+            check_known(int(value), f"{where}[{row}]", field, known)
     return list(rows)
 
 
-def check_known(values: Sequence[int], where: str, field: str, known: Collection[int]) -> None:
-    """Raise ValueError for the first value that is not one of the `known` ones."""
-    for row, value in enumerate(values):
-        if value not in known:
-            raise ValueError(
-                f'{where}[{row}]: "{field}" {value} is not in the COCO file: check that both files are of the same '
-                "images"
-            )
+def check_known(value: int, where: str, field: str, known: Collection[int]) -> None:
+    """Raise ValueError, which begins with `where`, for a value that is not one of the `known` ones."""
+    if value not in known:
+        raise ValueError(
+            f'{where}: "{field}" {value} is not in the COCO file: check that both files are of the same images'
+        )
 
 
 def short(value: Any) -> str:

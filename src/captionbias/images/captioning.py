@@ -7,7 +7,6 @@ import json
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
 from functools import cache as once
 from functools import partial
 from pathlib import Path
@@ -18,12 +17,12 @@ import numpy as np
 
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.encoding import silenced
+from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import share
 from captionbias.images import needs_images
-from captionbias.images.captioners import DTYPES, Captioner, Hearing, find_captioner, load_captioner, reason
-from captionbias.images.draws import Draws
+from captionbias.images.captioners import Captioner, Hearing, find_captioner, load_captioner
+from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, open_image, read_ahead, read_images, read_source
-from captionbias.io.files import replacing
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
@@ -31,10 +30,10 @@ from captionbias.warnings import CaptionBiasWarning
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
+    from torch import Tensor
 
 # Part of every key: raise it when captions are made or kept, or images digested, in another way.
 FORMAT = 2
-MAX_LISTED = 20  # images in a warning
 
 
 def caption(
@@ -59,9 +58,9 @@ def caption(
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
 
-    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor or tokenizer
-    has a chat template, answers a prompt about it. The search is greedy, by beams, or drawn. A caption does not depend
-    on the other images of its batch, except by rounding, and is without the prompt, thoughts, boxes and their tokens.
+    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor has a chat
+    template, answers a prompt about it. The search is greedy, by beams, or drawn. A caption does not depend on the rest
+    of its batch, except by rounding, and is without the prompt, thoughts, boxes and their tokens.
 
     Several processes of `accelerate launch` share the batches out; each must make the same call and gets all captions.
     A run that was killed goes on where it stopped, and loses a batch a process at most.
@@ -108,30 +107,27 @@ def caption(
         import torch  # noqa: F401
         import transformers  # noqa: F401
     search = {"batch_size": batch_size, "max_new_tokens": max_new_tokens, "num_beams": num_beams}
-    for argument, value in search.items():
-        if value < 1:
-            raise ValueError(f"{argument} is {value}: it must be 1 or more")
     draw = _draw(temperature, top_p, num_beams, sampling_seed)
     files, place = find_captioner(str(model), revision), device()
     precision, arguments = _precision(dtype, place), dict(template_arguments or {})
     settings = [FORMAT, files.identity, prompt, arguments, [max_new_tokens, num_beams, draw], precision]
     identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
-    kept = _KeptCaptions(open_store(cache), identity)
+    stored = _CaptionStore(open_store(cache), identity)
     load = once(partial(load_captioner, files, prompt, arguments, precision, place, device_map))
     batches = [range(start, min(start + batch_size, len(pictures))) for start in range(0, len(pictures), batch_size)]
 
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:
         """The answers to each of these batches, which are read while the batch before is captioned."""
-        read = partial(_read, pictures, kept.captions)
+        read = partial(_read, pictures, stored.captions)
         with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
             for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
                 if strict and (faults := [one.fault for one in batch if one.fault]):
                     raise ValueError(faults[0])
                 if new := {one.digest: one.picture for one in batch if one.picture is not None}:
-                    kept.add(dict(zip(new, _ask(load(), files.name, new, draw, search, place), strict=True)))
-                yield position, [(*kept.captions.get(one.digest, ("", False)), one.fault) for one in batch]
-            kept.trim()
+                    stored.add(dict(zip(new, _ask(load(), files.name, new, draw, search), strict=True)))
+                yield position, [(*stored.captions.get(one.digest, ("", False)), one.fault) for one in batch]
+            stored.trim()
 
     keys = [f"{identity} {[pictures.ids[row] for row in batch]}" for batch in batches]
     doing = f"captions by {files.name}"
@@ -163,10 +159,8 @@ def _captions(answers: Mapping[str, _Answer], max_new_tokens: int) -> dict[str, 
         (cut, f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)"),
     ):
         if images:
-            listed = "; ".join(images[:MAX_LISTED]) + ("; ..." if len(images) > MAX_LISTED else "")
-            warnings.warn(
-                f"{len(images):,} of {len(answers):,} images {lack}: {listed}", CaptionBiasWarning, stacklevel=3
-            )
+            text = f"{len(images):,} of {len(answers):,} images {lack}: {first_of(images)}"
+            warnings.warn(text, CaptionBiasWarning, stacklevel=3)
     return {image: answer.text for image, answer in answers.items() if answer.text}
 
 
@@ -177,8 +171,6 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
     if not 0 < draw[0] < np.inf:
         raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
-    if not 0 < draw[1] <= 1:
-        raise ValueError(f"top_p is {top_p}: it must be above 0 and no more than 1")
     if num_beams > 1:
         raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
     return draw
@@ -189,28 +181,7 @@ def _precision(dtype: str | None, place: torch.device) -> str:
 
     if dtype is None:
         return "bfloat16" if place.type in GPUS else "float32"
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}: choose from {', '.join(DTYPES)}")
     return dtype
-
-
-def write_captions(captions: Mapping[str, str], path: str | Path) -> None:
-    """Write `image_id, caption` as Parquet or CSV, by the ending of the name, whole or not at all."""
-    import pandas as pd
-
-    check_ending(path)
-    table = pd.DataFrame({"image_id": list(captions), "caption": list(captions.values())}, dtype=str)
-    with replacing(Path(path)) as part:
-        if Path(path).suffix == ".csv":
-            table.to_csv(part, index=False, lineterminator="\n", encoding="utf-8")
-        else:
-            table.to_parquet(part, index=False)
-
-
-def check_ending(path: str | Path) -> None:
-    """Raise a ValueError if `write_captions` cannot write a file of this name."""
-    if Path(path).suffix not in (".csv", ".parquet"):
-        raise ValueError(f"{path} ends in neither .csv nor .parquet: name a file of one of these kinds")
 
 
 def open_captioner(
@@ -235,8 +206,7 @@ def open_captioner(
     return captioner.model, captioner.processor, captioner.tokenizer
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(NamedTuple):
     """An image's digest, and the picture if it has no caption yet; or why it cannot be read."""
 
     digest: str = ""
@@ -244,13 +214,36 @@ class _Read:
     fault: str = ""
 
 
-def _read(images: Images, kept: Mapping[str, Any], row: int) -> _Read:
+def _read(images: Images, stored: Mapping[str, Any], row: int) -> _Read:
     try:
         name = f"image {images.ids[row]}"
         source, digest = read_source(images.sources[row], name)
-        return _Read(digest, None if digest in kept else open_image(source, name))
+        return _Read(digest, None if digest in stored else open_image(source, name))
     except ValueError as error:
         return _Read(fault=str(error))
+
+
+class Draws:
+    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
+    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
+    on the others of its batch nor on a restart.
+    """
+
+    def __init__(self, temperature: float, top_p: float, keys: Sequence[str]) -> None:
+        import torch
+
+        self.temperature, self.top_p = temperature, top_p
+        digests = [hashlib.blake2b(key.encode(), digest_size=7).digest() for key in keys]
+        self.generators = [torch.Generator().manual_seed(int.from_bytes(digest, "big")) for digest in digests]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        import torch
+        from transformers import TopPLogitsWarper
+
+        likely = TopPLogitsWarper(self.top_p)(input_ids, scores.float() / self.temperature)
+        drawn = [torch.empty(scores.shape[1]).exponential_(generator=generator) for generator in self.generators]
+        noisy: Tensor = likely - torch.stack(drawn).log().to(scores.device)
+        return noisy
 
 
 def _ask(
@@ -259,10 +252,8 @@ def _ask(
     pictures: Mapping[str, Image],
     draw: tuple[float, float, int] | None,
     search: Mapping[str, Any],
-    place: torch.device,
 ) -> list[tuple[str, bool]]:
     """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
-    import torch
     from transformers import LogitsProcessorList
 
     from captionbias.training.captioning import caption_images
@@ -276,17 +267,15 @@ def _ask(
     try:
         with silenced():
             texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
-    except torch.OutOfMemoryError as error:
-        raise ValueError(f"batch_size {search['batch_size']} needs more memory than {place} has: lower it") from error
     except Exception as error:  # families raise almost anything at what they cannot do
         raise ValueError(
-            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({reason(error)}): give another "
-            "prompt, or name another model"
+            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): give "
+            "another prompt or batch_size, or name another model"
         ) from error
     return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
 
 
-class _KeptCaptions:
+class _CaptionStore:
     """Captions by the digests of their images, and whether they are cut off; kept in the store, if there is one."""
 
     def __init__(self, store: Store | None, identity: str) -> None:

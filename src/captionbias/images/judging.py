@@ -49,7 +49,7 @@ def train(
 ) -> None:
     """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
 
-    `backward` makes the gradients of the loss on rows; `answer` gives each answer's log-probability, `(rows, answers)`.
+    `backward` makes the gradients of the loss on rows; `answer` is that of `Judged`.
     """
     import torch
 
