@@ -152,7 +152,30 @@ def verbs(count=45):
     return {"annotations/captions_val2014.json": {"images": images, "annotations": annotations}}
 
 
-ALL = {"coco_caption_bias": coco, "lic_captions": lic, "artemis_emotions": artemis, "controlled_verbs": verbs}
+def narratives():
+    """COCO's folder with Localized Narratives, with traces and without; of image 21 nothing else is known."""
+    told = (("9", "In this image I see a man. He holds an umbrella."), ("9", "A person, it rains."), ("5", " "))
+    told += (("5", "There is a woman. She walks."), ("11", "A girl lies on a bed."), ("21", "Trees."), ("13", "A boy."))
+    lines = [
+        json.dumps(
+            {"dataset_id": "mscoco_val2017", "image_id": image, "annotator_id": 3, "caption": words, "traces": []}
+        )
+        for image, words in told
+    ]
+    return coco() | {
+        "coco_train_localized_narratives-00000-of-00004.jsonl": "\n".join([*lines[4:], ""]),
+        "coco_val_localized_narratives.jsonl": "\n".join(lines[:4]),
+        "coco_val_captions.jsonl": "not read beside the file with traces",
+    }
+
+
+ALL = {
+    "coco_caption_bias": coco,
+    "coco_narratives": narratives,
+    "lic_captions": lic,
+    "artemis_emotions": artemis,
+    "controlled_verbs": verbs,
+}
 
 
 def write(folder, files):

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
+from captionbias.datasets.coco_narratives import CocoNarratives
 from captionbias.datasets.controlled_verbs import ControlledVerbs
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 DATASETS: dict[str, type[OriginalFiles]] = {
     "artemis_emotions": ArtemisEmotions,
     "coco_caption_bias": CocoCaptionBias,
+    "coco_narratives": CocoNarratives,
     "controlled_verbs": ControlledVerbs,
     "lic_captions": LicCaptions,
 }
 BLOCK = 4096  # rows in memory
 CONTENTS = "<!-- contents -->"  # in a card before it is built
+TERMS = ("license", "license_name", "license_link", "extra_gated_prompt")  # fields of a card
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
             raise ValueError(f"the files in {source} are not as published ({error!r}): fetch them again") from error
         (new / "README.md").write_text(_dataset_card(template, infos, opened), encoding="utf-8")
         if opened.BENCHMARK:
-            (new / "eval.yaml").write_text(_benchmark(template), encoding="utf-8")
+            (new / "eval.yaml").write_text(_benchmark(template, chosen[0], opened.SPLIT), encoding="utf-8")
         with suppress(FileNotFoundError):
             folder.rmdir()
         new.rename(folder)
@@ -118,6 +121,10 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     from huggingface_hub import DatasetCard
 
     card = DatasetCard(template)
+    for name in {source.TERMS[key] for key in infos if key in source.TERMS}:
+        terms = DatasetCard(_template(name)).data
+        for field in TERMS:
+            card.data[field] = terms[field]
     files: dict[str, dict[str, Any]] = {
         key: {"data_files": [{"split": source.SPLIT, "path": f"{key}/{source.SPLIT}-*"}]} for key in infos
     }
@@ -132,10 +139,11 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
 
 
-def _benchmark(template: str) -> str:
+def _benchmark(template: str, configuration: str, split: str) -> str:
     """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
 
-    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
+    Results name a task and no configuration, so they are of the default one. The Hub takes the file once `captionbias`
+    is in its list of evaluation frameworks, which is open to additions.
     """
     import yaml
     from huggingface_hub import DatasetCard
@@ -148,7 +156,7 @@ def _benchmark(template: str) -> str:
         "name": card.data["pretty_name"],
         "description": one_line(about),
         "evaluation_framework": "captionbias",
-        "tasks": [{"id": task} for task in TASKS],
+        "tasks": [{"id": task, "config": configuration, "split": split} for task in TASKS],
     }
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
