@@ -53,6 +53,21 @@ def test_captioners_measured_one_by_one_are_the_table_of_both(written, tmp_path)
     assert [row["score"] for row in found if row["captioner"] == "nic"] == measured
 
 
+def test_a_folder_is_all_its_results_and_the_leaderboard_is_shown(written, tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    assert f"{folder} has no .json file" in refused("collect", folder, "--output", tmp_path / "table.csv")
+    for name in ("nic.json", "sat.json"):
+        (folder / name).write_bytes((written / name).read_bytes())
+    shown = invoke("collect", folder, "--output", tmp_path / "folder.parquet")
+    invoke("collect", written / "nic.json", written / "sat.json", "--output", tmp_path / "files.parquet")
+    assert rows(tmp_path / "folder.parquet") == rows(tmp_path / "files.parquet")
+    lines = [line.split() for line in shown.splitlines()]
+    board = [(line[0], float(line[1])) for line in lines if line and line[0] in ("nic", "sat")]
+    assert [value for _, value in board] == sorted((value for _, value in board), reverse=True)
+    assert {name for name, _ in board} == {"nic", "sat"}
+
+
 @pytest.mark.parametrize("of", ["compare", "report"])
 def test_files_of_comparisons_and_reports_give_the_same_scores(of, written, tmp_path):
     invoke("collect", written / f"{of}.json", "--output", tmp_path / "table.csv")
