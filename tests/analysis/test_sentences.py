@@ -41,34 +41,21 @@ def test_the_swayed_sentence_is_found_and_a_persons_is_not(captions):
 def test_sentences_have_all_that_is_said_once(captions):
     parts = by_sentence(captions, positions=2)
     assert list(parts) == ["whole", "sentence 1", "sentence 2 and on"]
-    assert {part.image_set for part in parts.values()} == {captions.image_set}
     said = list(chain.from_iterable(parts[name].predictions for name in list(parts)[1:]))
     assert sorted(" ".join(said).split()) == sorted(" ".join(captions.predictions).split())
-    assert list(by_sentence(captions, positions=9))[-1] == "sentence 4"
     assert by_sentence(captions).popitem()[1].predictions[:2] == ("The sky is blue. It is noon.", ".")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("no end", ["no end"]),
-        ("A man . a dog .", ["A man .", "a dog ."]),
-        ("One\n\nTwo?! ... ", ["One", "Two?!"]),
-        (
-            "\u4e00\u4e2a \u7537\u4eba\u3002\u4e00\u53ea \u72d7\u3002",
-            ["\u4e00\u4e2a \u7537\u4eba\u3002", "\u4e00\u53ea \u72d7\u3002"],
-        ),
-    ],
-)
-def test_sentences_end_at_marks_before_a_blank_and_with_lines(text, expected):
-    assert sentences(text) == expected
+def test_sentences_end_at_marks_before_a_blank_and_with_lines():
+    assert sentences("A man . Two?! ... \n\nno end") == ["A man .", "Two?!", "no end"]
+    assert sentences("\u4e00\u4e2a \u4eba\u3002\u4e00\u53ea \u72d7") == [
+        "\u4e00\u4e2a \u4eba\u3002",
+        "\u4e00\u53ea \u72d7",
+    ]
 
 
 def test_what_has_no_sentences_to_tell_apart_is_refused(captions):
-    planted = plant(20)
     with pytest.raises(ValueError, match="no caption of the captioner has two sentences"):
-        by_sentence(check_captions(**vars(planted)))
+        by_sentence(check_captions(**vars(plant(20))))
     with pytest.raises(ValueError, match="positions must be 2 or more, not 1"):
         by_sentence(captions, positions=1)
-    with pytest.raises(ValueError, match="no predictions"):
-        by_sentence(check_captions(**vars(planted) | {"predictions": None}))

@@ -39,7 +39,10 @@ def rows(path):
 
 def test_captioners_measured_one_by_one_are_the_table_of_both(written, tmp_path):
     single = invoke("collect", written / "nic.json", written / "sat.json", "--output", tmp_path / "single.parquet")
-    invoke("collect", written / "both.json", "--output", tmp_path / "both.parquet")
+    board = invoke("collect", written / "both.json", "--output", tmp_path / "both.parquet").splitlines()
+    values = [float(line.split()[1]) for line in board if line.startswith(("nic", "sat"))]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == 2
     found = rows(tmp_path / "single.parquet")
     assert found == rows(tmp_path / "both.parquet")
     assert f"{len(found)} scores of 2 captioners" in single
@@ -51,21 +54,6 @@ def test_captioners_measured_one_by_one_are_the_table_of_both(written, tmp_path)
     assert lic["verdict"] in ("more than people", "cannot tell")
     measured = [score.key for score in catalogue.scores_of("lic") if score.key in scores]
     assert [row["score"] for row in found if row["captioner"] == "nic"] == measured
-
-
-def test_a_folder_is_all_its_results_and_the_leaderboard_is_shown(written, tmp_path):
-    folder = tmp_path / "results"
-    folder.mkdir()
-    assert f"{folder} has no .json file" in refused("collect", folder, "--output", tmp_path / "table.csv")
-    for name in ("nic.json", "sat.json"):
-        (folder / name).write_bytes((written / name).read_bytes())
-    shown = invoke("collect", folder, "--output", tmp_path / "folder.parquet")
-    invoke("collect", written / "nic.json", written / "sat.json", "--output", tmp_path / "files.parquet")
-    assert rows(tmp_path / "folder.parquet") == rows(tmp_path / "files.parquet")
-    lines = [line.split() for line in shown.splitlines()]
-    board = [(line[0], float(line[1])) for line in lines if line and line[0] in ("nic", "sat")]
-    assert [value for _, value in board] == sorted((value for _, value in board), reverse=True)
-    assert {name for name, _ in board} == {"nic", "sat"}
 
 
 @pytest.mark.parametrize("of", ["compare", "report"])
@@ -142,6 +130,7 @@ def test_what_was_measured_on_other_images_is_no_leaderboard_but_their_order_is_
 def test_a_captioner_twice_and_a_file_without_scores_are_named(written, tmp_path):
     error = refused("collect", written / "nic.json", written / "both.json", "--output", tmp_path / "t.csv")
     assert error.startswith(f"lic of nic is in {written / 'nic.json'} and in {written / 'both.json'}")
+    assert f"{tmp_path} has no .json file" in refused("collect", tmp_path, "--output", tmp_path / "t.csv")
     (tmp_path / "other.json").write_text("[]")
     error = refused("collect", tmp_path / "other.json", "--output", tmp_path / "t.csv")
     assert error.startswith(f"{tmp_path / 'other.json'} holds no scores")

@@ -154,14 +154,15 @@ def verbs(count=45):
 
 def narratives():
     """COCO's folder with Localized Narratives, with traces and without; of image 21 nothing else is known."""
-    told = (("9", "In this image I see a man. He holds an umbrella."), ("9", "A person, it rains."), ("5", " "))
-    told += (("5", "There is a woman. She walks."), ("11", "A girl lies on a bed."), ("21", "Trees."), ("13", "A boy."))
-    lines = [
-        json.dumps(
-            {"dataset_id": "mscoco_val2017", "image_id": image, "annotator_id": 3, "caption": words, "traces": []}
-        )
-        for image, words in told
+    nine, five = ("In this image I see a man. He holds an umbrella.", "A person, it rains."), (" ", "There is a woman.")
+    told = [
+        *((9, text) for text in nine),
+        *((5, text) for text in five),
+        (11, "A girl."),
+        (21, "Trees."),
+        (13, "A boy."),
     ]
+    lines = [json.dumps({"image_id": str(image), "annotator_id": 3, "caption": text}) for image, text in told]
     return coco() | {
         "coco_train_localized_narratives-00000-of-00004.jsonl": "\n".join([*lines[4:], ""]),
         "coco_val_localized_narratives.jsonl": "\n".join(lines[:4]),

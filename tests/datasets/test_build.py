@@ -160,13 +160,11 @@ def planted_coco(planted):
 
 
 def planted_narratives(planted):
-    """COCO's files with narratives: what COCO's captions say, and the captioner, in two sentences."""
-    told = [
-        {"image_id": str(row), "caption": f"I see this. {words[0]}"} for row, words in enumerate(planted.references)
-    ]
+    """COCO's files with narratives, which are COCO's captions, and a captioner's two sentences."""
+    told = [{"image_id": str(row), "caption": texts[0]} for row, texts in enumerate(planted.references)]
     said = [{"image_id": row, "caption": f"{words}. A blue sky."} for row, words in enumerate(planted.predictions)]
-    files = {**planted_coco(planted), "coco_val_captions.jsonl": "\n".join(map(json.dumps, told))}
-    return files | {"results/nic.json": said}
+    files = {"coco_val_captions.jsonl": "\n".join(map(json.dumps, told)), "results/nic.json": said}
+    return planted_coco(planted) | files
 
 
 def planted_lic(planted):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
-from huggingface_hub.utils import disable_progress_bars
 
 from captionbias.datasets.build import build_dataset
 from captionbias.datasets.coco_narratives import CocoNarratives
@@ -16,24 +13,14 @@ from tests.cli.conftest import invoke
 from tests.datasets.conftest import narratives, records_of, write
 from tests.datasets.test_build import planted_narratives
 
-OPEN = ["captioned_gender", "age"]
-
 
 def test_narratives_stand_beside_what_coco_knows_of_the_image(folder):
     source = CocoNarratives(write(folder, narratives()))
     *_, nine = source.rows("captioned_gender")
-    assert {column: nine[column] for column in source.schema("captioned_gender").names} == {
-        "image_id": 9,
-        "file_name": "COCO_val2014_000000000009.jpg",
-        "height": 20,
-        "width": 30,
-        "references": ["In this image I see a man. He holds an umbrella.", "A person, it rains."],
-        "attribute": "male",
-        "tasks": ["umbrella"],
-        "nic": "a man",
-        "sat": None,
-        "coco_captions": ["A man holds an umbrella.", "A guy in the rain"],
-    }
+    assert nine["references"] == ["In this image I see a man. He holds an umbrella.", "A person, it rains."]
+    assert nine["coco_captions"] == ["A man holds an umbrella.", "A guy in the rain"]
+    assert (nine["tasks"], nine["nic"]) == (["umbrella"], "a man")
+    assert not {"gender", "skin", "people"} & set(source.schema("captioned_gender").names)
     found = {name: [(row["image_id"], row["attribute"]) for row in source.rows(name)] for name in source.CONFIGURATIONS}
     assert found == {
         "captioned_gender": [(5, "female"), (9, "male")],  # of 11 one caption says girl
@@ -45,19 +32,10 @@ def test_narratives_stand_beside_what_coco_knows_of_the_image(folder):
     assert source.left_out["gender"]["empty narratives"] == 1
 
 
-def test_captions_alone_are_read_where_the_files_with_traces_are_not(folder):
-    files = {name: content for name, content in narratives().items() if "localized" not in name}
-    files["coco_val_captions.jsonl"] = '{"image_id": 9, "caption": "A man. He walks."}\n'
-    [nine] = records_of(CocoNarratives, write(folder, files), "gender")
-    assert nine["references"] == ["A man. He walks."]
-
-
 def test_rows_may_be_passed_on_unless_annotators_labels_are_in_them(folder, tmp_path):
-    files = narratives()
-    write(folder, files)
-    build_dataset("coco_narratives", folder, tmp_path / "gated", ["captioned_gender", "race"])
+    build_dataset("coco_narratives", write(folder, narratives()), tmp_path / "gated", ["captioned_gender", "race"])
     (folder / "images_val2014.csv").unlink()
-    built = build_dataset("coco_narratives", folder, tmp_path / "open", OPEN)
+    built = build_dataset("coco_narratives", folder, tmp_path / "open", ["captioned_gender", "age"])
     assert built.rows == {"captioned_gender": 2, "age": 4}
     cards = {name: DatasetCard.load(tmp_path / name / "README.md").data.to_dict() for name in ("open", "gated")}
     assert cards["open"]["license"] == "cc-by-4.0"
@@ -76,28 +54,26 @@ def test_rows_may_be_passed_on_unless_annotators_labels_are_in_them(folder, tmp_
         ('{"image_id": "ade_9", "caption": "A man."}', r"""\[1\]: "image_id" is 'ade_9', not one of COCO"""),
     ],
 )
-def test_a_line_that_is_no_narrative_is_named(line, message, folder):
+def test_captions_alone_are_read_and_a_line_that_is_none_is_named(line, message, folder):
     files = {name: content for name, content in narratives().items() if "localized" not in name}
-    files["coco_val_captions.jsonl"] = f'{{"image_id": "9", "caption": "A man."}}\n{line}\n'
+    file, first = "coco_val_captions.jsonl", '{"image_id": 9, "caption": "A man. He walks."}\n'
+    [nine] = records_of(CocoNarratives, write(folder, files | {file: first}), "gender")
+    assert nine["references"] == ["A man. He walks."]
     with pytest.raises(ValueError, match=message):
-        records_of(CocoNarratives, write(folder, files), "age")
-
-
-def test_without_narratives_their_origin_is_said(folder):
-    files = {name: content for name, content in narratives().items() if "jsonl" not in name}
-    with pytest.raises(ValueError, match=r"coco_val_localized_narratives\*\.jsonl.*google\.github\.io"):
-        CocoNarratives(write(folder, files))
+        records_of(CocoNarratives, write(folder, {file: first + line}), "age")
+    (folder / file).unlink()
+    with pytest.raises(ValueError, match=r"has none of coco_val_localized.*google\.github\.io"):
+        CocoNarratives(folder)
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
 def test_a_captioners_results_name_tasks_of_the_benchmark_that_is_published(folder, tmp_path):
     """From the original files to the dataset and to the model that is measured on it, by the commands alone."""
-    disable_progress_bars()
     write(folder, planted_narratives(plant(images=60, captions=2)))
-    open_ones = [word for name in OPEN[:1] for word in ("--config", name)]
-    invoke("data", "build", "coco_narratives", "--from", folder, "--to", tmp_path / "long", *open_ones)
-    sent = invoke("publish", "dataset", tmp_path / "long", "--to", "someone/long", "--dry-run")
-    assert "would be sent: eval.yaml" in sent
+    build = ("data", "build", "coco_narratives", "--config", "captioned_gender")
+    invoke(*build, "--from", folder, "--to", tmp_path / "long")
+    sent = ("publish", "dataset", tmp_path / "long", "--to", "someone/long", "--dry-run")
+    assert "would be sent: eval.yaml" in invoke(*sent)
     nic = ("--predictions", tmp_path / "long", "--prediction-column", "nic")
     measured = tmp_path / "results" / "nic.json"
     measured.parent.mkdir()
@@ -109,6 +85,4 @@ def test_a_captioners_results_name_tasks_of_the_benchmark_that_is_published(fold
     assert {entry["dataset"]["id"] for entry in entries} == {"someone/long"}
     assert {"sway_t_to_a", "sway_a_to_t"} <= {entry["dataset"]["task_id"] for entry in entries}
     assert {entry["dataset"]["task_id"] for entry in entries} <= {task["id"] for task in tasks}
-    board = invoke("collect", measured.parent, "--output", tmp_path / "table.csv")
-    assert "scores of 1 captioners" in board
-    assert json.loads(measured.read_text())["scores"]["sway_images"] <= 60
+    assert "scores of 1 captioners" in invoke("collect", measured.parent, "--output", tmp_path / "table.csv")
