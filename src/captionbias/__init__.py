@@ -17,6 +17,7 @@ _HOMES = {
     "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
     "captionbias.metrics.measurement": "Measurement",
     "captionbias.captions": "CaptionBiasWarning Captions captions_from_table check_captions cross read_captions",
+    "captionbias.captions.captioned": "captioned_labels",
     "captionbias.images.imagecaptioner2": "imagecaptioner2",
     "captionbias.text": "Lexicon load_lexicon",
     "captionbias.images.anonymousbench": "anonymousbench",
@@ -27,6 +28,7 @@ _HOMES = {
     "captionbias.analysis.caption_quality": "caption_quality",
     "captionbias.analysis.power": "power",
     "captionbias.analysis.sensitivity": "sensitivity",
+    "captionbias.analysis.sentences": "by_sentence",
     "captionbias.analysis.resampling": "predicted_effect resampling_weights write_weights",
     "captionbias.explain": "attribute_captions",
     "captionbias.report.html": "write_report",
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
     from captionbias.analysis.resampling import resampling_weights as resampling_weights
     from captionbias.analysis.resampling import write_weights as write_weights
     from captionbias.analysis.sensitivity import sensitivity as sensitivity
+    from captionbias.analysis.sentences import by_sentence as by_sentence
     from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
     from captionbias.captions import Captions as Captions
+    from captionbias.captions import captioned_labels as captioned_labels
     from captionbias.captions import captions_from_table as captions_from_table
     from captionbias.captions import check_captions as check_captions
     from captionbias.captions import cross as cross

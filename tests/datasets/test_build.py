@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 ROWS = {
     "artemis_emotions": {"paintings": 3, "utterances": 7},
     "coco_caption_bias": {"gender": 3, "race": 3, "age": 4},
+    "coco_narratives": {"captioned_gender": 2, "age": 4, "gender": 3, "race": 3},
     "controlled_verbs": dict.fromkeys(("C1", "C2", "C3", "C4"), 300),
     "lic_captions": {"gender": 3, "race": 2},
 }
@@ -117,6 +118,11 @@ def test_the_card_has_configurations_sizes_and_what_was_left_out(folder, tmp_pat
     assert configs["race"]["data_files"] == [{"split": "validation", "path": "race/validation-*"}]
     assert CONTENTS not in card
     assert "| `race` | 3 | 2 without a label of race, 1 labelled unsure, 1 empty human captions |" in card
+    benchmark = yaml.safe_load((tmp_path / "to" / "eval.yaml").read_text(encoding="utf-8"))
+    assert benchmark["name"] == "COCO captions with labels of gender, skin tone and age"
+    assert benchmark["description"].startswith("Human captions, objects and people of COCO val2014")
+    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in benchmark["tasks"]}
+    assert {(task["config"], task["split"]) for task in benchmark["tasks"]} == {("gender", "validation")}
 
 
 def planted_coco(planted):
@@ -145,6 +151,14 @@ def planted_coco(planted):
     }
 
 
+def planted_narratives(planted):
+    """COCO's files with narratives, which are COCO's captions, and a captioner's two sentences."""
+    told = [{"image_id": str(row), "caption": texts[0]} for row, texts in enumerate(planted.references)]
+    said = [{"image_id": row, "caption": f"{words}. A blue sky."} for row, words in enumerate(planted.predictions)]
+    files = {"coco_val_captions.jsonl": "\n".join(map(json.dumps, told)), "results/nic.json": said}
+    return planted_coco(planted) | files
+
+
 def planted_lic(planted):
     """The files of the LIC study, of these captions."""
     people, said = [], []
@@ -169,6 +183,7 @@ def planted_artemis(planted):
 
 PLANTED = {
     "coco_caption_bias": planted_coco,
+    "coco_narratives": planted_narratives,
     "lic_captions": planted_lic,
     "artemis_emotions": planted_artemis,
     "controlled_verbs": lambda _: verbs(),

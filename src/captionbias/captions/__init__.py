@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from captionbias.captions.captioned import captioned_labels
 from captionbias.captions.captioners import check_captioners, on_the_same_images
 from captionbias.captions.check import (
     MAX_CHARACTERS,
@@ -24,6 +25,7 @@ __all__ = [
     "Labels",
     "Words",
     "as_captions",
+    "captioned_labels",
     "captions_from_table",
     "check_captioners",
     "check_captions",

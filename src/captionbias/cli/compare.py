@@ -11,12 +11,14 @@ from captionbias.cli.options import (
     MARGINS,
     METRIC,
     REPLICATES,
+    RESULT,
     RESULTS,
     Options,
     margins_of,
     option,
     result_option,
     split_options,
+    switch,
 )
 from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, step_lines
 
@@ -36,12 +38,18 @@ AGAINST: Options = {
         str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
+SENTENCES: Options = {
+    "by_sentence": switch(
+        "--by-sentence", "Compare the sentences of one captioner's captions: which of them sway?", panel=RESULT
+    ),
+}
+OPTIONS = CAPTIONERS | FILES | COMPARED | SENTENCES | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
 
 
 def compare(
     metric: str,
     scores: list[str] | None,
+    by_sentence: bool,
     against: str | None,
     margins: list[str] | None,
     output: Path | None,
@@ -53,6 +61,7 @@ def compare(
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.compare import compare as comparison_of
+    from captionbias.analysis.sentences import by_sentence as sentences_of
     from captionbias.metrics import find_metric
     from captionbias.report.terminal import comparison_tables
 
@@ -63,6 +72,12 @@ def compare(
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
+        if by_sentence:
+            if len(captioners) > 1:
+                raise ValueError(f"--by-sentence is of one captioner, and here are {', '.join(captioners)}: give one")
+            captioners = sentences_of(*captioners.values())
+            if metric == "sway":  # without silence, which at a sentence says nothing
+                scores = scores or ["sway_a_to_t", "sway_t_to_a"]
         comparison = comparison_of(
             captioners,
             metric=metric,

@@ -27,6 +27,7 @@ class ArtemisEmotions(OriginalFiles):
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("paintings", "utterances")
     SPLIT: ClassVar[str] = "train"
+    BENCHMARK: ClassVar[bool] = False
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

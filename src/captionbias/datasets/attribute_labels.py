@@ -19,6 +19,7 @@ SKINS = ("Light", "Dark", "Both", "Unsure")
 # The column that has the labels of an attribute, and the two that are compared.
 COMPARED = {
     "gender": ("gender", ("female", "male")),
+    "captioned_gender": ("captioned_gender", ("female", "male")),
     "race": ("skin", ("light", "dark")),
     "age": ("age", ("young", "old")),
 }

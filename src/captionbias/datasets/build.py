@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
+from captionbias.datasets.coco_narratives import CocoNarratives
 from captionbias.datasets.controlled_verbs import ControlledVerbs
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
+from captionbias.text.markdown import one_line
 from captionbias.wings import shipped
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
 DATASETS: dict[str, type[OriginalFiles]] = {
     "artemis_emotions": ArtemisEmotions,
     "coco_caption_bias": CocoCaptionBias,
+    "coco_narratives": CocoNarratives,
     "controlled_verbs": ControlledVerbs,
     "lic_captions": LicCaptions,
 }
 BLOCK = 4096  # rows in memory
 CONTENTS = "<!-- contents -->"  # in a card before it is built
+TERMS = ("license", "license_name", "license_link", "extra_gated_prompt")  # fields of a card
 
 
 class Built(NamedTuple):
@@ -67,6 +71,8 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
         except (AttributeError, LookupError, TypeError, pa.ArrowException) as error:
             raise ValueError(f"the files in {source} are not as published ({error!r}): fetch them again") from error
         (new / "README.md").write_text(_dataset_card(template, infos, opened), encoding="utf-8")
+        if opened.BENCHMARK:
+            (new / "eval.yaml").write_text(_benchmark(template, chosen[0], opened.SPLIT), encoding="utf-8")
         with suppress(FileNotFoundError):
             folder.rmdir()
         new.rename(folder)
@@ -110,6 +116,10 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     from huggingface_hub import DatasetCard
 
     card = DatasetCard(template)
+    for name in {source.TERMS[key] for key in infos if key in source.TERMS}:
+        terms = DatasetCard(_template(name)).data
+        for field in TERMS:
+            card.data[field] = terms[field]
     files: dict[str, dict[str, Any]] = {
         key: {"data_files": [{"split": source.SPLIT, "path": f"{key}/{source.SPLIT}-*"}]} for key in infos
     }
@@ -122,6 +132,28 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     )
     contents = "\n".join(["| configuration | rows | left out |", "| --- | --- | --- |", *rows])
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
+
+
+def _benchmark(template: str, configuration: str, split: str) -> str:
+    """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
+
+    Results name a task and no configuration, so they are of the default one. The Hub takes the file once `captionbias`
+    is in its list of evaluation frameworks, which is open to additions.
+    """
+    import yaml
+    from huggingface_hub import DatasetCard
+
+    from captionbias.metrics.catalogue import TASKS
+
+    card = DatasetCard(template)
+    about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))
+    content = {
+        "name": card.data["pretty_name"],
+        "description": one_line(about),
+        "evaluation_framework": "captionbias",
+        "tasks": [{"id": task, "config": configuration, "split": split} for task in TASKS],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
 def reasons(left_out: Mapping[str, int]) -> str:

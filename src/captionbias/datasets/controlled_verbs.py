@@ -43,6 +43,7 @@ class ControlledVerbs(OriginalFiles):
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = tuple(COUNTS)
     SPLIT: ClassVar[str] = "train"
+    BENCHMARK: ClassVar[bool] = False
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

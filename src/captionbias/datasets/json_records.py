@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,20 @@ def read_records(path: Path, key: str, fields: Fields) -> Iterator[dict[str, Any
     if row < 0:
         wanted = f'an object with "{key}": [...]' if key else "an array of records"
         raise ValueError(f"{path.name} must be {wanted}: check that it is the right file")
+
+
+def read_lines(path: Path, fields: Fields) -> Iterator[dict[str, Any]]:
+    """The records of a JSONL file, one at a time."""
+    with path.open("rb") as file:
+        for row, line in enumerate(file):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(
+                    f"{path.name}[{row}] is not a record in JSON ({error}): fetch the file again"
+                ) from error
+            check_record(record, f"{path.name}[{row}]", fields)
+            yield record
 
 
 def check_record(record: Any, where: str, fields: Fields) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,11 +14,14 @@ import pyarrow as pa
 class OriginalFiles(ABC):
     """The original files of one dataset. A subclass finds them in a folder and reads their rows.
 
-    `left_out`: rows, by reason.
+    `BENCHMARK`: captioners are measured on it, so their results on the Hub may name it. `TERMS`: by configuration
+    the dataset whose card has the terms of its labels, where they are not this card's. `left_out`: rows, by reason.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]]
     SPLIT: ClassVar[str] = "validation"
+    BENCHMARK: ClassVar[bool] = True
+    TERMS: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
-from captionbias.report.grid import Grid, columns
+from captionbias.report.grid import Cell, Column, Grid, columns
 from captionbias.report.matrix import main_scores_by_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
@@ -97,6 +98,21 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
 def headlines(rows: Sequence[Row]) -> list[Score]:
     """The main scores of each metric that the rows are of."""
     return main_scores_by_metric({row.score: Estimate(row.value) for row in rows}, catalogue.METRICS)
+
+
+def leaderboard(rows: Sequence[Row]) -> Grid:
+    """The main scores of many captioners, a row for each, the most biased by the first score on top."""
+    by_captioner: dict[str, dict[str, float]] = {}
+    for row in rows:
+        by_captioner.setdefault(row.captioner, {})[row.score] = row.value
+    main = headlines(rows)
+    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
+    return Grid(
+        "Main scores",
+        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
+        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
+        "By the first score, the most biased on top. captionbias compare tests differences.",
+    )
 
 
 def check_table(path: Path) -> None:
