@@ -72,7 +72,6 @@ def test_each_part_is_as_large_as_it_was_made(share, of_training):
     assert mean("images") == pytest.approx(of_images, rel=0.12)
     assert mean("split") == pytest.approx(of_split, rel=0.05)
     assert mean("trial") == pytest.approx(of_split + of_training**2, rel=0.1)
-    assert mean("images_at_fixed_trials") == pytest.approx(of_images + of_split / trials, rel=0.05)
     true_variance = of_images + (of_split + of_training**2) / trials
     assert np.mean([part.standard_error**2 for part in parts]) == pytest.approx(true_variance, rel=0.1)
     assert means.var() == pytest.approx(true_variance, rel=0.2)  # what the formula says is what happens
@@ -85,7 +84,6 @@ def test_what_cannot_be_told_apart_is_nan():
     alone = variance_parts(np.array([1.0]), drawn, drawn[0])
     assert math.isnan(alone.trial)
     assert math.isnan(alone.images)
-    assert alone.images_at_fixed_trials == pytest.approx(drawn[0].var(ddof=1))
     without = variance_parts(np.array([1.0, 2.0]), np.zeros((2, 0)), np.zeros(0))
     assert without.trial == 0.5
     assert math.isnan(without.images)
@@ -172,11 +170,11 @@ def test_with_as_many_images_as_foretold_the_interval_is_that_wide(tmp_path):
 
 
 def test_what_training_spreads_images_do_not_mend_and_unknown_parts_are_refused():
-    parts = VarianceParts(10, 2.0, 1.0, 1.0, 0.3, 0.5, 0.8)
+    parts = VarianceParts(10, 2.0, 1.0, 1.0, 0.3, 0.8)
     now = 2 * 1.959964 * math.sqrt(0.8)
     assert images_needed(parts, 1000, now / 2) > 4000
     with pytest.raises(ValueError, match=r"training alone makes the interval .* with more trials"):
         images_needed(parts, 1000, now / 10)
     nan = math.nan
     with pytest.raises(ValueError, match="two trials and two replicates"):
-        images_needed(VarianceParts(1, nan, nan, nan, nan, 0.5, 0.8), 1000, 1.0)
+        images_needed(VarianceParts(1, nan, nan, nan, nan, 0.8), 1000, 1.0)

@@ -40,11 +40,8 @@ class AttackPlan:
 
 @dataclass(frozen=True, eq=False)
 class Attacks:
-    """What trained attackers leave to a metric's views.
-
-    `plans`: what the attackers of `lic`, or of each direction of `dbac`, were trained on. `attacker`: how. `questions`:
-    of each direction of `dbac` what its trials compare, see `captionbias.metrics.dbac_direction.Direction`.
-    """
+    """What trained attackers leave to a metric's views: what those of `lic`, or of each direction of `dbac`, were
+    trained on, how, and of each direction what its trials compare, a `Direction`."""
 
     plans: dict[str, AttackPlan]
     attacker: Attacker

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.metrics.catalogue import PERCENT, SIDES, Score
 from captionbias.metrics.notes import note
-
-Quality = Callable[[Floats, Flags], Floats]
+from captionbias.scores.captions import Quality
 
 
 def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **also: Any) -> Iterator[Score]:
@@ -35,10 +34,8 @@ def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **als
 
 @dataclass(frozen=True, eq=False)
 class AttackScores:
-    """One side's scores by trial and unit: matrices of shape `(trials x columns, units)`.
-
-    A unit is an image, or a group of them. `sums`: of each score. `counts`: scored captions.
-    """
+    """One side's scores by trial and unit (an image, or a group of them): the sum of each, and how many captions are
+    scored, sparse, `(trials x columns, units)`."""
 
     sums: dict[str, Any]
     counts: Any
@@ -55,27 +52,22 @@ class AttackScores:
     ) -> AttackScores:
         """Score captions by each of the `qualities`.
 
-        Args:
-            columns: trials of each column of captions, one a seed.
-            units: of each row of a trial's captions, `(rows,)`.
-            kept: which test captions of a trial count; all when None.
+        `columns`: trials of each column of captions, one a seed. `units`: of each row of a trial's captions, `(rows,)`.
+        `kept`: which test captions of a trial count; all when None.
         """
-        from scipy.sparse import csr_array
-
         trials = [trial for of_one_seed in zip(*columns, strict=True) for trial in of_one_seed]
         flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
         rows = np.concatenate([np.full(of_trial.sum(), number) for number, of_trial in enumerate(flags)])
         unit = np.concatenate([units[trial.test[of_trial]] for trial, of_trial in zip(trials, flags, strict=True)])
-        shape = len(trials), int(units.max()) + 1
+        said = [(answers[trial].log_probability, answers[trial].correct) for trial in trials]
 
         def matrix(values: Floats) -> Any:
-            return csr_array((values, (rows, unit)), shape=shape)
+            return sparse(values, (rows, unit), (len(trials), int(units.max()) + 1))
 
-        def scores(quality: Quality) -> Floats:
-            said = [(answers[trial].log_probability, answers[trial].correct) for trial in trials]
-            return np.concatenate([quality(*of)[flag] for of, flag in zip(said, flags, strict=True)])
-
-        sums = {name: matrix(scores(quality)) for name, quality in qualities.items()}
+        sums = {
+            name: matrix(np.concatenate([quality(*of)[flag] for of, flag in zip(said, flags, strict=True)]))
+            for name, quality in qualities.items()
+        }
         return cls(sums, matrix(np.ones(len(rows))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
@@ -113,20 +105,13 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
         examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)
         for examples in {trial.examples for trial in trials}
     }
-    seen = {}
-    for trial in trials:
-        number = numbers[trial.examples]
-        trained = np.zeros(len(number), bool)
-        trained[number[trial.train]] = True
-        seen[trial] = trained[number[trial.test]]
-    return seen
+    sides = ((trial, numbers[trial.examples]) for trial in trials)
+    return {trial: np.isin(number[trial.test], number[trial.train]) for trial, number in sides}
 
 
 def note_without_unseen(side: str, lacking: Flags, notes: list[str], net: bool = False) -> None:
-    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score.
-
-    `net`: nothing that is unseen by the blind attacker too.
-    """
+    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score; `net`: nothing that is
+    unseen by the blind attacker too."""
     if lacking.any():
         rest = "have no value" if lacking.all() else "are those of the other trials"
         whose, of = (

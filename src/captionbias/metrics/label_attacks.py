@@ -11,7 +11,8 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
-from captionbias.metrics.attack_scores import AttackScores, Quality
+from captionbias.metrics.attack_scores import AttackScores
+from captionbias.scores.captions import Quality
 from captionbias.text import Tokens
 
 TEST_SHARE = 0.2

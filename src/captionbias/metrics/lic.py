@@ -16,7 +16,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import AttackPlan, Attacks
-from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
+from captionbias.metrics.attack_scores import AttackScores, note_without_unseen, seen_in_training
 from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import (
     align_human,
@@ -35,7 +35,7 @@ from captionbias.metrics.protocol import (
     preset_settings,
 )
 from captionbias.progress import Progress
-from captionbias.scores import CAPTION_SCORES
+from captionbias.scores.captions import CAPTION_SCORES, Quality
 from captionbias.statistics.intervals import rounded
 from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
