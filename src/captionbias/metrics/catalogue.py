@@ -79,11 +79,7 @@ class Score:
 
     @property
     def usual_margin(self) -> float:
-        """The margin, in units of the score.
-
-        >>> SCORES["sway_t_to_a"].usual_margin, SCORES["ba_mals_excess"].usual_margin
-        (1.0, 0.01)
-        """
+        """The margin, in units of the score."""
         one_of_100 = 1.0 if self.bounds[1] >= 100 else 0.01
         return one_of_100 if self.margin is None else self.margin
 
@@ -159,11 +155,7 @@ def person_scores(score: Score) -> Iterable[Score]:
 
 
 def superseded(key: str, keys: Container[str]) -> bool:
-    """Whether a verdict goes by the score's excess over a person, which is among the `keys`.
-
-    >>> superseded("ba_mals", {"ba_mals", "ba_mals_excess"}), superseded("ba_mals", {"ba_mals"})
-    (True, False)
-    """
+    """Whether a verdict goes by the score's excess over a person, which is among the `keys`."""
     return f"{key}{EXCESS}" in keys
 
 
@@ -173,20 +165,12 @@ def scores_of(metric: str) -> list[Score]:
 
 
 def of_captions() -> list[str]:
-    """The metrics that need captions and labels alone.
-
-    >>> "lic" in of_captions(), "imagecaptioner2" in of_captions()
-    (True, False)
-    """
+    """The metrics that need captions and labels alone."""
     return [name for name, entry in METRICS.items() if not entry.of_images]
 
 
 def headlines(metric: str) -> list[str]:
-    """The keys that are compared, logged and plotted when none are named; published before matched.
-
-    >>> headlines("lic"), headlines("dbac")[:2]
-    (['lic'], ['dbac_a_to_t', 'dbac_a_to_t_matched'])
-    """
+    """The keys that are compared, logged and plotted when none are named; published before matched."""
     return sorted(score.key for score in scores_of(metric) if score.headline)
 
 
@@ -196,27 +180,15 @@ def headlines_alone(metric: str) -> list[str]:
 
 
 def decides(key: str) -> bool:
-    """Whether a verdict hangs on the score's interval, its own or another's.
-
-    >>> decides("dbac_a_to_t_net"), decides("sway_a_to_t_low"), decides("lic_m")
-    (True, True, False)
-    """
+    """Whether a verdict hangs on the score's interval, its own or another's."""
     return any(key in (score.key, *score.above, *score.below) for score in SCORES.values() if score.judged)
 
 
 def label(key: str) -> str:
-    """What a score is called on its own.
-
-    >>> label("dbac_a_to_t_matched"), label("lic_d")
-    ('DBAC A to T, matched', 'LIC x 100, human captions')
-    """
+    """What a score is called on its own."""
     return SCORES[key].label
 
 
 def bounds(key: str) -> tuple[float, float]:
-    """A score's range; of what is no score, any number.
-
-    >>> bounds("lic"), bounds("sources")
-    ((-100.0, 100.0), (-inf, inf))
-    """
+    """A score's range; of what is no score, any number."""
     return SCORES[key].bounds if key in SCORES else ANY

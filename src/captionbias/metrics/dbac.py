@@ -13,7 +13,7 @@ import numpy as np
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import Captions, Words, as_captions
+from captionbias.captions import Captions, as_captions
 from captionbias.metrics.attack_plan import Attacks
 from captionbias.metrics.attack_scores import note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
@@ -47,7 +47,7 @@ from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
 from captionbias.scores.omega import BLIND
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
-from captionbias.text import LexiconSource, Mentions, find_mentions, load_lexicon, mask_both, named_values
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
     from torch import nn
@@ -88,20 +88,10 @@ PRESETS = {
 
 
 def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
-    name = DIRECTIONS[direction]
-
     def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
-        key = f"dbac_{direction}{form}"
-        return Score(
-            key,
-            f"DBAC {name}, {ending}",
-            3,
-            bounds,
-            meaning,
-            direction=direction,
-            sense="amplification",
-            **{"row": f"  {ending}", "task": key} | also,
-        )
+        key, label = f"dbac_{direction}{form}", f"DBAC {DIRECTIONS[direction]}, {ending}"
+        also = {"row": f"  {ending}", "task": key} | also
+        return Score(key, label, 3, bounds, meaning, direction=direction, sense="amplification", **also)
 
     yield score(
         "_net",
@@ -148,7 +138,6 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
 
 
 def _omega(direction: str, attacked: str) -> Iterable[Score]:
-    name = DIRECTIONS[direction]
     meaning = (
         f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
         "association is stronger; it has no neutral value of its own."
@@ -157,7 +146,7 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         for form, ending in (("", ""), ("_matched", ", matched")):
             yield Score(
                 f"omega_{side}_{direction}{form}",
-                f"omega {name}, {who}{ending}",
+                f"omega {DIRECTIONS[direction]}, {who}{ending}",
                 3,
                 POSITIVE,
                 meaning,
@@ -240,27 +229,19 @@ def dbac(
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; None to measure the human captions alone (omega_H).
         references: `n` lists of human captions; None to measure the captioner alone.
-        attributes: `n` labels of the protected attribute, two or more values.
         tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than
             the one that a trial scores.
         preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
             task words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        encoder: `lstm-dbac`, `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
-            a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
-            name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
-            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
             row of its own, as published, and a person in the captioner's place does not read 0.
         controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
-        attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
-            see `captionbias.text.load_lexicon`.
-        task_lexicon: task words, likewise.
+        task_lexicon: task words, as `attribute_lexicon`.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
             occurs.
         join_references: where the captioner writes longer captions than people, join as many human captions of an image
@@ -273,7 +254,8 @@ def dbac(
             over the others, and how many those are: with the same attackers, and weighed by how often these captions
             name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
             the difference of the matched and the blind score. A trial without any does not count.
-        model, precision, alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
+        predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
+        alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
@@ -338,7 +320,7 @@ def dbac(
     trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
-    share = settings["test_share"]
+    trials, share = settings["trials"], settings["test_share"]
     overlap = share / (1 - share) if settings["pairing"] == "held-out" else 0.0
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
@@ -348,18 +330,19 @@ def dbac(
         direction = question.answered(answers, settings["quality"], bayes)
         sources = direction_sources(direction, notes) if details else None
         compared = sources.quantities if sources else lambda drawn, _, direction=direction: direction.quantities(drawn)
-        samples |= bootstrap_samples(
-            compared, len(captions), settings["trials"], bootstrap, seed, overlap, captions.copies
-        )
+        samples |= bootstrap_samples(compared, len(captions), trials, bootstrap, seed, overlap, captions.copies)
         facts |= direction.facts()
         _note_weak_samples(name, facts, notes)
         if details:
-            tables[name] = {
-                "trials": trial_rows(range(seed, seed + settings["trials"]), direction.estimates()),
-                "alignment": direction.report,
-                **_seen(direction, notes),
-            }
+            rows_of_trials = trial_rows(range(seed, seed + trials), direction.estimates())
+            tables[name] = {"trials": rows_of_trials, "alignment": direction.report, **_seen(direction, notes)}
             rows[name] = sources.rows() if sources else []
+    noise = {}
+    if bootstrap and settings["controls"] and captions.predictions and captions.references:
+        options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
+        options |= {"allow_unmasked": allow_unmasked, "cache": cache, "distributed": distributed}
+        people = _spread(captions, directions, seed, options, notes)
+        noise = {key: spread * math.sqrt(1 / trials + overlap) for key, spread in people.items()}
     return Scores(
         samples,
         facts,
@@ -397,50 +380,22 @@ def dbac(
             attacker,
             {name: replace(one, plans={}) for name, one in questions.items()},
         ),
-        _noise(captions, settings, directions, seed, overlap, cache, distributed, allow_unmasked, notes)
-        if bootstrap
-        else {},
+        noise,
     )
 
 
-def _noise(
-    captions: Captions,
-    settings: Mapping[str, Any],
-    directions: Sequence[str],
-    seed: int,
-    overlap: float,
-    cache: bool | str | Path,
-    distributed: bool,
-    allow_unmasked: bool,
-    notes: list[str],
+def _spread(
+    captions: Captions, directions: Sequence[str], seed: int, options: Mapping[str, Any], notes: list[str]
 ) -> dict[str, float]:
     """How far from 0 one more person would read net in 19 of 20 cases: by people drawn from the references in the
     captioner's place, with one trial of the convex attacker each."""
-    if captions.predictions is None or captions.references is None or not settings["controls"]:
-        return {}
-    options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
     keys = [f"dbac_{direction}_net" for direction in directions]
+    quick = {"preset": "fast", "alignment": "constant", "trials": 1, "bootstrap": 0, "progress": False}
     try:
-        spread = spread_of_people(
-            dbac,
-            captions,
-            keys,
-            seed,
-            **options,
-            allow_unmasked=allow_unmasked,
-            directions=tuple(directions),
-            preset="fast",
-            alignment="constant",
-            trials=1,
-            bootstrap=0,
-            cache=cache,
-            distributed=distributed,
-            progress=False,
-        )
+        return spread_of_people(dbac, captions, keys, seed, directions=tuple(directions), **quick, **options)
     except ValueError as error:
         note(notes, f"how much people differ could not be measured, so verdicts take it as 0.01: {error}")
         return {}
-    return {key: value * math.sqrt(1 / settings["trials"] + overlap) for key, value in spread.items()}
 
 
 def plan_dbac(
@@ -485,7 +440,11 @@ def plan_dbac(
     controlled = settings["controls"] and words.model_rows and len(words.human_image)
     attacked = [*questions, BLIND] if controlled else [*questions]
     masks = {name: tuple(lexicons[kind].mask for kind in MASKED[name]) for name in attacked}
-    masked = {name: _masked(words, [(mentions[kind], lexicons[kind].mask) for kind in MASKED[name]]) for name in masks}
+    hidden_of = {kind: (mentions[kind], lexicon.mask) for kind, lexicon in lexicons.items()}
+    masked = {name: words.mask(*hidden_of[MASKED[name][0]]) for name in questions}
+    if controlled:
+        both = mask_both(words.tokens, *hidden_of["attribute"], *hidden_of["task"])
+        masked[BLIND] = replace(words, tokens=both)
     vocabulary = settings.get("vocabulary")
     vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
     kept = tuple(lexicons.values()) if settings["names_kept"] else ()
@@ -503,13 +462,6 @@ def plan_dbac(
         return replace(question, plans=plans, report=reports[question.name])
 
     return {name: planned(question) for name, question in questions.items()}
-
-
-def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
-    """The captions with all mentions of one kind, or of two, behind the masks given."""
-    if len(hidden) == 1:
-        return words.mask(*hidden[0])
-    return replace(words, tokens=mask_both(words.tokens, *hidden[0], *hidden[1]))
 
 
 def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
@@ -552,9 +504,7 @@ def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> No
 
 def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:
     for side, name in NAMES.items():
-        captions = facts.get(f"test_captions_{side}_{direction}")
-        if captions is None:
-            continue
+        captions = facts.get(f"test_captions_{side}_{direction}", 0.0)
         kinds = {"published": "effective_sample", "matched": "effective_sample_matched"}
         samples = {kind: facts.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
         weak = [f"{sample:,.0f} ({kind})" for kind, sample in samples.items() if sample < SMALL_SHARE * captions]
@@ -564,8 +514,7 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
                 f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {' and '.join(weak)}; a few "
                 "rare ones decide the score",
             )
-        coverage = facts.get(f"coverage_{side}_{direction}", 1.0)
-        if coverage < SMALL_COVERAGE:
+        if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
             note(
                 notes,
                 f"{direction}: {coverage:.0%} of the {name} test captions name what is named on both sides; matched "

@@ -57,6 +57,6 @@ class PairCounts:
         return sparse(np.ones(len(cells)), (cells, groups), (int(np.prod(self._shape)), int(self._group.max()) + 1))
 
     def of(self, multiplicity: Floats | None = None) -> Floats:
-        """The counts when group `g` is drawn `multiplicity[g, r]` times (once for None): `(left, right, replicates)`."""
+        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(left, right, replicates)`."""
         flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
         return np.asarray(flat, np.float64).reshape(*self._shape, -1)

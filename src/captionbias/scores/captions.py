@@ -1,4 +1,4 @@
-"""The score of one caption from what an attacker says of it, named as in the papers: pure functions on arrays `(n,)`."""
+"""The score of one caption from what an attacker says of it, named as in the papers: pure functions on arrays."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def change(predicted: Floats, predicted_given: Floats, together: Floats, given: 
 
 
 def shares(together: Floats) -> Floats:
-    """`b(a, t)`: of the images with task `t` and any attribute value, those with value `a` (Zhao et al. 2017, Eq. 1)."""
+    """`b(a, t)`: the share of value `a` in the images with task `t` and any value (Zhao et al. 2017, Eq. 1)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(together / together.sum(axis=0, keepdims=True))
 

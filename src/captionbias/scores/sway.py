@@ -121,35 +121,6 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers 
     return left
 
 
-class Naming(NamedTuple):
-    """How tasks that go with a value are named, of shape `(pairs, ...)`, a pair being a task and such a value.
-
-    `captioner`, `person_shown`, `person_other`: how much more often the task is named for the value, the contents of
-    the picture being the same, by the captioner, and by the person where the image is known to show it and elsewhere.
-    `rate_shown`, `rate_other`: how often the captioner names the task for each time that the person does, there and
-    elsewhere.
-    """
-
-    captioner: Floats
-    person_shown: Floats
-    person_other: Floats
-    rate_shown: Floats
-    rate_other: Floats
-
-    def swayed(self) -> Floats:
-        """Each pair's part of the score: how much more often the captioner names the task for the value than a person
-        who names it as often."""
-        return self.captioner - self.rate_shown * (self.person_shown + self.person_other)
-
-    def made_up(self) -> Floats:
-        """The same if whatever the captioner names beyond what the image is known to show is made up."""
-        return self.captioner - self.rate_shown * self.person_shown
-
-    def all_there(self) -> Floats:
-        """The same if all of that is there, and people did not mention it."""
-        return self.made_up() - self.rate_other * self.person_other
-
-
 def naming_rates(captioner: Floats, person: Floats) -> Floats:
     """How often the captioner names a task for each time that the person does; 0 where the person never does."""
     return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
