@@ -35,10 +35,8 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a value and a task in each direction that has predictions.
-
-    `training`: the pairs that say what goes together, if not those of the data. `kept`: the
-    rows and columns of values and tasks that count.
+    """Pairs of a value and a task in each direction that has predictions; `training`: those that say what goes
+    together, if not the data's; `kept`: the rows and columns of values and tasks that count.
     """
 
     attributes: tuple[str, ...]
@@ -65,13 +63,12 @@ class Pairs:
             name: Direction(count(named), count(predicted), CONDITIONS[name])
             for name, (named, predicted) in compared.items()
         }
-        showing = np.zeros(width, np.int64)
+        shows_task = np.zeros(width, bool)
         for part in in_parts(len(labels)):
-            showing += expand(shown.tasks[part]).sum(axis=0)
-        images = shown.attributes.sum(axis=0)
+            shows_task |= expand(shown.tasks[part]).any(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
-            np.flatnonzero(counts) if labels.from_captions else np.arange(len(counts)) for counts in (images, showing)
+            np.flatnonzero(flags | (not labels.from_captions)) for flags in (shown.attributes.any(axis=0), shows_task)
         )
         if not len(tasks_kept):
             raise ValueError(NO_TASKS)
@@ -79,7 +76,9 @@ class Pairs:
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
             directions,
-            _count_training(labels.training, width, expand) if labels.training else None,
+            count(labels.training, groups=np.zeros(len(labels.training.image), np.int64)).of()
+            if labels.training
+            else None,
             (values_kept, tasks_kept),
         )
 
@@ -162,7 +161,3 @@ def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, total
             values, named = np.column_stack((values, anything)), np.column_stack((named, np.ones(len(named), bool)))
         counts.add(rows.image[part], values, named)
     return counts
-
-
-def _count_training(training: Named, tasks: int, expand: Expand) -> Floats:
-    return count_pairs(training, np.zeros(len(training.image), np.int64), tasks, expand, True).of()

@@ -341,8 +341,8 @@ def dbac(
     if bootstrap and settings["controls"] and captions.predictions and captions.references:
         options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
         options |= {"allow_unmasked": allow_unmasked, "cache": cache, "distributed": distributed}
-        people = _spread(captions, directions, seed, options, notes)
-        noise = {key: spread * math.sqrt(1 / trials + overlap) for key, spread in people.items()}
+        spread = _spread(captions, directions, seed, options, notes)
+        noise = {key: width * math.sqrt(1 / trials + overlap) for key, width in spread.items()}
     return Scores(
         samples,
         facts,

@@ -256,7 +256,7 @@ def _tables(
 
     counts = np.mean([one.table()[..., 0].sum(axis=2) for one in compared], axis=0)  # (values, values + 1, kinds)
     parties = [(who, what) for who in ("captioner", "person") for what in CELL_SHARES]
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"attribute": value, "suggested": beside, "images": float(counts[row, column, 0])}
         | written({f"{who}_{what}": f"cell:{who}:{value}:{beside}:{what}" for who, what in parties})
         for row, value in enumerate(named.values)

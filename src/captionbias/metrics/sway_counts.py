@@ -81,9 +81,11 @@ def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer:
     """What captions name, of the images that can be compared."""
     captions = with_values(captions, attribute, tokenizer, notes)
     words = captions.words(tokenizer)
-    whole = np.array(attribute.named_parts()).all(axis=1) if attribute.parts else np.ones(len(attribute.labels), bool)
+    whole = np.ones(len(attribute.labels), bool)
+    if attribute.parts:
+        whole = np.all(attribute.named_parts(), axis=1)
     labels = tuple(itertools.compress(attribute.labels, whole))
-    value = value_numbers(captions.attributes, labels, attribute)
+    value = value_numbers(captions, labels)
     values_named = named_in(words.tokens, attribute, tokenizer)[:, whole]
     note_labels_from_captions(words, values_named, value, notes)
     every_task = named_in(words.tokens, task, tokenizer)
@@ -234,7 +236,8 @@ class Compared:
 
     def _cells(self, table: Floats) -> dict[str, Floats]:
         """The percentages of each cell's captions."""
-        shares, values = {}, self.images.values
+        shares: dict[str, Floats] = {}
+        values = self.images.values
         for (number, value), (other, beside) in itertools.product(enumerate(values), enumerate((*values, None))):
             everyone, *of_sides = table[number, other].sum(axis=0)
             for who, (named, right) in (("captioner", of_sides[:2]), ("person", of_sides[2:])):
