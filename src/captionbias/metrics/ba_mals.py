@@ -42,7 +42,7 @@ if TYPE_CHECKING:
             against_a_person=True,
             claim="{tasks} lean to their likelier {value}",
             task="ba_mals",
-        ),
+        )
     ],
 )
 @against_a_person
@@ -89,9 +89,6 @@ def ba_mals(
         in [-2, 2], the captioner's beyond that; each with `..._ci_low/high` (95%, over images);
         `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
     Source: Zhao et al. 2017, Eq. 2; `words`: Hirota et al. 2022, supplement.
 
@@ -143,10 +140,7 @@ def ba_mals(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        {
-            **labels.image_counts(),
-            "pairs": _table(labels, known(), predicted.of(), parts / counted),
-        }
+        labels.image_counts() | {"pairs": _table(labels, known(), predicted.of(), parts / counted)}
         if details
         else None,
     )

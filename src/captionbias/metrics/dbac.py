@@ -14,35 +14,16 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import Attacks
-from captionbias.metrics.attack_scores import note_without_unseen
+from captionbias.metrics import inputs
+from captionbias.metrics.attacks import Attacks, note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
-from captionbias.metrics.inputs import (
-    align_human,
-    alignment_vectors,
-    check_tasks_named,
-    copies_of,
-    left_over,
-    note_crossing_named,
-    number_classes,
-    of_one_length,
-    read_vocabulary,
-    shown_by_pairing,
-    shown_tasks,
-    with_others,
-    with_values,
-)
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.person import spread_of_people
-from captionbias.metrics.protocol import (
-    alignment_name,
-    lexicon_name,
-    preset_settings,
-)
+from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
 from captionbias.scores.omega import BLIND
@@ -169,10 +150,7 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
             "the {tasks} named reveal {attribute}",
         ),
         *_dbac(
-            "t_to_a",
-            "the tasks shape the named attribute more",
-            "the tasks",
-            "the {value} named reveals the {tasks}",
+            "t_to_a", "the tasks shape the named attribute more", "the tasks", "the {value} named reveals the {tasks}"
         ),
         *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
@@ -241,19 +219,17 @@ def dbac(
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
             row of its own, as published, and a person in the captioner's place does not read 0.
         controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
-        task_lexicon: task words, as `attribute_lexicon`.
+        task_lexicon: task words, likewise.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
             occurs.
         join_references: where the captioner writes longer captions than people, join as many human captions of an image
             into one as make them as long; those to spare still say what the image shows. Images with too few are left
             out.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
-            (of the joined ones, if they are).
-            For each direction its `seen` says what percent of each side's test captions are also in the training split
-            (`m_net`, `h_net`: in its own or the blind attacker's), and its `unseen` holds the scores and the omegas
-            over the others, and how many those are: with the same attackers, and weighed by how often these captions
-            name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
-            the difference of the matched and the blind score. A trial without any does not count.
+            (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
+            captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's), and its
+            `unseen` holds the scores and the omegas over the others, and how many those are. Blind and net are there
+            over captions that neither attacker has seen, so net is not the difference of matched and blind.
         predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
         alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
@@ -267,9 +243,6 @@ def dbac(
         and what they count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and
         `coverage_s_d`, the share of them that name something named on both sides. With a side absent only the other's
         published omega and its parts.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.
@@ -306,14 +279,16 @@ def dbac(
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked, "t_to_a" in directions)
+    captions = inputs.with_values(
+        captions, lexicon, settings["tokenizer"], notes, allow_unmasked, "t_to_a" in directions
+    )
     people = captions.references or ()
-    captions, joined = of_one_length(captions, join_references, notes)
+    captions, joined = inputs.of_one_length(captions, join_references, notes)
     note_single_training(attacker.precision is not None, settings["trials"], notes)
-    values, classes = number_classes(captions, notes)
+    values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = read_vocabulary(vocabulary)
-    others = left_over(people, **joined) if joined else ()
+    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
+    others = inputs.left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
     first = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
@@ -422,17 +397,17 @@ def plan_dbac(
         kind: named_values(words.tokens, mentions[kind], lexicon, settings["tokenizer"])
         for kind, lexicon in lexicons.items()
     }
-    copies = copies_of(captions, notes)
+    copies = inputs.copies_of(captions, notes)
     paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
     questions: dict[str, Direction] = {}
     if "a_to_t" in directions:
-        check_tasks_named(named["task"], lexicons["task"])
+        inputs.check_tasks_named(named["task"], lexicons["task"])
         questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
-        note_crossing_named(named["attribute"], lexicons["attribute"], notes)
-        said, tasks = with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
-        shown, names = shown_tasks(captions, said, tasks, lexicons["task"], notes)
-        by_pairing = shown_by_pairing(captions, said, tasks, shown, paired, notes)
+        inputs.note_crossing_named(named["attribute"], lexicons["attribute"], notes)
+        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
+        shown, names = inputs.shown_tasks(captions, said, tasks, lexicons["task"], notes)
+        by_pairing = inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
         questions["t_to_a"] = t_to_a(
             words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
         )
@@ -446,11 +421,11 @@ def plan_dbac(
         both = mask_both(words.tokens, *hidden_of["attribute"], *hidden_of["task"])
         masked[BLIND] = replace(words, tokens=both)
     vocabulary = settings.get("vocabulary")
-    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
+    vectors = inputs.alignment_vectors(words, masked.values(), settings, vocabulary)
     kept = tuple(lexicons.values()) if settings["names_kept"] else ()
     texts, reports = {}, {}
     for name, hidden in masked.items():
-        human, report = align_human(hidden, masks[name], vectors, settings["delta"], vocabulary, kept)
+        human, report = inputs.align_human(hidden, masks[name], vectors, settings["delta"], vocabulary, kept)
         texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
     def planned(question: Direction) -> Direction:

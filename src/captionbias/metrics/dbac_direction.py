@@ -14,8 +14,7 @@ from captionbias.arrays import Array, Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Words
-from captionbias.metrics.attack_plan import AttackPlan
-from captionbias.metrics.attack_scores import seen_in_training
+from captionbias.metrics.attacks import AttackPlan, seen_in_training
 from captionbias.metrics.inputs import task_counts
 from captionbias.metrics.pairing import Pairing
 from captionbias.scores import QUALITIES, normalized_difference, number_sets
@@ -29,21 +28,15 @@ BLIND_SCORES = ("dbac_blind", "dbac_net")  # of a direction, without its name
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What some trials of a direction compare: all of them the same, or each its own.
-
-    `rows`: of each present side's captions those that count, `captions`: these. `targets`: what the attacker predicts
-    of each image: classes `(images,)` or task flags `(images, tasks)`. `shown`: the number of what each image shows,
-    `(images,)`, `NOT_SHOWN` where the image takes no part; `shown_sets`: which of the direction's `shown_labels` the
-    numbers stand for. `tested`: each side's test captions, a trial each, once attackers have read them.
-    """
+    """What some trials of a direction compare: all of them the same, or each its own."""
 
     pairing: Pairing
-    rows: dict[str, Integers]
-    captions: dict[str, Side]
-    targets: Array
-    shown: Integers
-    shown_sets: Flags
-    tested: dict[str, list[Tested]] = field(default_factory=dict)
+    rows: dict[str, Integers]  # of each present side's captions those that count
+    captions: dict[str, Side]  # these
+    targets: Array  # what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`
+    shown: Integers  # the number of what each image shows, `NOT_SHOWN` where it takes no part
+    shown_sets: Flags  # which of the direction's `shown_labels` these numbers stand for, `(numbers, labels)`
+    tested: dict[str, list[Tested]] = field(default_factory=dict)  # a trial each, once attackers have read them
 
     @property
     def trials(self) -> int:
@@ -84,25 +77,19 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A to T or T to A on both sides: what attackers are asked and, once they have answered, every number of DBAC.
-
-    `classes`: what the attacker's outputs are called. `named_sets`: which of the `named_labels` the numbers of what is
-    named stand for, `(numbers, labels)`. `designs`: of all trials, in order. `task_counts`: from T to A, how many
-    images show each task. `plans`: what attackers are trained on, `""`, and with controls what the blind ones are,
-    `BLIND`. `report`: of their alignment. `quality`: of the answers. `bayes`: whether published omegas are weighted.
-    """
+    """A to T or T to A on both sides: what attackers are asked and, once they have answered, every number of DBAC."""
 
     name: str
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # what the attacker's outputs are called
     shown_labels: tuple[str, ...]
-    named_sets: Flags
+    named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
     named_labels: tuple[str, ...]
-    designs: list[Design]
-    task_counts: dict[str, int] | None = None
-    plans: dict[str, AttackPlan] = field(default_factory=dict)
-    report: dict[str, Any] | None = None
+    designs: list[Design]  # of all trials, in order
+    task_counts: dict[str, int] | None = None  # from T to A, how many images show each task
+    plans: dict[str, AttackPlan] = field(default_factory=dict)  # of the attackers, `""`, and of the blind ones, `BLIND`
+    report: dict[str, Any] | None = None  # of the alignment
     quality: str = "confidence"
-    bayes: bool = True
+    bayes: bool = True  # whether published omegas are weighted
 
     def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool) -> Direction:
         """With the answers to the trials of its plans."""

@@ -33,16 +33,13 @@ class Sources:
     The pairs that add or take most come first: by the size of their part of the net score, which a verdict goes by;
     without controls of the matched one, of the published one where no matched score is defined, and of the omega with
     one side.
-
-    `numbers`: see `Table.shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what the
-    largest of them add in a trial. `drawn`: what they add in the blocks of replicates so far.
     """
 
     direction: Direction
-    numbers: Integers
-    estimate: dict[str, Floats]
-    parts_of: PartsOf
-    drawn: list[dict[str, Floats]] = field(default_factory=list)
+    numbers: Integers  # see `Table.shares`, `(pairs,)`
+    estimate: dict[str, Floats]  # each quantity of theirs, `(pairs,)`
+    parts_of: PartsOf  # what the largest of them add in a trial
+    drawn: list[dict[str, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
 
     @classmethod
     def of(cls, direction: Direction) -> Sources:

@@ -98,27 +98,20 @@ class Named:
 
 @dataclass(frozen=True, eq=False)
 class ImageLabels:
-    """What `n` images show and what is predicted for them.
-
-    `attributes`, `tasks`: the labels' names. `shown`: a row an image. `predicted_attributes`, `predicted_tasks`: flags
-    of the same shapes, None where there is no prediction. `human`: what human captions name, a row each. `training`:
-    rows that tell which pairs belong together, if not the images themselves. `from_captions`: the labels are a
-    lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature. `copies`: see
-    `Captions.copies`. `image`: of human captions alone, each a row of its own, the image of each row.
-    """
+    """What `n` images show and what is predicted for them."""
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
-    shown: Named
+    shown: Named  # a row an image
     predicted_attributes: Flags | None
     predicted_tasks: Flags | None
-    human: Named | None
-    training: Named | None
-    from_captions: bool
-    sources: dict[str, str]
+    human: Named | None  # what human captions name, a row each
+    training: Named | None  # rows that tell which pairs belong together, if not the images themselves
+    from_captions: bool  # the labels are a lexicon's, so that some may occur nowhere
+    sources: dict[str, str]  # where labels come from, for a signature
     notes: list[str] = field(default_factory=list)
-    copies: Integers | None = None
-    image: Integers | None = None
+    copies: Integers | None = None  # see `Captions.copies`
+    image: Integers | None = None  # of human captions alone, each a row of its own, the image of each row
 
     def __len__(self) -> int:
         return len(self.shown.image)

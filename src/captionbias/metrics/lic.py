@@ -15,25 +15,19 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import AttackPlan, Attacks
-from captionbias.metrics.attack_scores import AttackScores, note_without_unseen, seen_in_training, with_sides
-from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.metrics.inputs import (
-    align_human,
-    alignment_vectors,
-    copies_of,
-    number_classes,
-    of_one_length,
-    read_vocabulary,
-    with_values,
+from captionbias.metrics import inputs
+from captionbias.metrics.attacks import (
+    AttackPlan,
+    Attacks,
+    AttackScores,
+    note_without_unseen,
+    seen_in_training,
+    with_sides,
 )
+from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
-from captionbias.metrics.protocol import (
-    alignment_name,
-    lexicon_name,
-    preset_settings,
-)
+from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES, Quality
 from captionbias.statistics.intervals import rounded
@@ -207,9 +201,6 @@ def lic(
         absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split;
         `test_captions_m`, `test_captions_d`: how many are scored in a trial.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
     whose text encoder is BERT beside ResNet-50.
 
@@ -233,8 +224,8 @@ def lic(
     )
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
-    captions, joined = of_one_length(captions, join_references, notes)
+    captions = inputs.with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
+    captions, joined = inputs.of_one_length(captions, join_references, notes)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     pictures, beside = None, {}
     if images is not None:
@@ -246,9 +237,9 @@ def lic(
     elif image_encoder is not None:
         raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
     note_single_training(attacker.precision is not None, settings["trials"], notes)
-    values, classes = number_classes(captions, notes)
+    values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = read_vocabulary(vocabulary)
+    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     seeds = range(seed, seed + settings["trials"])
     plan, report = plan_lic(captions, settings, values, classes, seeds, notes, pictures)
     seen = seen_in_training(list(plan))
@@ -328,13 +319,13 @@ def plan_lic(
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     masked = words.mask(mentions, lexicon.mask)
     vocabulary = settings.get("vocabulary")
-    vectors = alignment_vectors(words, [masked], settings, vocabulary)
-    human, report = align_human(masked, (lexicon.mask,), vectors, settings["delta"], vocabulary)
+    vectors = inputs.alignment_vectors(words, [masked], settings, vocabulary)
+    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings["delta"], vocabulary)
 
     columns = {"m": [masked.model]} if captions.predictions else {}
     if captions.references:
         columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
-    copies = copies_of(captions, notes)
+    copies = inputs.copies_of(captions, notes)
     splits = [(seed, balanced_split(classes, settings["test_share"], seed, copies)) for seed in seeds]
     trials = {
         side: [

@@ -162,9 +162,6 @@ def sway(
         samples). `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value.
         And `signature`.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
     Robinson 1988, Chernozhukov et al. 2018.
 

@@ -55,26 +55,20 @@ class SwayImages(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NamedImages:
-    """What is read from captions, of the `n` images that can be compared.
-
-    `row`: each image's row. `value`: the number of its attribute value, `(n,)`. `captioner`, `people`: the number of
-    the value that each caption names alone, -1 if none or several, `(n,)` and `(captions,)`. `people_name`: whether a
-    human caption names its image's value. `image`: of each human caption. `given`: the tasks that images show if they
-    are given. `pictures`: see `Captions.copies`.
-    """
+    """What is read from captions, of the `n` images that can be compared."""
 
     values: tuple[str, ...]
     tasks: tuple[str, ...]
-    row: Integers
-    value: Integers
-    captioner: Integers
-    people: Integers
-    people_name: Flags
-    image: Integers
+    row: Integers  # each image's row
+    value: Integers  # the number of its attribute value
+    captioner: Integers  # the number of the value that each caption names alone, -1 if none or several
+    people: Integers  # the same of human captions, `(captions,)`
+    people_name: Flags  # whether a human caption names its image's value
+    image: Integers  # of each human caption
     captioner_tasks: Flags
     people_tasks: Flags
-    given: Flags | None
-    pictures: Integers | None
+    given: Flags | None  # the tasks that images show, if they are given
+    pictures: Integers | None  # see `Captions.copies`
 
 
 def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, notes: list[str]) -> NamedImages:
@@ -209,21 +203,17 @@ def note_suggested(images: SwayImages, notes: list[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One draw: the captioner beside one drawn person, in counts and sums by group of images.
-
-    `cells`: captions by true value, suggested value (the last: none), stratum and kind (all; the captioner's that name
-    a value, the right one; the person's likewise), `(cells, groups)`. `shape`: of the cells. `pairs`: the task and the
-    value of each pair that goes together, `(2, pairs)`. `sums`: see `_sums`. `complete`: whether the tasks are all that
-    images show. `level`: see `_naming_level`.
-    """
+    """One draw: the captioner beside one drawn person, in counts and sums by group of images."""
 
     images: SwayImages
+    # Captions by true value, suggested value (the last: none), stratum and kind (all; the captioner's that name a
+    # value, the right one; the person's likewise), `(cells, groups)`.
     cells: Any
-    shape: tuple[int, ...]
-    pairs: Integers
-    sums: Floats
-    complete: bool
-    level: Floats
+    shape: tuple[int, ...]  # of the cells
+    pairs: Integers  # the task and the value of each pair that goes together, `(2, pairs)`
+    sums: Floats  # see `_sums`
+    complete: bool  # whether the tasks are all that images show
+    level: Floats  # see `_naming_level`
 
     def table(self, multiplicity: Floats | None = None) -> Floats:
         """Captions by true value, suggested value, stratum and kind, `(values, values + 1, strata, 5, replicates)`."""

@@ -31,8 +31,4 @@ def cross_entropy(log_probability: Floats, correct: Flags) -> Floats:
 
 Quality = Callable[[Floats, Flags], Floats]
 CAPTION_SCORES: dict[str, Quality] = {"lic": lic, "leakage": leakage, "confidence": confidence}
-QUALITIES: dict[str, Quality] = {
-    "confidence": confidence,
-    "accuracy": leakage,
-    "inverse_cross_entropy": cross_entropy,
-}
+QUALITIES: dict[str, Quality] = {"confidence": confidence, "accuracy": leakage, "inverse_cross_entropy": cross_entropy}

@@ -54,18 +54,13 @@ class Cells:
 @dataclass(frozen=True, eq=False)
 class Omega:
     """One side's omegas in one trial, by form: `""` as published, `MATCHED`, and `BLIND`, matched of the blind
-    attacker.
+    attacker."""
 
-    `counts`: its test captions by cell, `(cells, replicates)`; `quality`, `weight`: the sum of theirs, and what one of
-    them counts, likewise. `prior`: omega with a perfect attacker, `(replicates,)`. `inverse`: quality is a
-    cross-entropy and omega the inverse of its mean, times the mean weight (DBAC with Q = 1 / cross-entropy).
-    """
-
-    counts: Floats
-    quality: dict[str, Floats]
-    weight: dict[str, Floats]
-    prior: Floats
-    inverse: bool = False
+    counts: Floats  # its test captions by cell, `(cells, replicates)`
+    quality: dict[str, Floats]  # the sum of theirs
+    weight: dict[str, Floats]  # what one of them counts
+    prior: Floats  # omega with a perfect attacker, `(replicates,)`
+    inverse: bool = False  # of a cross-entropy: omega is the inverse of its mean, times the mean weight
 
     def value(self, form: str = "") -> Floats:
         """Omega, `(replicates,)`; nan where no test caption was drawn."""
@@ -113,18 +108,13 @@ class Omega:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One side by cell: what its omegas are sums of, whatever the multiplicities.
+    """One side by cell: what its omegas are sums of, whatever the multiplicities; tables are sparse."""
 
-    `pairs`: the (named, shown) of each cell, `(cells, 2)`. `counts`: how many of the side's captions each image has in
-    each cell, sparse, `(cells, images)`. `naming`: which cells have each named number, sparse, `(names, cells)`.
-    `showing`: which images show each shown number, sparse, `(shown, images)`.
-    """
-
-    pairs: Integers
-    counts: Any
+    pairs: Integers  # the (named, shown) of each cell, `(cells, 2)`
+    counts: Any  # how many of the side's captions each image has in each cell, `(cells, images)`
     trials: list[Cells]
-    naming: Any
-    showing: Any
+    naming: Any  # which cells have each named number, `(names, cells)`
+    showing: Any  # which images show each shown number, `(shown, images)`
 
     @classmethod
     def of(cls, side: Side, shown: Integers, trials: Sequence[Tested], names: int) -> Table:

@@ -15,16 +15,11 @@ FOLDS, PENALTY = 5, 10.0  # of the ridge regression
 
 
 class Leans(NamedTuple):
-    """Which tasks go with which attribute values, all of shape `(tasks, values)`.
+    """Which tasks go with which attribute values, all of shape `(tasks, values)`."""
 
-    `lean`: how much more often than overall images that show the task have the value. `goes_with`: whether that is
-    more than chance would bring. `log_odds`: log odds of the value where the task is shown, less those overall; 0 for
-    tasks that too few images show.
-    """
-
-    lean: Floats
-    goes_with: Flags
-    log_odds: Floats
+    lean: Floats  # how much more often than overall images that show the task have the value
+    goes_with: Flags  # whether that is more than chance would bring
+    log_odds: Floats  # of the value where the task is shown, less those overall; 0 for tasks that too few images show
 
 
 def leans_of(both: Floats, shares: Floats) -> Leans:

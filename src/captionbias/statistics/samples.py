@@ -10,13 +10,7 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.progress import told_if_long
-from captionbias.statistics.intervals import (
-    bootstrap_interval,
-    resamples,
-    rounded,
-    standard_deviation,
-    trial_interval,
-)
+from captionbias.statistics.intervals import bootstrap_interval, resamples, rounded, standard_deviation, trial_interval
 
 LEAST_IMAGES = 20  # for intervals
 RULE_OF_THREE = 3  # images that can all be otherwise with a chance of 5%
@@ -52,17 +46,12 @@ ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high",
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One quantity: what its mean and its intervals are made of.
+    """One quantity: what its mean and its intervals are made of."""
 
-    `values`: in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials. `per_trial`: in each trial
-    with the images of each bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's
-    trials, `(replicates,)`. `images`: how many a replicate draws, 0 where that is not known.
-    """
-
-    values: Floats
-    per_trial: Floats
-    replicates: Floats
-    images: int = 0
+    values: Floats  # in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials
+    per_trial: Floats  # in each trial with the images of each bootstrap replicate, `(trials, replicates)`
+    replicates: Floats  # the mean over each replicate's trials, `(replicates,)`
+    images: int = 0  # how many a replicate draws, 0 where that is not known
 
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""

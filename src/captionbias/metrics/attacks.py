@@ -1,15 +1,17 @@
-"""What attackers say of test captions, summed by image, so that a bootstrap draws sums instead of captions."""
+"""What a metric's attackers are trained on, and what they say of test captions, summed by image, so that a bootstrap
+draws sums instead of captions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.attackers.base import Trial, TrialScores
+from captionbias.attackers.base import Fitted, Trial, TrialScores
+from captionbias.attackers.registry import Attacker
 from captionbias.metrics.catalogue import PERCENT, SIDES, Score
 from captionbias.metrics.notes import note
 from captionbias.scores.captions import Quality
@@ -30,6 +32,39 @@ def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **als
             human=who == SIDES["h"],
             **also,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class AttackPlan:
+    """One question that attackers answer from captions: `lic`, or a direction of DBAC."""
+
+    name: str
+    classes: tuple[str, ...]  # what the attacker's outputs are called: attribute values, or tasks
+    trials: dict[str, list[list[Trial]]]  # of each side (`m` the captioner, `h` people) and column, one a seed
+    fitted: list[Fitted] = field(default_factory=list)  # the first of the captioner's captions, if they were kept
+
+    def __iter__(self) -> Iterator[Trial]:
+        """Every trial, in the order in which they are trained."""
+        return (trial for columns in self.trials.values() for column in columns for trial in column)
+
+    def first(self, side: str, count: int) -> list[Trial]:
+        """The first trials of a side's first column."""
+        return self.trials[side][0][:count] if side in self.trials else []
+
+    def keep(self, answers: Mapping[Trial, TrialScores]) -> AttackPlan:
+        """The plan with those attackers of the captioner's captions that the answers came with."""
+        trials = self.first("m", len(answers))
+        return replace(self, fitted=[fitted for trial in trials if (fitted := answers[trial].fitted)])
+
+
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """What trained attackers leave to a metric's views: what those of `lic`, or of each direction of `dbac`, were
+    trained on, how, and of each direction what its trials compare, a `Direction`."""
+
+    plans: dict[str, AttackPlan]
+    attacker: Attacker
+    questions: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
