@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -146,17 +145,6 @@ def test_class_labels_are_read_by_their_names(tmp_path: Path) -> None:
     assert as_list("attributes", unlabelled["gender"]) == ["a", None]
 
 
-def test_the_info_is_that_of_the_function_and_its_card(tmp_path: Path) -> None:
-    for name in METRICS:
-        info, about = load(name, tmp_path).info, getattr(metrics, name).__doc__
-        assert about.strip().startswith(info.description.split("\n")[0])
-        assert "    predictions" in info.inputs_description
-        assert "\n    captions: " not in info.inputs_description
-        assert info.citation.startswith("@")
-        assert info.reference_urls
-        assert info.license == "Apache-2.0"
-
-
 LABELS = {
     "attributes": ["female", "male"] * 30,
     "tasks": [["phone"], [], ["umbrella"]] * 20,
@@ -260,19 +248,6 @@ def test_processes_share_their_images_and_the_first_one_reports(
     else:
         assert outcomes[0] == getattr(metrics, name)(**rows, **quick(name))
     assert not list(tmp_path.rglob("*.arrow"))
-
-
-def test_what_is_installed_is_the_newest_version_and_whole(tmp_path: Path) -> None:
-    [installed] = modules.install_metrics(["lic"], cache=tmp_path)
-    other = installed.parents[1] / ("0" * 64) / "lic.py"
-    other.parent.mkdir()
-    other.write_text("another version")
-    installed.write_text("half of it")
-    os.utime(installed, (1, 1))
-    assert modules.install_metrics(["lic"], cache=tmp_path) == [installed]
-    assert installed.read_bytes() == (FOLDER / "lic" / "lic.py").read_bytes()
-    assert installed.stat().st_mtime_ns >= other.stat().st_mtime_ns
-    assert {path.name for path in installed.parent.iterdir()} == {"__init__.py", "lic.py"}
 
 
 def test_a_cache_that_cannot_be_written_and_an_unknown_metric_are_named(tmp_path: Path) -> None:
