@@ -114,6 +114,43 @@ def test_human_captions_alone_are_compared_with_the_labels_of_their_images():
     assert "captions:human|data:images" in alone["signature"]
 
 
+# --- the table ---
+
+CAPTIONS = {
+    "predictions": ["a woman with a cake", "a man with a hot dog", "a lady", "a dog"],
+    "attributes": ["female", "male", "female", "male"],
+}
+HUMAN = [["a woman with a cake"], ["a man and a dog", "a man and a hot dog"], ["a woman, a cake"], ["a man"]]
+
+
+def row_of(result, direction, attribute, task):
+    [row] = [
+        row for row in result["details"]["pairs"][direction] if (row["attribute"], row["task"]) == (attribute, task)
+    ]
+    return row
+
+
+def test_a_row_of_the_table_says_what_its_pair_is_made_of():
+    result = directional_ba(**CAPTIONS, references=HUMAN, bootstrap=0, details=True)
+    # Both human captions of women name a cake, and one of two model captions; three tasks and two values are six pairs.
+    assert row_of(result, "a_to_t", "female", "cake") == {
+        "attribute": "female",
+        "task": "cake",
+        "share": pytest.approx(-0.5 / 6),
+        "given": 2,
+        "both": 2,
+        "probability": 1.0,
+        "predicted_given": 2,
+        "predicted_both": 1,
+        "predicted_probability": 0.5,
+    }
+    assert len(result["details"]["pairs"]["a_to_t"]) == 6
+    # The image that shows a dog has two human captions and one model caption, and all of them name a man.
+    dog = row_of(result, "t_to_a", "male", "dog")
+    assert (dog["given"], dog["both"], dog["predicted_given"], dog["predicted_both"]) == (2, 2, 1, 1)
+    assert {type(value) for value in dog.values()} == {str, int, float}
+
+
 # --- intervals ---
 
 
