@@ -14,7 +14,6 @@ from captionbias.captions.captioned import captioned_labels
 from captionbias.datasets.attribute_labels import compared_rows
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from captionbias.datasets.json_records import read_lines, short
-from captionbias.datasets.original_files import check_column
 
 ORIGIN = "https://google.github.io/localized-narratives"
 _FILES = ("coco_{}_localized_narratives*.jsonl", "coco_{}_captions.jsonl")  # with traces and timings, and without
@@ -41,8 +40,8 @@ class CocoNarratives(CocoCaptionBias):
                 f"{folder} has none of {', '.join(name.format('val') for name in _FILES)}, nor of train: put one "
                 f"there; they come from {ORIGIN}"
             )
-        for name, path in self._results.items():
-            check_column(name, path, [_CAPTIONS])
+        if _CAPTIONS in self._results:
+            raise ValueError(f"results/{_CAPTIONS}.json names a column that is there already: rename the file")
 
     def schema(self, configuration: str) -> pa.Schema:
         kept = [column for column in super().schema(configuration) if column.name not in _LEFT_TO_JOIN]

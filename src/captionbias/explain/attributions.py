@@ -14,7 +14,7 @@ from captionbias.attackers.reader import Reader
 from captionbias.attackers.registry import find_attacker
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
 from captionbias.metrics import Measurement, Metric, dbac, lic
-from captionbias.metrics.attack_plan import AttackPlan, Attacks
+from captionbias.metrics.attacks import AttackPlan, Attacks
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import preset_settings, whole_number
 from captionbias.text import Tokens

@@ -17,8 +17,7 @@ from captionbias.captions import Captions, as_captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
-from captionbias.metrics.attack_plan import AttackPlan
-from captionbias.metrics.attack_scores import AttackScores
+from captionbias.metrics.attacks import AttackPlan, AttackScores
 from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import copies_of, number_classes, with_values
 from captionbias.metrics.measurement import Scores, metric

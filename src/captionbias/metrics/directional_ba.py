@@ -97,9 +97,6 @@ def directional_ba(
         `signature`. A direction without predictions is absent. Of human captions
         alone: `directional_ba_h_a_to_t` and so on.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 
     >>> women, men = [["female"]] * 4, [["male"]] * 4
