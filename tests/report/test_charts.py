@@ -14,7 +14,6 @@ import pytest
 
 from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison, Difference
-from captionbias.analysis.consistency import Cell, Study
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.images.masking_study import MaskingStudy
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
@@ -23,6 +22,7 @@ from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
+from captionbias.studies.consistency import Study
 from tests.report.conftest import measured
 
 PICTURES = Path(__file__).with_name("pictures")
@@ -99,7 +99,7 @@ def drawn() -> dict[str, str]:
         for name, of in LIC.items()
         for ends in of.values()
     ]
-    cells = {Cell(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
+    cells = {(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
     versions = MaskingStudy(
         {name: {} for name in NAMES}, {"lic": replace(audit.comparisons["lic"], scores=["lic"])}, {}
     )

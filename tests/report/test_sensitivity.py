@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
-from captionbias.report.sensitivity import moves, power_table, sensitivity_tables, specifications
+from captionbias.report.sensitivity import moves, specifications
 from captionbias.statistics.samples import Estimate
 
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
@@ -65,22 +64,6 @@ def test_moves_stand_beside_the_verdicts_that_change(found):
     ]
     same = [replace(one, verdicts={}) for one in found.specifications]
     assert [row[-1] for row in moves(replace(found, specifications=same)).rows] == [None, None]
-
-
-def test_the_terminal_shows_every_interval_and_every_move(found):
-    nic, sat, moved = sensitivity_tables(found)
-    assert [nic.columns[0].name, sat.columns[0].name] == found.captioners
-    assert ["  delta 0.3", "-0.100 [-0.120, -0.070]", "mitigates"] in nic.rows
-    assert sum(row[0] == "  alignment constant" for row in nic.rows if row) == len(found.scores)
-    assert moved == moves(found)
-
-
-def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
-    seen = Seen("value follows tasks", "sway_t_to_a", 0.005, 0.16, Estimate(1.04, 0.62, 1.47))
-    unseen = replace(seen, score="sway_t_to_a_lost", share=None, estimate=None)
-    first, second = power_table(Power([seen, unseen], 100, "")).rows
-    assert first[2:] == ["0.5%", "1.0 [0.6, 1.5]"]
-    assert second[2:] == ["not at 16.0%", "-"]
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")

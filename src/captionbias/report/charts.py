@@ -35,10 +35,10 @@ from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
-    from captionbias.analysis.consistency import Study
     from captionbias.analysis.sensitivity import Sensitivity
     from captionbias.images.masking_study import MaskingStudy
     from captionbias.report.rows import Row
+    from captionbias.studies.consistency import Study
 
 WIDE, NARROW = 720.0, 360.0
 NAMES, NUMBERS = 176.0, 170.0  # the columns beside a wide chart
@@ -110,13 +110,11 @@ def masking_chart(study: MaskingStudy) -> Chart:
 
 def consistency_chart(study: Study) -> Chart:
     """A panel for each score and captioner: what each encoder reads, with its interval."""
-    from captionbias.analysis.consistency import Cell
-
     panels = []
     for key in study.scores:
         score = catalogue.SCORES[key]
         for captioner in study.captioners:
-            found = {one: study.measurements[Cell(captioner, one, score.metric)].estimates for one in study.encoders}
+            found = {one: study.measurements[captioner, one, score.metric].estimates for one in study.encoders}
             panels.append(_panel(score, _entries(score, found), f"{captioner}: {score.label}"))
     return intervals(panels, "Scores by encoder")
 

@@ -1,19 +1,15 @@
-"""How much hangs on choices, and what would have been seen, as tables: for a terminal, for a page and for Markdown."""
+"""How much hangs on choices, as tables of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from captionbias.analysis.sensitivity import Sensitivity, label
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.verdicts import NOTHING
-from captionbias.report.grid import RULE, Cell, Column, Grid, Strong, columns
-from captionbias.report.wording import fixed, interval
+from captionbias.report.grid import Cell, Column, Grid, columns
 
 if TYPE_CHECKING:
-    from captionbias.analysis.power import Power
     from captionbias.analysis.sensitivity import Move
 
 
@@ -62,40 +58,6 @@ def moves(found: Sensitivity) -> Grid:
         "two of them have different verdicts. A seed decides which human captions are drawn and how images are split: "
         f"how far seeds move a score is how far chance does. The base: {_base(found)}.",
     )
-
-
-def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
-    """For each captioner and score the interval and the verdict with each set of choices; then what each moves."""
-    for captioner in found.captioners:
-        rows: list[list[Cell]] = []
-        for key in found.scores:
-            score = catalogue.SCORES[key]
-            rows += [RULE, Strong([score.label, "", ""])]
-            for one in found.of(captioner):
-                said = one.verdicts.get(key, NOTHING) if score.judged else ""
-                rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
-        yield Grid("Scores by choices [95% interval]", columns(captioner, "score", "verdict"), rows)
-    yield moves(found)
-
-
-def power_table(found: Power) -> Grid:
-    """From which share of captions on each bias is seen, and what is read there."""
-    rows: list[list[Cell]] = []
-    for one in found.seen:
-        score = catalogue.SCORES[one.score]
-        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
-        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
-    return Grid(
-        "What would sway have seen on these images? [95% interval]",
-        columns("put into people's captions", "score", "seen from", "reads there"),
-        rows,
-        "One human caption of each image stands in the captioner's place and is changed. Seen from: the "
-        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{fixed(100 * share, 1)}%"
 
 
 def _base(found: Sensitivity) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES, Score
 from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING, detectable, verdict
@@ -18,7 +16,6 @@ from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison, Difference
-    from captionbias.analysis.consistency import Study
     from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
@@ -231,63 +228,6 @@ def _main_scores(measured: Measurement) -> Iterator[list[Cell]]:
     for score in catalogue.scores_of(metric):
         if score.key in keys:
             yield _score(measured, score, score.label, verdict(estimates, score.key))
-
-
-def consistency_tables(study: Study) -> Iterator[Grid]:
-    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
-    agreement = study.consistency()
-    for key, values in study.scores.items():
-        ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
-        digits, variations = catalogue.SCORES[key].digits, agreement[key]["coefficient_of_variation"]
-        rows: list[list[Cell]] = [
-            [
-                captioner,
-                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
-                _defined(variations[captioner], "{:.2f}"),
-            ]
-            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
-        ]
-        yield Grid(
-            catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
-        )
-    yield _variation_table(study, agreement)
-    forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
-    yield Grid(
-        "Do encoders agree?",
-        columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
-        [
-            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
-            for key, found in agreement.items()
-        ],
-        "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
-        "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
-    )
-
-
-def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -> Grid:
-    """The coefficient of variation of each captioner and score, and how much smaller than LIC's it is."""
-    below = "lic" in agreement and len(agreement) > 1
-    variations = {
-        key: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
-        for key, found in agreement.items()
-    }
-
-    def cell(key: str, captioner: str) -> str:
-        value = variations[key][captioner]
-        text = _defined(value, "{:.2f}")
-        if key != "lic" and below and (of_lic := variations["lic"][captioner]):
-            text += f"\n{_defined(100 * (1 - value / of_lic), '{:.0f}%')}"
-        return text
-
-    return Grid(
-        "Coefficient of variation" + " over encoders (below: percent less than LIC's)" * below,
-        columns("captioner", *(catalogue.label(key).replace(", ", ",\n") for key in agreement)),
-        [[captioner, *(cell(key, captioner) for key in agreement)] for captioner in (*study.captioners, "mean")],
-    )
-
-
-def _defined(value: float, form: str) -> str:
-    return NOTHING if math.isnan(value) else form.format(value)
 
 
 def attribution_table(found: ImageAttributions, of: str = "") -> Grid:

@@ -72,7 +72,7 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
     from captionbias.report.charts import specification_chart
     from captionbias.report.html import write_chart
-    from captionbias.report.sensitivity import sensitivity_tables
+    from captionbias.studies.tables import sensitivity_tables
 
     if inject:
         _inject(output, **values, grid=grid, plot=plot)
@@ -93,9 +93,9 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
 
 
 def _inject(output: Path | None, **values: Any) -> None:
-    from captionbias.analysis.power import power
     from captionbias.metrics import sway
-    from captionbias.report.sensitivity import power_table
+    from captionbias.studies.power import power
+    from captionbias.studies.tables import power_table
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN).items():
         if name not in sway.options() and values.get(name, default) != default:

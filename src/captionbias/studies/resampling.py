@@ -15,10 +15,9 @@ from captionbias.captions.values import as_list, image_keys
 from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import whole_number
+from captionbias.report.wording import FORMS, pair_name
 from captionbias.scores import number_sets
 
-# What a row of the sources may add to, by the keys of its parts; the first that it has is the one that counts.
-FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
 SMALL_SHARE = 0.2
 
@@ -39,17 +38,6 @@ def in_words(row: Mapping[str, Any]) -> str:
     """
     parts = "; ".join(filter(None, (_how_often(row), _how_much(row))))
     return f"{pair_name(row, '->')} ({DIRECTIONS[row['direction']]})" + (f": {parts}" if parts else "")
-
-
-def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
-    """A row of the sources as the pair, with an arrow from what shapes to what is named.
-
-    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
-    'knife → woman'
-    """
-    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
-    task = "no task" if row["task"] is None else row["task"]
-    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
 
 
 def _how_often(row: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from captionbias.analysis.power import power
 from captionbias.analysis.sensitivity import sensitivity
+from captionbias.studies.power import power
 from tests.cli.conftest import IMAGES, of_ids, ran
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from captionbias.analysis.consistency import consistency
 from captionbias.metrics import dbac, lic
+from captionbias.studies.consistency import consistency
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.analysis.resampling import in_words, resampling_weights
 from captionbias.io.formats import write_json
+from captionbias.studies.resampling import in_words, resampling_weights
 from captionbias.synthetic import plant
 from tests.cli.conftest import invoke, refused
 

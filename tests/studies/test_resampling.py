@@ -8,9 +8,9 @@ import os
 import numpy as np
 import pytest
 
-from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
+from captionbias.studies.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}

@@ -70,8 +70,8 @@ def weights(
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
-    from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
     from captionbias.captions.reader import read_labels
+    from captionbias.studies.resampling import in_words, predicted_effect, resampling_weights, write_weights
 
     taken = _taken(_read_rows(results, captioner, direction), top, unclear, results)
     images = read_labels(attributes, tasks, attribute="gender", **columns)
@@ -124,7 +124,7 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
 
 def _taken(rows: Sequence[Row], top: int, unclear: bool, file: Path) -> list[Row]:
     """The pairs that add most, first the one that adds most of all."""
-    from captionbias.analysis.resampling import added, adding
+    from captionbias.studies.resampling import added, adding
 
     if not _forms(rows):
         raise ValueError(
@@ -142,7 +142,8 @@ def _taken(rows: Sequence[Row], top: int, unclear: bool, file: Path) -> list[Row
 
 def _forms(rows: Sequence[Row]) -> str:
     """Of which score the parts are that `added` reads."""
-    from captionbias.analysis.resampling import FORMS, added
+    from captionbias.report.wording import FORMS
+    from captionbias.studies.resampling import added
 
     return " or ".join(dict.fromkeys(FORMS[part[0]] for part in map(added, rows) if part))
 

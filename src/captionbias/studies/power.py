@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from captionbias.analysis.injections import BIASES, describe, inject
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import sway
 from captionbias.metrics.measurement import Measurement
@@ -15,6 +14,7 @@ from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import LESS, MORE, verdict
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate
+from captionbias.studies.injections import BIASES, describe, inject
 from captionbias.text import LexiconSource
 
 # The scores that are about each bias.

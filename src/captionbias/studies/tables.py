@@ -1,0 +1,109 @@
+"""Studies as tables for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from captionbias.analysis.sensitivity import Sensitivity
+from captionbias.metrics import catalogue
+from captionbias.metrics.verdicts import NOTHING
+from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
+from captionbias.report.sensitivity import moves
+from captionbias.report.wording import fixed, interval
+from captionbias.studies.consistency import Study
+from captionbias.studies.power import Power
+
+
+def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
+    """For each captioner and score the interval and the verdict with each set of choices; then what each moves."""
+    for captioner in found.captioners:
+        rows: list[list[Cell]] = []
+        for key in found.scores:
+            score = catalogue.SCORES[key]
+            rows += [RULE, Strong([score.label, "", ""])]
+            for one in found.of(captioner):
+                said = one.verdicts.get(key, NOTHING) if score.judged else ""
+                rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
+        yield Grid("Scores by choices [95% interval]", columns(captioner, "score", "verdict"), rows)
+    yield moves(found)
+
+
+def power_table(found: Power) -> Grid:
+    """From which share of captions on each bias is seen, and what is read there."""
+    rows: list[list[Cell]] = []
+    for one in found.seen:
+        score = catalogue.SCORES[one.score]
+        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
+        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
+    return Grid(
+        "What would sway have seen on these images? [95% interval]",
+        columns("put into people's captions", "score", "seen from", "reads there"),
+        rows,
+        "One human caption of each image stands in the captioner's place and is changed. Seen from: the "
+        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{fixed(100 * share, 1)}%"
+
+
+def consistency_tables(study: Study) -> Iterator[Grid]:
+    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
+    agreement = study.consistency()
+    for key, values in study.scores.items():
+        ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
+        digits, variations = catalogue.SCORES[key].digits, agreement[key]["coefficient_of_variation"]
+        rows: list[list[Cell]] = [
+            [
+                captioner,
+                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
+                _defined(variations[captioner], "{:.2f}"),
+            ]
+            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
+        ]
+        yield Grid(
+            catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
+        )
+    yield _variation_table(study, agreement)
+    forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
+    yield Grid(
+        "Do encoders agree?",
+        columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
+        [
+            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
+            for key, found in agreement.items()
+        ],
+        "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
+        "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
+    )
+
+
+def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -> Grid:
+    """The coefficient of variation of each captioner and score, and how much smaller than LIC's it is."""
+    below = "lic" in agreement and len(agreement) > 1
+    variations = {
+        key: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
+        for key, found in agreement.items()
+    }
+
+    def cell(key: str, captioner: str) -> str:
+        value = variations[key][captioner]
+        text = _defined(value, "{:.2f}")
+        if key != "lic" and below and (of_lic := variations["lic"][captioner]):
+            text += f"\n{_defined(100 * (1 - value / of_lic), '{:.0f}%')}"
+        return text
+
+    return Grid(
+        "Coefficient of variation" + " over encoders (below: percent less than LIC's)" * below,
+        columns("captioner", *(catalogue.label(key).replace(", ", ",\n") for key in agreement)),
+        [[captioner, *(cell(key, captioner) for key in agreement)] for captioner in (*study.captioners, "mean")],
+    )
+
+
+def _defined(value: float, form: str) -> str:
+    return NOTHING if math.isnan(value) else form.format(value)
