@@ -50,8 +50,9 @@ PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
 
 
 class _Attribute(NamedTuple):
-    """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that show
-    each task, those with each value, `(values, tasks)`."""
+    """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that
+    show each task, those with each value, `(values, tasks)`.
+    """
 
     values: tuple[str, ...]
     people: tuple[tuple[str, ...], ...]
@@ -145,9 +146,6 @@ def plant(
 
 def swayed(planted: Planted) -> dict[str, float]:
     """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
-
-    Args:
-        planted: from `plant`.
 
     Returns:
         `t_to_a`: of 100 captions that name an attribute beside a task that leans to one, how many name a wrong one

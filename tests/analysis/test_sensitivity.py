@@ -156,19 +156,14 @@ def test_a_move_is_the_largest_difference_that_a_choice_makes_alone():
     ]
 
 
-def test_everything_goes_into_a_file_and_a_frame(found):
+def test_everything_goes_into_a_file(found):
     written = json.loads(json_text(found.as_dict()))
     assert written["choices"]["quality"] == ["confidence", "accuracy", "inverse_cross_entropy"]
-    frame = found.to_frame()
-    assert len(frame) == len(found.specifications) * len(found.scores)
     for one, row in zip(found.specifications, written["specifications"], strict=True):
         value, low, high = one.estimates[NET][:3]
         scores = {"value": value, "low": low, "high": high, "verdict": one.verdicts[NET]}
         assert (row["choices"], row["scores"][NET]) == (one.choices, scores)
         assert row["scores"][MATCHED]["verdict"] is None
-    of_net = frame[frame["score"] == NET]
-    assert of_net["value"].tolist() == [one.estimates[NET].value for one in found.specifications]
-    assert of_net["verdict"].tolist() == [one.verdicts[NET] for one in found.specifications]
     assert [row["change"] for row in written["moves"]] == [one.change for one in found.moves]
 
 

@@ -22,10 +22,9 @@ DELTA = 0.4  # of DBAC, for GloVe
 class AlignmentQuality:
     """What alignment with certain word vectors preserves.
 
-    Attributes:
-        meteor: METEOR between human captions before and after contextual substitution, mean over captions.
-        share_contextual: of the tokens that were replaced, the share that became a word and not `<unk>`.
-        report: what was replaced, and what other thresholds than `delta` would do.
+    `meteor`: between human captions before and after contextual substitution, mean over captions; `share_contextual`:
+    of the tokens that were replaced, the share that became a word and not `<unk>`; `report`: what was replaced, and
+    what other thresholds than `delta` would do.
     """
 
     meteor: float
@@ -37,12 +36,8 @@ class AlignmentQuality:
 class AlignmentStudy:
     """Constant substitution beside contextual with several word vectors.
 
-    Attributes:
-        meteor_constant: METEOR between human captions before and after constant substitution, mean over captions.
-        meteor_name: `meteor`, or `meteor_without_synonyms` where WordNet is not installed.
-        captions: how many human captions METEOR was taken of.
-        vectors: the quality with each word vectors, by their name.
-        signature: everything that changes the numbers.
+    `meteor_constant`: as `meteor` of `AlignmentQuality`, of constant substitution; `meteor_name`: `meteor`, or
+    `meteor_without_synonyms` where WordNet is not installed; `captions`: how many METEOR was taken of.
     """
 
     meteor_constant: float

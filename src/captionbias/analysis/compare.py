@@ -39,7 +39,6 @@ class Difference:
 
     @property
     def estimate(self) -> Estimate:
-        """The difference with its interval."""
         ends = (None if math.isnan(end) else end for end in (self.ci_low, self.ci_high))
         return Estimate(self.difference, *ends)
 
@@ -183,11 +182,10 @@ def compare(
         references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
         metric: any metric of `captionbias.metrics`.
         scores: keys of the metric's result that have an interval; by default its main scores, of which differences are
-            tested in those that can have a verdict (of DBAC net, in each direction). Without references: LIC or omega
-            of the captioners' captions.
+            tested in those that can have a verdict (of DBAC net, in each direction).
         against: compare each captioner with this one only, in place of all pairs.
-        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None, see
-            `replicates_for`.
+        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None 1,000,
+            or more where there are many differences.
         margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
         watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
@@ -207,6 +205,7 @@ def compare(
     if unknown := sorted(options.keys() - find_metric(metric).options()):
         raise ValueError(f"{unknown[0]} is not an option of {metric}; leave it out, or name another metric")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(
         checked, metric, scores=scores, against=against, margins=margins, bootstrap=replicates, watch=watch, **options
@@ -216,14 +215,21 @@ def compare(
 def replicates_for(
     metrics: Sequence[str], captioners: int, against: str | None = None, scores: Sequence[str] | None = None
 ) -> int:
-    """As many replicates as let each difference have a p-value below 0.05 after correction, and no fewer than 1,000.
-
-    >>> replicates_for(["dbac", "lic"], 2), replicates_for(["dbac", "lic"], 10)
-    (1000, 3600)
-    """
+    """As many replicates as let each difference have a p-value below 0.05 after correction, and no fewer than 1,000."""
     pairs = captioners - 1 if against else math.comb(captioners, 2)
     usual = (_tested(metric, keys) for metric in metrics for keys in _defaults(metric))
     return max(REPLICATES, PER_TEST * pairs * (len(_listed(scores)) or max(map(len, usual))))
+
+
+def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The margins of scores by the metrics that have them."""
+    by_metric: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
+    for key, margin in (margins or {}).items():
+        judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
+        if key not in judged:
+            raise ValueError(f"margins names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
+        by_metric[catalogue.SCORES[key].metric][key] = margin
+    return by_metric
 
 
 def measure_together(

@@ -22,10 +22,9 @@ ALIKE = "give both as arrays, or both as names"
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Which labels each of `n` images has: `flags` of shape `(n, len(names))`. Made by `check_labels`.
+    """Which labels each of `n` images has: `flags`, `(n, len(names))`.
 
-    `numbered`: the names are column numbers, because the labels came as an array without names. `listed`: the labels
-    came as names, without an order that the columns of an array could follow.
+    `numbered`: they came as an array, whose columns are numbers; `listed`: as names, which have no order.
     """
 
     flags: Flags
@@ -38,27 +37,10 @@ class Labels:
 
 
 def check_labels(argument: str, value: Any, known: Labels | None = None, known_as: str = "") -> Labels:
-    """Check the labels of `n` images and turn them into flags.
+    """The labels of `n` images as flags.
 
-    Args:
-        argument: what errors call `value`.
-        value: `n` strings, one label an image; `n` lists of strings, an empty one for an image without; or a 0/1 array
-            (numpy, torch, pandas) of shape `(n, labels)`, whose columns a pandas table names.
-        known: labels that `value` must be among, column for column or name for name: the true ones for predictions.
-        known_as: what errors call them.
-
-    Returns:
-        The labels; names sorted, or in the order of the columns, or as in `known`.
-
-    Raises:
-        ValueError: names the argument, the first bad row and the way out.
-
-    >>> labels = check_labels("tasks", [["knife", "cake"], [], ["cake"]])
-    >>> labels.names, labels.flags.astype(int).tolist()
-    (('cake', 'knife'), [[1, 1], [0, 0], [1, 0]])
-    >>> check_labels("tasks", [[0, 1], [1, 2]])
-    Traceback (most recent call last):
-    ValueError: tasks[1] holds 2: an array of labels holds 0 and 1 alone; give those, or lists of names
+    `value`: `n` names, `n` lists of names, or a 0/1 array (numpy, torch, pandas), `(n, labels)`; errors call it
+    `argument`. `known`, which errors call `known_as`: labels that it must be among, column for column or name for name.
     """
     if hasattr(value, "detach"):  # a torch tensor, on whatever device
         value = value.detach().cpu().numpy()
@@ -76,11 +58,7 @@ def check_labels(argument: str, value: Any, known: Labels | None = None, known_a
 
 
 def join_labels(argument: str, labels: Labels, further_argument: str, further: Labels) -> tuple[Labels, Labels]:
-    """Both over all the names of either, columns of 0 added; arrays without names must have as many columns.
-
-    Raises:
-        ValueError: only one has names, or their numbers of columns differ.
-    """
+    """Both over all the names of either, columns of 0 added; arrays without names must have as many columns."""
     if labels.numbered != further.numbered or (labels.numbered and labels.names != further.names):
         raise ValueError(
             f"{further_argument} has {len(further.names)} labels ({_some(further.names)}), {argument} "
@@ -126,11 +104,8 @@ def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
 
 
 def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str = "attributes") -> list[Any]:
-    """The labels, or those that were crossed into them, by the `names` that some are given; `place` is what errors call
-    them. ValueError where `names` has one that is not there.
-
-    >>> rename_labels(["0", "1", None], {0: "female", 1: "male"})
-    ['female', 'male', None]
+    """The labels, or those that were crossed into them, by the `names` that some are given; errors call them
+    `place`.
     """
     new = {str(label): name for label, name in names.items()}
     texts = [None if is_missing(label) else str(label).strip() for label in labels]

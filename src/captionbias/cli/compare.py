@@ -57,7 +57,6 @@ def compare(
     from captionbias.report.terminal import comparison_tables
 
     files, chosen = split_options(values)
-    by_metric = margins_of(margins, [find_metric(metric).entry.name])
     options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
     if "directions" in chosen and "directions" not in options:
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
@@ -68,7 +67,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
-            margins=by_metric.get(metric),
+            margins=margins_of(margins),
             watch=step_lines(),
             **options,
         )

@@ -63,10 +63,12 @@ EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --reference
 
 
 def _measure_one(metric: str, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+    from captionbias.analysis.compare import margins_by_metric
+
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_of(margins, [metric])
+        chosen["margins"] = margins_by_metric(margins_of(margins), [metric])
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
         write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
@@ -135,10 +137,12 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
 def _measure_all(margins: list[str] | None, output: Path | None, json: bool, preset: str, **values: Any) -> None:
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
+    from captionbias.analysis.compare import margins_by_metric
+
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_of(margins, catalogue.METRICS)
+        chosen["margins"] = margins_by_metric(margins_of(margins), list(catalogue.METRICS))
         write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
 from inspect import Parameter, Signature
@@ -377,29 +377,17 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     return files, chosen
 
 
-def margins_of(given: list[str] | None, metrics: Iterable[str]) -> dict[str, dict[str, float]]:
-    """The margins that were given, by metric and score.
-
-    >>> margins_of(["sway_t_to_a=2"], ["sway", "lic"])
-    {'sway': {'sway_t_to_a': 2.0}}
-    """
-    from captionbias.metrics import catalogue
-
-    judged = {score.key: score.metric for metric in metrics for score in catalogue.scores_of(metric) if score.judged}
-    margins: dict[str, dict[str, float]] = {}
-    for one in given or ():
-        key, _, number = one.partition("=")
-        if key not in judged:
-            raise ValueError(f"--margin {one}: {key!r} has no verdict here; choose from {', '.join(judged)}")
-        try:
-            margins.setdefault(judged[key], {})[key] = float(number)
-        except ValueError as error:
-            raise ValueError(f"--margin {one}: give a score and a number, as in sway_t_to_a=2") from error
-    return margins
+def margins_of(given: list[str] | None) -> dict[str, float]:
+    """The margins that were given, by their scores."""
+    pairs = [_pair("margin", "sway_t_to_a=2", one) for one in given or ()]
+    try:
+        return {score: float(number) for score, number in pairs}
+    except ValueError as error:
+        raise ValueError(f"--margin: give a score and a number, as in sway_t_to_a=2 ({error})") from error
 
 
 def _pair(flag: str, example: str, pair: str) -> tuple[str, str]:
     label, equals, value = pair.partition("=")
     if not equals:
-        raise ValueError(f"--{flag} {pair}: give a label and what it is called, as in {example}")
+        raise ValueError(f"--{flag} {pair}: write it as in {example}")
     return label, value

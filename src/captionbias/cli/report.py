@@ -68,12 +68,11 @@ def report(
 
     check_installed()
     files, chosen = split_options(values)
-    by_metric = margins_of(margins, [name for name in metrics or catalogue.REPORTED if name in catalogue.METRICS])
     with steps() as watch:
         audited = audit(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
-            margins={key: margin for of_metric in by_metric.values() for key, margin in of_metric.items()},
+            margins=margins_of(margins),
             sensitivity=sensitivity,
             watch=watch,
             **chosen,

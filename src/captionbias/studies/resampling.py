@@ -61,12 +61,8 @@ def _how_much(row: Mapping[str, Any]) -> str:
 
 
 def added(row: Mapping[str, Any]) -> tuple[str, float] | None:
-    """What a row adds to the net score, and the key of that; to the matched score without net, else to the published.
-
-    None without any, as where one side alone was measured.
-
-    >>> added({"amplification": -0.016, "amplification_matched": 0.026}), added({})
-    (('amplification_matched', 0.026), None)
+    """What a row adds to the net score, and the key of that; to the matched score without net, else to the
+    published.
     """
     return next(((key, row[key]) for key in FORMS if row.get(key) is not None), None)
 
