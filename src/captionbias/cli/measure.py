@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
 
-from captionbias.attackers.registry import CONVEX
 from captionbias.cli.options import (
     FILES,
     IMAGES,
@@ -28,22 +26,13 @@ from captionbias.cli.options import (
 )
 from captionbias.cli.terminal import complaints, console, named, results_to, say
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.protocol import preset_settings
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
 
-class Metrics(TyperGroup):
-    """Metrics by their names, which may have hyphens."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return super().get_command(ctx, cmd_name.replace("-", "_"))
-
-
 measure = typer.Typer(
-    cls=Metrics,
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
@@ -180,26 +169,8 @@ def _check_masking(values: dict[str, Any]) -> None:
 
 def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
     """The captions measured with those of the chosen options that the metric takes."""
-    options = _accepted(metric, chosen)
-    if metric in ("lic", "dbac"):
-        _tell_cost(metric, captions, options)
-    measured = find_metric(metric).measure(captions, **options)
+    measured = find_metric(metric).measure(captions, **_accepted(metric, chosen))
     return measured.with_margins(chosen.get("margins", {}).get(metric, {}))
-
-
-def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
-    """How many networks `lic` or `dbac` will train, before they do."""
-    chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
-    _, settings = preset_settings(metric, options["preset"], **chosen)
-    people = min(map(len, captions.references)) if captions.references else 0
-    sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
-    questions = 1
-    if metric == "dbac":
-        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings["controls"] and sides > 1))
-    if settings["encoder"] not in CONVEX and not options.get("join_references"):
-        trainings = settings["trials"] * sides * questions
-        message = f"{trainings} {settings['encoder']} trainings; --preset fast takes seconds"
-        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
 
 
 def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -69,7 +68,6 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
         yield Grid(
             catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
         )
-    yield _variation_table(study, agreement)
     forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
     yield Grid(
         "Do encoders agree?",
@@ -80,28 +78,6 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
         ],
         "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
         "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
-    )
-
-
-def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -> Grid:
-    """The coefficient of variation of each captioner and score, and how much smaller than LIC's it is."""
-    below = "lic" in agreement and len(agreement) > 1
-    variations = {
-        key: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
-        for key, found in agreement.items()
-    }
-
-    def cell(key: str, captioner: str) -> str:
-        value = variations[key][captioner]
-        text = _defined(value, "{:.2f}")
-        if key != "lic" and below and (of_lic := variations["lic"][captioner]):
-            text += f"\n{_defined(100 * (1 - value / of_lic), '{:.0f}%')}"
-        return text
-
-    return Grid(
-        "Coefficient of variation" + " over encoders (below: percent less than LIC's)" * below,
-        columns("captioner", *(catalogue.label(key).replace(", ", ",\n") for key in agreement)),
-        [[captioner, *(cell(key, captioner) for key in agreement)] for captioner in (*study.captioners, "mean")],
     )
 
 
