@@ -29,9 +29,8 @@ class Study:
     measurements: dict[tuple[str, str, str], Measurement]
 
     def consistency(self) -> dict[str, dict[str, Any]]:
-        """The coefficient of variation of each captioner and their mean, conflicts, and correlation, by score.
-
-        Captioners without a score from every encoder are left out.
+        """The coefficient of variation of each captioner and their mean, conflicts, and correlation, by score, of
+        captioners with a score from every encoder.
         """
         return {name: self._consistency(values) for name, values in self.scores.items()}
 

@@ -33,7 +33,7 @@ class Seen:
 
     `share`: the smallest share of captions changed, of those tried, that has a verdict; None if none has, 0 if the
     unchanged captions have one. `possible`: how many can be changed. `estimate`: what is read at `share`, else at
-    `possible`; None where it is undefined.
+    `possible`.
     """
 
     bias: str
@@ -100,11 +100,8 @@ def power(
     ('sway_t_to_a', 0.05)
     """
     captions = as_captions(captions, None, references, attributes, tasks)
-    words: dict[str, Any] = {
-        "attribute_lexicon": attribute_lexicon,
-        "task_lexicon": task_lexicon,
-        "tokenizer": tokenizer,
-    }
+    words: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
+    words["tokenizer"] = tokenizer
     person = _person(captions, seed)
     described = describe(person, **words)
     unchanged = sway.measure(person, **words, seed=seed, **options)
@@ -116,7 +113,7 @@ def power(
         changed = inject(described, BIASES[bias], share, seed)
         return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
 
-    found = []
+    seen = []
     for number, (bias, injection) in enumerate(BIASES.items()):
         if watch:
             watch(bias, number / len(BIASES))
@@ -130,8 +127,8 @@ def power(
             place = bisect_left(shares, True, key=has_verdict)
             share = shares[place] if place < len(shares) else None
             estimate = measured(bias, possible if share is None else share).estimates.get(score)
-            found.append(Seen(bias, score, share, possible, estimate))
-    return Power(found, len(person), unchanged.signature)
+            seen.append(Seen(bias, score, share, possible, estimate))
+    return Power(seen, len(person), unchanged.signature)
 
 
 def _person(captions: Captions, seed: int) -> Captions:

@@ -72,14 +72,12 @@ def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Map
 
     Only those whose interval lies above 0, unless `unclear`.
     """
-    chosen = []
-    for row in rows:
-        part = added(row)
-        if part and row["attribute"] is not None and row["task"] is not None:
-            key, value = part
-            if value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0):
-                chosen.append(row)
-    return chosen
+
+    def adds(row: Mapping[str, Any]) -> bool:
+        key, value = added(row) or ("", 0.0)
+        return value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0)
+
+    return [row for row in rows if None not in (row["attribute"], row["task"]) and adds(row)]
 
 
 def resampling_weights(
@@ -154,15 +152,10 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     attribute, task = _checked(attributes, tasks)
     drawn = _checked_weights(weights, len(attribute))
     images, before = _together(attribute.flags, task.flags, np.ones(len(attribute)))
-    _, after = _together(attribute.flags, task.flags, drawn)
+    after = _together(attribute.flags, task.flags, drawn)[1]
+    tables = {"images": images.astype(int), "before": before, "after": after}
     rows = [
-        {
-            "attribute": attribute.names[a],
-            "task": task.names[t],
-            "images": int(images[a, t]),
-            "before": float(before[a, t]),
-            "after": float(after[a, t]),
-        }
+        {"attribute": attribute.names[a], "task": task.names[t]} | {key: of[a, t].item() for key, of in tables.items()}
         for a, t in np.argwhere(images > 0)
     ]
     return sorted(rows, key=lambda row: -abs(row["before"] - 1))
@@ -193,8 +186,7 @@ def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
     if path.suffix not in (".csv", ".parquet"):
         raise ValueError(f"path {str(path)!r} ends in neither .csv nor .parquet: name a file of one of these kinds")
     ids = image_keys("image_ids", as_list("image_ids", image_ids))
-    checked = _checked_weights(weights, len(ids))
-    table = pd.DataFrame({"image_id": list(ids), "weight": checked})
+    table = pd.DataFrame({"image_id": ids, "weight": _checked_weights(weights, len(ids))})
     for row in np.flatnonzero(table["image_id"].duplicated())[:1]:
         raise ValueError(f"image_ids[{row}] repeats {ids[row]}: give each image one row")
     with replacing(path) as part:
@@ -226,8 +218,6 @@ def _checked_weights(weights: Any, images: int) -> Floats:
         )
     for row in np.flatnonzero(~np.isfinite(checked) | (checked < 0))[:1]:
         raise ValueError(f"weights[{row}] is {checked[row]}: a weight is a number of 0 or more")
-    if not checked.any():
-        raise ValueError("weights are all 0: give at least one image a weight above 0")
     return checked
 
 
