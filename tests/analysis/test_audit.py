@@ -177,10 +177,9 @@ def test_what_the_watch_raises_ends_the_audit(captioners, people):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        *(({"captioners": wrong}, "captioners must map the name") for wrong in ({}, [["a man"] * IMAGES], {"x": None})),
         *(
             ({"metrics": wrong}, "metrics must list one or more of sway, dbac, lic")
-            for wrong in ("lic", ["cider"], 3, [])
+            for wrong in ("lic", ["cider"], [])
         ),
         ({"preset": "slow"}, "preset 'slow' is unknown; choose one of fast, papers"),
         ({"captioners": {"x": ["a man"] * IMAGES, "y": ["a man"]}}, "y: predictions has length 1"),

@@ -414,7 +414,7 @@ def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str,
     sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
     study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
     return {
-        "contextual": study.vectors[""].meteor,
+        "contextual": study.meteors[""],
         "constant": study.meteor_constant,
         "score": study.meteor_name,
         "captions": study.captions,

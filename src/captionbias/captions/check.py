@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -383,12 +382,9 @@ def _checked_lists(
 ) -> list[Any]:
     if not set(map(type, column)) <= {list, tuple}:
         for value, place in zip(column, _places(argument, ids), strict=False):
-            if is_missing(value):
-                raise ValueError(f"{place} is missing: every row is a list of {nouns}s; {when_missing}")
-            if isinstance(value, str):
-                raise ValueError(f"{place} is a string: every row is a list of {nouns}s, so wrap it in a list")
             if not is_column(value):
-                raise ValueError(f"{place} is of type {type(value).__name__}: give a list of {nouns}s")
+                kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
+                raise ValueError(f"{place} is {kind}: every row is a list of {nouns}s; {when_missing}")
         column = [as_list(argument, value) for value in column]
     places = (
         f"{argument}[{row}][{number}]{_image(row, ids)}"
@@ -415,10 +411,8 @@ def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_ou
 def _fault(text: object, noun: str, way_out: str) -> str | None:
     if is_missing(text):
         return f"is missing ({text}): {way_out}"
-    if isinstance(text, numbers.Number):
-        return f"is {text}, of type {type(text).__name__}: a {noun} is a string; convert it, as in str({text})"
     if not isinstance(text, str):
-        return f"is of type {type(text).__name__}: give the {noun} as one string"
+        return f"is of type {type(text).__name__}: a {noun} is a string"
     if not text.strip():
         return f"is empty: {way_out}"
     if len(text) > MAX_CHARACTERS:

@@ -13,9 +13,9 @@ from captionbias.cli.options import (
     REPLICATES,
     RESULTS,
     Options,
-    margins_of,
     option,
     result_option,
+    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, step_lines
@@ -34,7 +34,7 @@ COMPARED: Options = {
 AGAINST: Options = {
     "against": result_option(
         str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
-    ),
+    )
 }
 OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
 
@@ -67,7 +67,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
-            margins=margins_of(margins),
+            margins=dict(scores_of("--margin", margins)),
             watch=step_lines(),
             **options,
         )

@@ -20,8 +20,8 @@ from captionbias.cli.options import (
     PREDICTIONS,
     RESULTS,
     command,
-    margins_of,
     metric_options,
+    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, console, named, results_to, say
@@ -57,7 +57,7 @@ def _measure_one(metric: str, margins: list[str] | None, output: Path | None, js
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(margins_of(margins), [metric])
+        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), [metric])
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
         write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
@@ -131,7 +131,7 @@ def _measure_all(margins: list[str] | None, output: Path | None, json: bool, pre
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(margins_of(margins), list(catalogue.METRICS))
+        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
         write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
 
 

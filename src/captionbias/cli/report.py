@@ -15,9 +15,9 @@ from captionbias.cli.options import (
     METRICS,
     REPLICATES,
     Options,
-    margins_of,
     metric_options,
     result_option,
+    scores_of,
     split_options,
     switch,
 )
@@ -40,7 +40,7 @@ SENSITIVITY: Options = {
     "sensitivity": switch(
         "--sensitivity",
         "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
-    ),
+    )
 }
 OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | SENSITIVITY | WRITTEN
 
@@ -72,7 +72,7 @@ def report(
         audited = audit(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
-            margins=margins_of(margins),
+            margins=dict(scores_of("--margin", margins)),
             sensitivity=sensitivity,
             watch=watch,
             **chosen,

@@ -8,15 +8,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.cli.options import (
-    FILES,
-    DirectionName,
-    Options,
-    argument,
-    column_option,
-    file_option,
-    result_option,
-)
+from captionbias.cli.options import FILES, DirectionName, Options, argument, column_option, file_option, result_option
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
