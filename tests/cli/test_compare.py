@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.compare import compare
@@ -53,20 +51,6 @@ def test_a_name_in_brackets_is_shown_letter_by_letter(files, folder):
     )
     for text in ("nic[/v2]", "[bold]"):
         assert text in shown
-
-
-def test_files_that_do_not_fit_together_are_refused(files, tmp_path, planted):
-    labels, half = planted["nic"].attributes, IMAGES // 2
-    for name, ids in (("early", range(half)), ("late", range(half, IMAGES)), ("turned", range(IMAGES))):
-        captions = [planted["sat"].predictions[i] for i in ids]
-        gender = [labels[IMAGES - 1 - i] if name == "turned" else labels[i] for i in ids]
-        table = pa.table({"image_id": list(ids), "caption": captions, "gender": gender})
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-    early, late, turned = (["--predictions", tmp_path / f"{name}.parquet"] for name in ("early", "late", "turned"))
-    assert "have no image in common" in refused("compare", *early, *late, *files[4:], *QUICK)
-    assert "attributes of early and turned differ" in refused("compare", *early, *turned, "--metric", "lic", *QUICK)
-    assert "needs two or more" in refused("compare", *early, *QUICK)
-    assert "two are called 'early'" in refused("compare", *early, *early, *QUICK)
 
 
 @pytest.mark.parametrize(

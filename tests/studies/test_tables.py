@@ -1,24 +1,12 @@
 """Studies as tables for a terminal."""
 
-# ruff: noqa: F811
-
 from __future__ import annotations
 
 from dataclasses import replace
 
-from captionbias.report.sensitivity import moves
 from captionbias.statistics.samples import Estimate
 from captionbias.studies.power import Power, Seen
-from captionbias.studies.tables import power_table, sensitivity_tables
-from tests.report.test_sensitivity import found  # noqa: F401
-
-
-def test_the_terminal_shows_every_interval_and_every_move(found):
-    nic, sat, moved = sensitivity_tables(found)
-    assert [nic.columns[0].name, sat.columns[0].name] == found.captioners
-    assert ["  delta 0.3", "-0.100 [-0.120, -0.070]", "mitigates"] in nic.rows
-    assert sum(row[0] == "  alignment constant" for row in nic.rows if row) == len(found.scores)
-    assert moved == moves(found)
+from captionbias.studies.tables import power_table
 
 
 def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():

@@ -234,10 +234,6 @@ def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
         else:
             tried = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         values[choice] = {_text(choice, value): value for value in tried}
-        if not tried:
-            raise ValueError(f"{choice} is empty: list the values to try, the base's first, or leave it out")
-        if len(values[choice]) < len(tried):
-            raise ValueError(f"{choice}: two values are called the same ({', '.join(values[choice])}); give each once")
     return values
 
 

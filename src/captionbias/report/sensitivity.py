@@ -26,8 +26,8 @@ def specifications(found: Sensitivity, captioner: str) -> Grid:
         for one in found.of(captioner)
     ]
     return Grid(
-        f"Scores of {captioner} by choices",
-        columns("score", "choices") + columns("value", "low", "high", form=".3f") + columns("verdict"),
+        "Scores by choices",
+        columns("score", captioner) + columns("value", "low", "high", form=".3f") + columns("verdict"),
         rows,
         f"low, high: 95% interval over images and trials. The base: {_base(found)}.",
     )

@@ -104,8 +104,6 @@ def consistency(
     if len(named) < 2 or not captioners:
         raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
     chosen = {name: find_metric(name) for name in metrics}
-    if not chosen:
-        raise ValueError("metrics is empty: name at least one")
     for name, metric in chosen.items():
         if "encoder" not in metric.options():
             raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")

@@ -7,28 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from captionbias.analysis.sensitivity import Sensitivity
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import NOTHING
-from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
-from captionbias.report.sensitivity import moves
+from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.wording import fixed, interval
 from captionbias.studies.consistency import Study
 from captionbias.studies.power import Power
-
-
-def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
-    """For each captioner and score the interval and the verdict with each set of choices; then what each moves."""
-    for captioner in found.captioners:
-        rows: list[list[Cell]] = []
-        for key in found.scores:
-            score = catalogue.SCORES[key]
-            rows += [RULE, Strong([score.label, "", ""])]
-            for one in found.of(captioner):
-                said = one.verdicts.get(key, NOTHING) if score.judged else ""
-                rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
-        yield Grid("Scores by choices [95% interval]", columns(captioner, "score", "verdict"), rows)
-    yield moves(found)
 
 
 def power_table(found: Power) -> Grid:

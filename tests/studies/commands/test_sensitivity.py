@@ -49,10 +49,10 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
         **json.loads(of_ids(json.dumps(expected.as_dict()))),
     }
     for text in (
-        "Scores by choices [95% interval]",
+        "Scores by choices",
         "nic[/v2] ",
-        "  task words coco_names",
-        "  quality confidence",
+        " task words coco_names",
+        " quality confidence",
         "How far each choice moves DBAC",
     ):
         assert text in shown
