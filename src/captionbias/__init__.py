@@ -22,14 +22,14 @@ _HOMES = {
     "captionbias.text": "Lexicon load_lexicon",
     "captionbias.images.anonymousbench": "anonymousbench",
     "captionbias.analysis.compare": "compare",
-    "captionbias.analysis.consistency": "consistency",
+    "captionbias.studies.consistency": "consistency",
     "captionbias.analysis.audit": "audit",
     "captionbias.analysis.intersections": "intersections",
     "captionbias.analysis.caption_quality": "caption_quality",
-    "captionbias.analysis.power": "power",
+    "captionbias.studies.power": "power",
     "captionbias.analysis.sensitivity": "sensitivity",
     "captionbias.analysis.sentences": "by_sentence",
-    "captionbias.analysis.resampling": "predicted_effect resampling_weights write_weights",
+    "captionbias.studies.resampling": "predicted_effect resampling_weights write_weights",
     "captionbias.explain": "attribute_captions",
     "captionbias.report.html": "write_report",
     "captionbias.report.picture": "picture",
@@ -41,12 +41,7 @@ if TYPE_CHECKING:
     from captionbias.analysis.audit import audit as audit
     from captionbias.analysis.caption_quality import caption_quality as caption_quality
     from captionbias.analysis.compare import compare as compare
-    from captionbias.analysis.consistency import consistency as consistency
     from captionbias.analysis.intersections import intersections as intersections
-    from captionbias.analysis.power import power as power
-    from captionbias.analysis.resampling import predicted_effect as predicted_effect
-    from captionbias.analysis.resampling import resampling_weights as resampling_weights
-    from captionbias.analysis.resampling import write_weights as write_weights
     from captionbias.analysis.sensitivity import sensitivity as sensitivity
     from captionbias.analysis.sentences import by_sentence as by_sentence
     from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
@@ -71,6 +66,11 @@ if TYPE_CHECKING:
     from captionbias.metrics.sway import sway as sway
     from captionbias.report.html import write_report as write_report
     from captionbias.report.picture import picture as picture
+    from captionbias.studies.consistency import consistency as consistency
+    from captionbias.studies.power import power as power
+    from captionbias.studies.resampling import predicted_effect as predicted_effect
+    from captionbias.studies.resampling import resampling_weights as resampling_weights
+    from captionbias.studies.resampling import write_weights as write_weights
     from captionbias.synthetic import plant as plant
     from captionbias.text import Lexicon as Lexicon
     from captionbias.text import load_lexicon as load_lexicon

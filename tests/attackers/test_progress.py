@@ -78,7 +78,7 @@ def test_a_batch_job_has_log_lines_on_standard_error_with_no_logging_set_up():
     out, shown = said(bar=0.0, line=0.2)
     assert out == "done\n"
     first, *_ = shown.splitlines()
-    assert re.search(r"captionbias: training lstm: [1-4] of 4 attackers in \d+ s$", first)
+    assert re.search(r"training lstm: [1-4] of 4 attackers in \d+ s$", first)
     assert "\r" not in shown, "and no bar"
 
 
@@ -97,7 +97,6 @@ def test_log_lines_go_where_the_program_sends_them(monkeypatch, caplog, capfd):
         time.sleep(0.2)
     assert re.fullmatch(r"training bow: 3 of 8 attackers in \d+ s", caplog.messages[0])
     assert capfd.readouterr().err == ""
-    assert not logging.getLogger("captionbias").handlers
 
 
 def slowed(monkeypatch, module, name):

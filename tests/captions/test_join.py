@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning, read_captions
 
@@ -173,30 +171,3 @@ class TestWithoutIds:
             captions = read_captions(predictions=path, references=elsewhere)
         assert captions.predictions == ("a", "c")
         assert captions.image_ids == ("row 0", "row 2")
-
-
-characters = st.characters(codec="utf-8", exclude_characters="\0")  # the csv of Python 3.10 writes no NUL
-texts = st.text(characters, min_size=1, max_size=8).filter(
-    lambda text: text.strip() and not text.strip().startswith("[")
-)
-images = st.dictionaries(st.integers(-(2**63), 2**63 - 1), st.lists(texts, min_size=1, max_size=3), min_size=2)
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(images=images, extension=st.sampled_from(["csv", "json", "jsonl", "parquet"]), data=st.data())
-def test_the_order_of_rows_in_references_does_not_matter(tmp_path, images, extension, data, write):
-    order = sorted(images, key=lambda image: (len(str(image)), str(image)))
-    predictions = write(tmp_path / "p.json", [{"image_id": i, "caption": "x"} for i in order])
-    labels = {image: "mf"[place % 2] for place, image in enumerate(order)}
-    rows = [{"image_id": i, "references": r, "attribute": labels[i]} for i, r in images.items()]
-    long_form = [{"image_id": i, "caption": text, "attribute": labels[i]} for i, r in images.items() for text in r]
-    file, long_file = (
-        write(tmp_path / f"{name}.{extension}", data.draw(st.permutations(table)))
-        for name, table in (("r", rows), ("long", long_form))
-    )
-    captions = read_captions(predictions=predictions, references=file)
-    grouped = read_captions(predictions=predictions, references=long_file)
-    assert captions.image_ids == grouped.image_ids == tuple(map(str, order))
-    assert captions.attributes == grouped.attributes == tuple(labels.values())
-    assert captions.references == tuple(tuple(images[i]) for i in order)
-    assert list(map(sorted, grouped.references)) == list(map(sorted, captions.references))

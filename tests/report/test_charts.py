@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from captionbias.analysis.compare import Comparison
-from captionbias.analysis.consistency import Cell, Study
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.images.masking_study import MaskingStudy
 from captionbias.metrics import catalogue
@@ -22,6 +21,7 @@ from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
+from captionbias.studies.consistency import Study
 from tests.report.conftest import measured
 
 PICTURES = Path(__file__).with_name("pictures")
@@ -75,7 +75,7 @@ def drawn() -> dict[str, str]:
         for name, of in LIC.items()
         for ends in of.values()
     ]
-    cells = {Cell(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
+    cells = {(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
     lic = Comparison("lic", ["lic"], {name: measurement(LIC[name]) for name in NAMES}, [])
     versions = MaskingStudy({name: {} for name in NAMES}, {"lic": lic}, {})
     certain = {"amplification_ci_low": 0.1, "amplification_ci_high": 0.3}

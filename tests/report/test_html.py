@@ -13,7 +13,6 @@ import pytest
 from markupsafe import escape
 
 from captionbias.analysis.audit import audit
-from captionbias.analysis.resampling import pair_name
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
 from captionbias.report.charts import leaderboard_chart
@@ -21,6 +20,7 @@ from captionbias.report.html import html_report, write_chart, write_report
 from captionbias.report.matrix import matrix_of
 from captionbias.report.rows import rows_of
 from captionbias.report.wording import grouped_notes
+from captionbias.studies.resampling import pair_name
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
 from tests.report.conftest import IMAGES, QUICK, audited

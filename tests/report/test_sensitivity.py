@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
-from captionbias.report.sensitivity import moves, power_table, sensitivity_tables
+from captionbias.report.sensitivity import moves, specifications
 from captionbias.statistics.samples import Estimate
 
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
@@ -53,19 +52,10 @@ def test_moves_stand_beside_the_verdicts_that_change(found):
 
 
 def test_every_choice_has_its_interval_and_verdict_for_each_score(found):
-    nic, sat, moved = sensitivity_tables(found)
+    nic, sat = (specifications(found, name) for name in found.captioners)
     assert [nic.columns[0].name, sat.columns[0].name] == found.captioners
     assert ["  delta 0.3", "-0.100 [-0.120, -0.070]", LESS] in nic.rows
     rows = [row for row in nic.rows if row]
     assert [row[0] for row in rows[:4]] == [catalogue.label(NET), "  base", "  delta 0.3", "  alignment constant"]
     assert len(rows) == 4 * len(found.scores)
     assert nic.meaning == "The base: alignment contextual, delta 0.4, attacker bow."
-    assert moved == moves(found)
-
-
-def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
-    seen = Seen("value follows tasks", "sway_t_to_a", 0.005, 0.16, Estimate(1.04, 0.62, 1.47))
-    unseen = replace(seen, score="sway_t_to_a_lost", share=None, estimate=None)
-    first, second = power_table(Power([seen, unseen], 100, "")).rows
-    assert first[2:] == ["0.5%", "1.0 [0.6, 1.5]"]
-    assert second[2:] == ["not at 16.0%", "-"]

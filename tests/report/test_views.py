@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.analysis.resampling import pair_name
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import detectable
 from captionbias.report import views
+from captionbias.studies.resampling import pair_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 

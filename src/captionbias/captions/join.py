@@ -89,12 +89,7 @@ def joined(
 
 
 def _in_both(
-    images: Collection[str],
-    column: Source,
-    others: Collection[str],
-    other: Source,
-    lack: str,
-    notes: list[str],
+    images: Collection[str], column: Source, others: Collection[str], other: Source, lack: str, notes: list[str]
 ) -> list[str]:
     """The images of the one that the other has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]

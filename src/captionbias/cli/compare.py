@@ -14,9 +14,9 @@ from captionbias.cli.options import (
     RESULT,
     RESULTS,
     Options,
-    margins_of,
     option,
     result_option,
+    scores_of,
     split_options,
     switch,
 )
@@ -36,7 +36,7 @@ COMPARED: Options = {
 AGAINST: Options = {
     "against": result_option(
         str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
-    ),
+    )
 }
 SENTENCES: Options = {
     "by_sentence": switch(
@@ -66,7 +66,6 @@ def compare(
     from captionbias.report.terminal import comparison_tables
 
     files, chosen = split_options(values)
-    by_metric = margins_of(margins, [find_metric(metric).entry.name])
     options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
     if "directions" in chosen and "directions" not in options:
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
@@ -83,7 +82,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
-            margins=by_metric.get(metric),
+            margins=dict(scores_of("--margin", margins)),
             watch=step_lines(),
             **options,
         )

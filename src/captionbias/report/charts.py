@@ -32,10 +32,10 @@ from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
-    from captionbias.analysis.consistency import Study
     from captionbias.analysis.sensitivity import Sensitivity
     from captionbias.images.masking_study import MaskingStudy
     from captionbias.report.rows import Row
+    from captionbias.studies.consistency import Study
 
 WIDTH, LEFT, ROW, SMALL = 480.0, 8.0, 42.0, 12.0
 BAR = 220.0
@@ -96,13 +96,11 @@ def masking_chart(study: MaskingStudy) -> Picture:
 
 def consistency_chart(study: Study) -> Picture:
     """A panel for each score and captioner: what each encoder reads, with its interval."""
-    from captionbias.analysis.consistency import Cell
-
     panels = []
     for key in study.scores:
         metric = catalogue.SCORES[key].metric
         for captioner in study.captioners:
-            measured = {one: study.measurements[Cell(captioner, one, metric)].estimates for one in study.encoders}
+            measured = {one: study.measurements[captioner, one, metric].estimates for one in study.encoders}
             panels.append(_panel(f"{captioner}: {catalogue.label(key)}", key, measured))
     return intervals(panels, "Scores by encoder")
 

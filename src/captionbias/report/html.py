@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
-from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
@@ -23,7 +22,7 @@ from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, sensitivity, views
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import grouped_notes, named_things, percent
+from captionbias.report.wording import FORMS, grouped_notes, named_things, pair_name, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:

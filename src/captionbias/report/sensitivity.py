@@ -1,8 +1,7 @@
-"""How much hangs on choices, and what would have been seen, as tables: for a terminal, for a page and for Markdown."""
+"""How much hangs on choices, as tables of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from captionbias.analysis.sensitivity import Sensitivity, label
@@ -10,10 +9,9 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import NOTHING
 from captionbias.report.grid import RULE, Cell, Column, Grid, Strong, columns
-from captionbias.report.wording import fixed, interval
+from captionbias.report.wording import interval
 
 if TYPE_CHECKING:
-    from captionbias.analysis.power import Power
     from captionbias.analysis.sensitivity import Move
 
 
@@ -44,12 +42,6 @@ def moves(found: Sensitivity) -> Grid:
     )
 
 
-def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
-    """For each captioner its scores with each set of choices; then what each choice moves."""
-    yield from (specifications(found, captioner) for captioner in found.captioners)
-    yield moves(found)
-
-
 def specifications(found: Sensitivity, captioner: str) -> Grid:
     """For each score of a captioner the interval and the verdict with each set of choices."""
     rows: list[list[Cell]] = []
@@ -61,26 +53,6 @@ def specifications(found: Sensitivity, captioner: str) -> Grid:
             rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
     title = "Scores by choices [95% interval]"
     return Grid(title, columns(captioner, "score", "verdict"), rows, f"The base: {_base(found)}.")
-
-
-def power_table(found: Power) -> Grid:
-    """From which share of captions on each bias is seen, and what is read there."""
-    rows: list[list[Cell]] = []
-    for one in found.seen:
-        score = catalogue.SCORES[one.score]
-        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
-        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
-    return Grid(
-        "What would sway have seen on these images? [95% interval]",
-        columns("put into people's captions", "score", "seen from", "reads there"),
-        rows,
-        "One human caption of each image stands in the captioner's place and is changed. Seen from: the "
-        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{fixed(100 * share, 1)}%"
 
 
 def _base(found: Sensitivity) -> str:

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
-from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING, detectable, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, detectable, verdict
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns, grouped
 from captionbias.report.matrix import main_scores
 from captionbias.report.wording import fixed, interval, p_text, percent
@@ -19,7 +17,6 @@ from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison, Difference
-    from captionbias.analysis.consistency import Study
     from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
@@ -142,40 +139,6 @@ def intersection_tables(found: Intersections) -> Iterator[Grid]:
         "On the same images. Each attribute alone hides its own words, the crossing those of all."
         + (" The more values, the lower is LIC of a side by chance; the difference is not." if metric == "lic" else ""),
     )
-
-
-def consistency_tables(study: Study) -> Iterator[Grid]:
-    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
-    agreement = study.consistency()
-    for key, values in study.scores.items():
-        ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
-        digits, variations = catalogue.SCORES[key].digits, agreement[key]["coefficient_of_variation"]
-        rows: list[list[Cell]] = [
-            [
-                captioner,
-                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
-                _defined(variations[captioner], "{:.2f}"),
-            ]
-            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
-        ]
-        yield Grid(
-            catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
-        )
-    forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
-    yield Grid(
-        "Do encoders agree?",
-        columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
-        [
-            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
-            for key, found in agreement.items()
-        ],
-        "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
-        "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
-    )
-
-
-def _defined(value: float, form: str) -> str:
-    return NOTHING if math.isnan(value) else form.format(value)
 
 
 def attribution_table(found: ImageAttributions, of: str = "") -> Grid:

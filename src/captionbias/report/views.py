@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.analysis.intersections import CROSSING
-from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import NOTHING, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
 from captionbias.report.matrix import estimates_of, matrix_of
+from captionbias.report.wording import FORMS, pair_name
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit

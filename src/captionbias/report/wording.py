@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from captionbias.metrics.verdicts import NOTHING
 
@@ -36,6 +36,8 @@ PLAIN = (
     (r"\bpredictions\b", "the captioner's captions"),
     (r"\breferences\b", "human captions"),
 )
+# What a row of the sources of DBAC adds to, by the keys of its parts; the first that it has is the one that counts.
+FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 
 
 def fixed(number: float, digits: int) -> str:
@@ -115,3 +117,14 @@ def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
                 note = re.sub(internal, plain, note)
             captioners_of.setdefault(note, []).append(captioner)
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
+
+
+def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
+    """A row of the sources as the pair, with an arrow from what shapes to what is named.
+
+    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
+    'knife → woman'
+    """
+    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
+    task = "no task" if row["task"] is None else row["task"]
+    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
