@@ -111,6 +111,23 @@ def test_images_on_one_side_are_left_out_with_one_warning_for_each_cause(tmp_pat
     assert [str(w.message) for w in raised] == ["2 of 10 images have no human captions and are left out (first: 3, 4)"]
 
 
+@pytest.mark.parametrize(
+    ("silent", "told"),
+    [
+        ({*range(0, 18, 2)}, "(female 9 of 20, male 0 of 20: unevenly, which is bias that no score here sees)"),
+        ({0, 1, 2, 3}, "(female 2 of 20, male 2 of 20)"),
+    ],
+)
+def test_images_with_an_empty_caption_are_left_out_and_counted_by_label(silent, told):
+    rows = range(40)
+    people = {"image_id": rows, "references": [["a dog"]] * 40, "sex": ["female", "male"] * 20}
+    predictions = {"image_id": rows, "caption": ["" if row in silent else "a dog" for row in rows]}
+    with pytest.warns(CaptionBiasWarning) as noted:
+        captions = read_captions(predictions=predictions, references=people, attribute="sex")
+    assert captions.image_ids == tuple(str(row) for row in rows if row not in silent)
+    assert any(f"{len(silent)} of 40 images have an empty caption {told}" in str(one.message) for one in noted)
+
+
 def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):
     predictions = write(tmp_path / "p.json", [{"image_id": f"{i}.jpg", "caption": "x"} for i in range(9)])
     message = fault(read_captions, predictions=predictions, references=people)

@@ -54,8 +54,7 @@ def by_hand(folder, images, prompt=None):
 def test_captions_are_those_of_a_plain_loop_alone_and_in_batches(model, all_pictures):
     images = read_images(all_pictures)
     prompt = "describe this picture" if "llava" in model.name else None
-    by_id = zip(images.ids, by_hand(model, images, prompt), strict=True)
-    expected = {image: text for image, text in by_id if text}  # some processors make one of them empty: it is left out
+    expected = dict(zip(images.ids, by_hand(model, images, prompt), strict=True))
     assert len(set(expected.values())) > 4
     for batch_size in (1, 4):
         captions = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
@@ -141,15 +140,19 @@ def test_images_that_cannot_be_read_are_named_and_left_out(tiny_blip, pictures):
         caption(tiny_blip, pictures, **SHORT)
 
 
-def test_empty_captions_are_left_out_with_a_note(tiny_blip, all_pictures, monkeypatch):
+def test_empty_captions_and_refusals_are_empty_with_a_note(tiny_blip, all_pictures, monkeypatch):
     from captionbias.training import captioning as training
 
-    monkeypatch.setattr(
-        training, "caption_images", lambda model, processor, images, **_: ["  a\n dog "] + [" "] * (len(images) - 1)
-    )
-    with pytest.warns(CaptionBiasWarning, match="9 of 12 images have an empty caption and are left out: 1, 2, 3, 5"):
-        found = caption(tiny_blip, all_pictures, batch_size=4)
-    assert found == {"0": "a dog", "4": "a dog", "8": "a dog"}
+    answers = ["  a\n dog ", " ", "I'm sorry, but I can't help with that.", "a sorry sight"]
+    monkeypatch.setattr(training, "caption_images", lambda model, processor, images, **_: answers)
+    with pytest.warns(CaptionBiasWarning) as noted:
+        captions = caption(tiny_blip, all_pictures, batch_size=4)
+    assert list(captions.values()) == ["a dog", "", "", "a sorry sight"] * 3
+    said = "I'm sorry, but I can't help with that."
+    assert [str(one.message) for one in noted if "empty" in str(one.message)] == [
+        "3 of 12 images have an empty caption: 1, 5, 9",
+        f"3 of 12 images are refused, and have an empty caption: 2 ({said}), 6 ({said}), 10 ({said})",
+    ]
 
 
 def refused(model, images, **options):
@@ -290,4 +293,4 @@ def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
 def test_a_thought_that_the_template_opens_is_no_caption(tiny_chat_model, all_pictures, tmp_path):
     thinking = with_template(tmp_path / "model", tiny_chat_model, TYPED + "<think>")
     with pytest.warns(CaptionBiasWarning, match="12 of 12 images have an empty caption"):
-        assert caption(thinking, all_pictures, **SHORT) == {}
+        assert caption(thinking, all_pictures, **SHORT) == dict.fromkeys(map(str, range(12)), "")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from functools import cache as once
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,9 +21,10 @@ from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import share
 from captionbias.images import needs_images
-from captionbias.images.captioners import Captioner, Hearing, find_captioner, load_captioner
+from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, open_image, read_ahead, read_images, read_source
+from captionbias.images.served import Served
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
@@ -32,6 +34,14 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from torch import Tensor
 
+    from captionbias.attackers.pretrained.models import Model
+
+# What a chat model says that declines to caption an image.
+REFUSAL = re.compile(
+    r"(?:I.?a?m )?(?:so |very )?sorry\b,? (?:but )?I\b|I (?:can ?not|can.t|won.t|am unable|am not able) |"
+    r"I.m (?:unable|not able) |As an AI\b",
+    re.IGNORECASE,
+)
 # Part of every key: raise it when captions are made or kept, or images digested, in another way.
 FORMAT = 2
 
@@ -40,6 +50,7 @@ def caption(
     model: str | Path,
     images: Any,
     *,
+    endpoint: str | None = None,
     prompt: str | None = None,
     template_arguments: Mapping[str, Any] | None = None,
     batch_size: int = 16,
@@ -68,8 +79,10 @@ def caption(
     Args:
         model: owner/name on the Hub, or a folder that `save_pretrained` wrote: weights (safetensors), processor or
             image processor, and tokenizer; or the adapter that peft saved for such a model, which needs `peft`. No
-            code of the model's own is run.
+            code of the model's own is run. With `endpoint` what its server calls the model.
         images: see `captionbias.images.reading.read_images`.
+        endpoint: address of a server that speaks OpenAI's protocol, such as "http://localhost:8000/v1"; needs
+            `openai`. Its token is read from OPENAI_API_KEY. Images are sent as PNG, a batch at once.
         prompt: what a chat model is asked; or how the captions of another model begin, which they then leave out. By
             default what its family takes: `captionbias.images.captioners.PROMPTS`.
         template_arguments: of the chat template, such as `{"enable_thinking": False}`.
@@ -90,30 +103,34 @@ def caption(
             log lines without a terminal or notebook, if it takes long.
 
     Returns:
-        The caption of each image by its id, in the images' order. Images that cannot be read or whose caption is empty
-        are left out.
+        The caption of each image by its id, in the images' order; "" where the model says nothing, or refuses to.
+        Images that cannot be read are left out.
 
     Raises:
         ValueError: the model or the images cannot be read, or the model takes no images, no prompt or no such options.
 
     Warns:
-        CaptionBiasWarning: images are left out, or captions are cut off at `max_new_tokens`.
+        CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.
 
     Example:
         caption("Salesforce/blip-image-captioning-base", "photos")  # {"42": "a woman with a dog", ...}
     """
     pictures = read_images(images)
-    with needs_images():
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
     search = {"batch_size": batch_size, "max_new_tokens": max_new_tokens, "num_beams": num_beams}
-    draw = _draw(temperature, top_p, num_beams, sampling_seed)
-    files, place = find_captioner(str(model), revision), device()
-    precision, arguments = _precision(dtype, place), dict(template_arguments or {})
-    settings = [FORMAT, files.identity, prompt, arguments, [max_new_tokens, num_beams, draw], precision]
-    identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
+    draw, arguments = _draw(temperature, top_p, num_beams, sampling_seed), dict(template_arguments or {})
+    captioner: Served | _Loaded
+    if endpoint:
+        if num_beams > 1 or dtype or device_map or revision:
+            raise ValueError("num_beams, dtype, device_map and revision are the server's to choose: leave them out")
+        captioner = Served(str(model), endpoint, prompt or PROMPT, max_new_tokens, draw, arguments)
+    else:
+        with needs_images():
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
+        files, place = find_captioner(str(model), revision), device()
+        captioner = _Loaded(files, prompt, arguments, _precision(dtype, place), place, device_map, draw, search)
+    identity = hashlib.blake2b(json.dumps([FORMAT, *captioner.settings]).encode(), digest_size=16).hexdigest()
     stored = _CaptionStore(open_store(cache), identity)
-    load = once(partial(load_captioner, files, prompt, arguments, precision, place, device_map))
     batches = [range(start, min(start + batch_size, len(pictures))) for start in range(0, len(pictures), batch_size)]
 
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:
@@ -125,12 +142,12 @@ def caption(
                 if strict and (faults := [one.fault for one in batch if one.fault]):
                     raise ValueError(faults[0])
                 if new := {one.digest: one.picture for one in batch if one.picture is not None}:
-                    stored.add(dict(zip(new, _ask(load(), files.name, new, draw, search), strict=True)))
+                    stored.add(dict(zip(new, captioner.ask(new), strict=True)))
                 yield position, [(*stored.captions.get(one.digest, ("", False)), one.fault) for one in batch]
             stored.trim()
 
     keys = [f"{identity} {[pictures.ids[row] for row in batch]}" for batch in batches]
-    doing = f"captions by {files.name}"
+    doing = f"captions by {captioner.name}"
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
@@ -147,21 +164,25 @@ class _Answer(NamedTuple):
 
 
 def _captions(answers: Mapping[str, _Answer], max_new_tokens: int) -> dict[str, str]:
-    """The captions, with warnings of images that have none, or one that was cut off."""
+    """The captions, empty ones of refusals, with warnings of images that have none, or one that was cut off."""
     faults = [answer.fault for answer in answers.values() if answer.fault]
     if len(faults) == len(answers):
         raise ValueError(f"images: none of {len(answers):,} can be read; the first: {faults[0]}")
-    empty = [image for image, answer in answers.items() if not (answer.text or answer.fault)]
-    cut = [image for image, answer in answers.items() if answer.is_cut]
+    captions = {image: answer.text for image, answer in answers.items() if not answer.fault}
+    refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
     for images, lack in (
         (faults, "cannot be read and are left out"),
-        (empty, "have an empty caption and are left out"),
-        (cut, f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)"),
+        ([image for image, text in captions.items() if not text], "have an empty caption"),
+        ([f"{image} ({text})" for image, text in refused.items()], "are refused, and have an empty caption"),
+        (
+            [image for image, answer in answers.items() if answer.is_cut],
+            f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)",
+        ),
     ):
         if images:
             text = f"{len(images):,} of {len(answers):,} images {lack}: {first_of(images)}"
             warnings.warn(text, CaptionBiasWarning, stacklevel=3)
-    return {image: answer.text for image, answer in answers.items() if answer.text}
+    return {**captions, **dict.fromkeys(refused, "")}
 
 
 def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
@@ -246,33 +267,57 @@ class Draws:
         return noisy
 
 
-def _ask(
-    captioner: Captioner,
-    name: str,
-    pictures: Mapping[str, Image],
-    draw: tuple[float, float, int] | None,
-    search: Mapping[str, Any],
-) -> list[tuple[str, bool]]:
-    """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
-    from transformers import LogitsProcessorList
+@dataclass(frozen=True)
+class _Loaded:
+    """A model of transformers, which is loaded when it is first asked."""
 
-    from captionbias.training.captioning import caption_images
+    files: Model
+    prompt: str | None
+    template_arguments: dict[str, Any]
+    precision: str
+    place: torch.device
+    device_map: Any
+    draw: tuple[float, float, int] | None
+    search: dict[str, int]
 
-    hearing, generation = Hearing(captioner), {}
-    if draw:
-        temperature, top_p, seed = draw
-        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
-        generation["logits_processor"] = LogitsProcessorList([draws])
-    options = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
-    try:
-        with silenced():
-            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
-    except Exception as error:  # families raise almost anything at what they cannot do
-        raise ValueError(
-            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): give "
-            "another prompt or batch_size, or name another model"
-        ) from error
-    return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
+    @property
+    def name(self) -> str:
+        return self.files.name
+
+    @property
+    def settings(self) -> list[Any]:
+        """All that its captions depend on."""
+        limits = [self.search["max_new_tokens"], self.search["num_beams"], self.draw]
+        return [self.files.identity, self.prompt, self.template_arguments, limits, self.precision]
+
+    @cached_property
+    def captioner(self) -> Captioner:
+        return load_captioner(
+            self.files, self.prompt, self.template_arguments, self.precision, self.place, self.device_map
+        )
+
+    def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
+        """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
+        from transformers import LogitsProcessorList
+
+        from captionbias.training.captioning import caption_images
+
+        captioner = self.captioner
+        hearing, generation = Hearing(captioner), {}
+        if self.draw:
+            temperature, top_p, seed = self.draw
+            draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
+            generation["logits_processor"] = LogitsProcessorList([draws])
+        options: dict[str, Any] = {**self.search, "tokenizer": hearing, "generation": generation, "distributed": False}
+        try:
+            with silenced():
+                texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
+        except Exception as error:  # families raise almost anything at what they cannot do
+            raise ValueError(
+                f"model {self.name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
+                "give another prompt or batch_size, or name another model"
+            ) from error
+        return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
 
 
 class _CaptionStore:

@@ -63,6 +63,13 @@ ANNOTATIONS: Options = {
     ),
 }
 GENERATION: Options = {
+    "endpoint": captioning_option(
+        str | None,
+        "A server that has the model and speaks OpenAI's protocol, such as http://localhost:8000/v1. Its token is read "
+        "from OPENAI_API_KEY.",
+        metavar="<url>",
+        show_default="the model is loaded here",
+    ),
     "prompt": captioning_option(
         str | None,
         "What a chat model is asked; of another model, how its captions begin, which they then leave out.",
@@ -74,7 +81,9 @@ GENERATION: Options = {
         "--template-argument",
         metavar="<name=value>",
     ),
-    "batch_size": captioning_option(int, "Images a batch, on each process.", default=16, min=1),
+    "batch_size": captioning_option(
+        int, "Images a batch, on each process; of a server as many at once.", default=16, min=1
+    ),
     "max_new_tokens": captioning_option(int, "Longest caption, in tokens.", default=30, min=1),
     "num_beams": captioning_option(int, "Beams of the search; 1 is greedy.", default=1, min=1),
     "temperature": captioning_option(float | None, "Draw captions, at this temperature."),
@@ -95,7 +104,7 @@ AUDIT_OPTIONS = CAPTIONING | {"captions": CAPTIONS} | REPORTED
 
 
 def caption(model: str, output: Path, **values: Any) -> None:
-    """Caption images with any image-to-text model of transformers: BLIP, Florence-2, chat models such as Qwen-VL.
+    """Caption images with any image-to-text model, of transformers or behind a server such as vLLM.
 
     Captions are kept as they are made: a run that was killed goes on where it stopped, and no image is captioned twice.
     The output is what captionbias measure --predictions takes. accelerate launch -m captionbias caption ... shares the
@@ -106,6 +115,8 @@ def caption(model: str, output: Path, **values: Any) -> None:
     captionbias caption Salesforce/blip-image-captioning-base --images val2014 --output blip.parquet
 
     captionbias caption HuggingFaceTB/SmolVLM-Instruct --images val2014 --prompt "Describe this image in one sentence."
+
+    captionbias caption Qwen/Qwen3-VL-8B-Instruct --images val2014 --endpoint http://localhost:8000/v1
     """
     from captionbias.attackers.ranks import on_rank_0
     from captionbias.images import captioning
