@@ -91,7 +91,7 @@ HEAD = "id,caption\n"
         (
             (HEAD + "1,café\n").encode("latin-1"),
             ".csv",
-            "cannot be read ('utf-8' codec can't decode byte 0xe9 in position 16",
+            "can't decode byte 0xe9 in position 16",
         ),
         ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
         (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
@@ -104,7 +104,9 @@ HEAD = "id,caption\n"
     ids=lambda text: text[:20],  # an environment variable holds them
 )
 def test_a_file_that_is_not_a_table_of_captions_is_refused_by_name(refused, content, ending, reason):
-    assert refused(content, ending).startswith(f"mine{ending} {reason}")
+    message = refused(content, ending)
+    assert message.startswith(f"mine{ending}")
+    assert reason in message
 
 
 def test_parquet_text_that_is_not_utf8_is_damaged(tmp_path, refused):
