@@ -20,12 +20,13 @@ def check_captioners(
     attributes: Any = None,
     tasks: Any = None,
     image_ids: Any = None,
+    language: str | None = None,
 ) -> dict[str, Captions]:
     """Check the captions of several captioners, and what is known of their images once.
 
     Args:
         predictions: each captioner's `n` captions, by name; or its `Captions`, which are taken as they are.
-        references, attributes, tasks, image_ids: see `check_captions`.
+        references, attributes, tasks, image_ids, language: see `check_captions`.
 
     Returns:
         Each captioner's captions; their human side is split into words once for all.
@@ -50,7 +51,7 @@ def check_captioners(
             if isinstance(captions, Captions):
                 checked[name] = captions
             elif first is None:
-                checked[name] = first = check_captions(predictions=captions, **people)
+                checked[name] = first = check_captions(predictions=captions, language=language, **people)
             else:
                 checked[name] = first.with_predictions(captions)
     return checked

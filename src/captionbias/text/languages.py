@@ -1,0 +1,169 @@
+"""Languages as data: each is a file of `languages/`, which says how captions are split, what stands for words that give
+away whom a caption is about, and which words name what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import resources
+from importlib.metadata import version
+from typing import Any
+
+from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
+
+ENGLISH = "en"
+COVERED = 0.25  # of a side's captions, in which a language's lexicons must find a word
+_FOLDER = resources.files("captionbias.text") / "languages"
+
+Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it is written, and its lemma
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """How captions of a language become words that do not give away whom they are about.
+
+    `split`: words and their lemmas. `form`: from both of a word, what stands for it. `lexicons`: by name, what
+    `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says.
+    """
+
+    split: Splitter
+    form: Callable[[str, str], str]
+    lexicons: dict[str, Any]
+    planted: dict[str, Any]
+
+    def words(self, caption: str) -> list[str]:
+        """The caption's lemmas in lower case, what agrees with a person in one form."""
+        return [self.form(written, lemma) for written, lemma in self.split(visible(caption))]
+
+    def written(self, caption: str) -> list[str]:
+        """The same words as they are written, in lower case."""
+        return [written.lower() for written, _ in self.split(visible(caption))]
+
+
+def languages() -> list[str]:
+    """Names of the languages that come with the package."""
+    shipped = (path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
+    return sorted((ENGLISH, *shipped))
+
+
+def check_language(name: str | None) -> str | None:
+    """The language; None for English, which needs nothing.
+
+    Raises:
+        ValueError: an unknown language, or one whose library is not installed.
+
+    >>> check_language("de"), check_language("en")
+    ('de', None)
+    """
+    if name is None or name == ENGLISH:
+        return None
+    if name not in languages():
+        raise ValueError(f"language {name!r} is unknown; choose one of {', '.join(languages())}")
+    load_language(name)
+    return name
+
+
+@cache
+def load_language(name: str) -> Language:
+    """The language of a file in `languages/`; ValueError if its library is not installed.
+
+    >>> load_language("de").words("Eine lächelnde Frau und ihr Hund."), load_language("de").words("Ein lächelnder Mann")
+    (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
+    """
+    data = _data(name)
+    lists = [
+        words
+        for lexicon in data["lexicons"].values()
+        for words in (*lexicon["groups"].values(), lexicon["masked_only"])
+    ]
+    listed = [word for words in lists for phrase in words for word in phrase.split()]
+    forms = {f"{word}{plural}": word for word in listed for plural in data["plurals"]} | {word: word for word in listed}
+    forms |= {form: word for word, alike in data["forms"].items() for form in (word, *alike)}
+    try:
+        split = SPLITTERS[data["splitter"]](name, data["endings"], listed)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"language {name!r}: {error}: pip install 'captionbias[languages]' first") from error
+    lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
+    return Language(split, cache(partial(_form, forms)), lexicons, data["planted"])
+
+
+def lexicon_of_language(name: str) -> dict[str, Any] | None:
+    """What `load_lexicon` reads of a lexicon such as "gender-de"; None if no language has it."""
+    kind, _, language = name.rpartition("-")
+    return load_language(language).lexicons.get(kind) if language in OTHER_TOKENIZERS else None
+
+
+def plain_name(lexicon: str) -> str:
+    """What a lexicon is called in English.
+
+    >>> plain_name("gender-de"), plain_name("my-words")
+    ('gender', 'my-words')
+    """
+    kind, _, language = lexicon.rpartition("-")
+    return kind if language in languages() else lexicon
+
+
+def signed(tokenizer: str) -> str:
+    """A tokenizer as signatures name it, that of a language with its libraries and their versions.
+
+    >>> signed("words"), signed("de").split()[0]
+    ('words', 'de,simplemma')
+    """
+    if tokenizer not in languages():
+        return tokenizer.partition("@")[0]
+    libraries = LIBRARIES[_data(tokenizer)["splitter"]]
+    return ",".join([tokenizer, *(f"{library} {version(library)}" for library in libraries)])
+
+
+def _data(language: str) -> dict[str, Any]:
+    return dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
+
+
+def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
+    """What stands for a word: a form of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
+    for word in (written, written.lower(), lemma.lower()):
+        for key in (word, *(f"*{word[start:]}" for start in range(len(word)))):
+            if key in forms:
+                return forms[key].lstrip("*")
+    return lemma.lower()
+
+
+def _simplemma(language: str, endings: list[list[str]], listed: list[str]) -> Splitter:
+    from simplemma import is_known, lemmatize
+
+    @cache
+    def lemma(word: str) -> str:
+        plain = str(lemmatize(word, lang=language))
+        for ending, other in () if plain.lower() in listed else endings:
+            bare = word.removesuffix(ending) + other
+            if word.endswith(ending) and (is_known(bare, lang=language) or not is_known(word, lang=language)):
+                return str(lemmatize(bare, lang=language))
+        return plain
+
+    return lambda text: ((word, lemma(word)) for word in WORDS.findall(text))
+
+
+def _sudachipy(_language: str, _endings: list[list[str]], _listed: list[str]) -> Splitter:
+    from sudachipy import Dictionary
+
+    tokenize = Dictionary(dict="small").tokenizer().tokenize
+    return lambda text: ((one.surface(), one.normalized_form()) for one in tokenize(text) if one.surface().strip())
+
+
+def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Splitter:
+    import jieba
+
+    jieba.setLogLevel("WARNING")
+    tokenizer = jieba.Tokenizer()
+    for word in listed:
+        tokenizer.add_word(word)
+    return lambda text: ((word, word) for word in tokenizer.cut(text) if word.strip())
+
+
+SPLITTERS = {"simplemma": _simplemma, "sudachipy": _sudachipy, "jieba": _jieba}
+LIBRARIES = {"simplemma": ["simplemma"], "sudachipy": ["sudachipy", "sudachidict_small"], "jieba": ["jieba"]}
+for _name in languages():
+    if _name != ENGLISH:
+        OTHER_TOKENIZERS[_name] = partial(lambda name, caption: load_language(name).words(caption), _name)
