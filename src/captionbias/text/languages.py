@@ -158,7 +158,12 @@ def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Spli
     jieba.setLogLevel("WARNING")
     tokenizer = jieba.Tokenizer()
     for word in listed:
-        tokenizer.add_word(word)
+        tokenizer.add_word(word.lstrip("*"))
+    ends = tuple(word[1:] for word in listed if word.startswith("*"))
+    for word in [
+        word for word in tokenizer.FREQ if word.endswith(ends) and word not in listed and f"*{word}" not in listed
+    ]:
+        tokenizer.del_word(word)
     return lambda text: ((word, word) for word in tokenizer.cut(text) if word.strip())
 
 
