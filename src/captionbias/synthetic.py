@@ -157,9 +157,12 @@ def plant(
 
 
 def _in_language(kind: _Attribute, language: str | None) -> _Attribute:
-    if check_language(language) is None:
+    name = check_language(language)
+    if name is None:
         return kind
-    said = load_language(str(language)).planted
+    said = load_language(name).planted
+    if said is None:
+        raise ValueError(f"language {name!r} has no 'planted' in its file; add it, as the languages of the package do")
     return kind._replace(people=tuple(map(tuple, said["people"])), said=said)
 
 

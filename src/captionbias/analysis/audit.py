@@ -439,8 +439,7 @@ def _words(
 
 
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
-    study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
+    study = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
     return {
         "contextual": study.vectors[""].meteor,
         "constant": study.meteor_constant,
@@ -451,7 +450,12 @@ def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str,
 
 
 def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    return caption_quality(predictions=captions.predictions, references=captions.references, images=images, seed=seed)
+    return caption_quality(**_sides(captions), images=images, seed=seed)
+
+
+def _sides(captions: Captions) -> dict[str, Any]:
+    tokenizer = captions.language or "words"
+    return {"predictions": captions.predictions, "references": captions.references, "tokenizer": tokenizer}
 
 
 def _choices(captioners: Mapping[str, Captions], steps: _Steps, options: Mapping[str, Any]) -> Sensitivity | None:

@@ -91,7 +91,8 @@ class Captions:
             ('a guy', 'a woman')
         """
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        checked = _checked_predictions(lists["predictions"], self.image_ids, self.language)
+        unsplit = bool(self.language) or is_unsplit([text for texts in self.references or () for text in texts])
+        checked = _checked_predictions(lists["predictions"], self.image_ids, unsplit)
         return _checked_language(self._with_words_of(replace(self, predictions=checked)), "predictions")
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
@@ -304,6 +305,7 @@ def check_captions(
     image_ids: Collection[Any] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
+    unsplit: bool = False,
 ) -> Captions:
     """Check the captions of `n` images and freeze them.
 
@@ -318,8 +320,9 @@ def check_captions(
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
             may be numbers.
         language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
-            metrics then see as lemmas, and by whose lexicons they go. At least a quarter of each side's captions must
+            metrics then see as lemmas, and by whose lexicons they go. At least half of each side's captions must
             name a gender or an object of COCO in it.
+        unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
 
     Returns:
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
@@ -355,17 +358,21 @@ def check_captions(
         tasks=tasks,
         image_ids=image_ids,
         language=language,
+        unsplit=unsplit,
     )
 
 
-def checked_columns(*, language: str | None = None, **columns: Collection[Any] | None) -> Captions:
+def checked_columns(
+    *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
+) -> Captions:
     """`check_captions` where there may be no captions, as only labels are needed."""
     language = check_language(language)
+    unsplit = unsplit or language is not None
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
-        predictions=_checked_predictions(lists["predictions"], ids, language) if "predictions" in lists else None,
-        references=_checked_references(lists["references"], ids, language) if "references" in lists else None,
+        predictions=_checked_predictions(lists["predictions"], ids, unsplit) if "predictions" in lists else None,
+        references=_checked_references(lists["references"], ids, unsplit) if "references" in lists else None,
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
@@ -387,8 +394,8 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
         if side in sides and len(of_side) and of_side.mean() < COVERED:
             raise ValueError(
                 f"{side}: {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at "
-                f"least {COVERED:.0%} must; give the language that they are in, or tokenizer={language!r} in place of "
-                "language, with words of your own as attribute_lexicon and task_lexicon"
+                f"least {COVERED:.0%} must; give the language that they are in, or leave it out and give words of your "
+                f"own as attribute_lexicon and task_lexicon, and {language!r} as tokenizer"
             )
     return captions
 
@@ -413,7 +420,9 @@ def as_captions(captions: Captions | None, predictions: Any, references: Any, at
     return captions
 
 
-def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def check_sides(
+    predictions: Any, references: Any, unsplit: bool = False
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`.
 
     Raises:
@@ -423,7 +432,8 @@ def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tup
     if len(lists) < 2:
         missing = "predictions" if predictions is None else "references"
         raise ValueError(f"{missing} is missing: give model captions and human captions")
-    return _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
+    predicted = _checked_predictions(lists["predictions"], None, unsplit)
+    return predicted, _checked_references(lists["references"], None, unsplit)
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
@@ -449,13 +459,14 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def _checked_predictions(column: list[Any], ids: Ids, language: str | None = None) -> tuple[str, ...]:
+def _checked_predictions(column: list[Any], ids: Ids, unsplit: bool = False) -> tuple[str, ...]:
     check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
-    _check_split("predictions", column, language)
+    if not unsplit:
+        _check_split("predictions", column)
     return _plain(column)
 
 
-def _checked_references(column: list[Any], ids: Ids, language: str | None = None) -> tuple[tuple[str, ...], ...]:
+def _checked_references(column: list[Any], ids: Ids, unsplit: bool = False) -> tuple[tuple[str, ...], ...]:
     way_out = "drop the image or add one"
     rows = _checked_lists(
         "references", column, ids, "human caption", way_out, "caption", "take it out of the list or fill it in"
@@ -463,16 +474,17 @@ def _checked_references(column: list[Any], ids: Ids, language: str | None = None
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
             raise ValueError(f"{place} is empty: every image needs at least one human caption; {way_out}")
-    _check_split("references", list(chain.from_iterable(rows)), language)
+    if not unsplit:
+        _check_split("references", list(chain.from_iterable(rows)))
     return tuple(map(_plain, rows))
 
 
-def _check_split(argument: str, texts: Sequence[str], language: str | None) -> None:
-    if not language and is_unsplit(texts):
+def _check_split(argument: str, texts: Sequence[str]) -> None:
+    if is_unsplit(texts):
         raise ValueError(
             f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
-            "language='zh'; of other languages split them by blanks, and give words in that language as "
-            "attribute_lexicon and task_lexicon"
+            "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
+            "and words in that language as attribute_lexicon and task_lexicon"
         )
 
 

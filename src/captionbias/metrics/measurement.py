@@ -19,9 +19,9 @@ from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
-from captionbias.text.languages import ENGLISH, check_language, signed
+from captionbias.text.languages import check_language, signed
 from captionbias.text.lexicon import said_in
-from captionbias.text.tokens import tokenizer_name
+from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -225,11 +225,12 @@ class Metric(Generic[P]):
         self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any
     ) -> tuple[list[Captions], dict[str, Any]]:
         """The captions, if there are any, and the options with the tokenizer and lexicons of their language."""
-        if check_language(language) and captions is None:
+        name, unsplit = check_language(language), str(options.get("tokenizer")) in OTHER_TOKENIZERS
+        if captions is None and (name or unsplit):
             columns = {name: options.pop(name, None) for name in ("predictions", "references", "attributes", "tasks")}
-            captions = check_captions(**columns, language=language)
+            captions = check_captions(**columns, language=name, unsplit=unsplit)
         spoken = getattr(captions, "language", None)
-        if language not in (None, spoken or ENGLISH):
+        if language is not None and name != spoken:
             raise ValueError(
                 f"language {language!r}: the captions were read without it; give it to check_captions or read_captions"
             )

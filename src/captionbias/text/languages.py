@@ -7,15 +7,20 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from hashlib import sha256
 from importlib import resources
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from captionbias.io.formats import json_object
 from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
 
 ENGLISH = "en"
-COVERED = 0.25  # of a side's captions, in which a language's lexicons must find a word
+COVERED = 0.5  # of a side's captions, in which a language's lexicons must find a word
+REQUIRED = ("splitter", "lexicons")
 _FOLDER = resources.files("captionbias.text") / "languages"
+_OWN: dict[str, dict[str, Any]] = {}  # users' files, by name
 
 Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it is written, and its lemma
 
@@ -25,13 +30,13 @@ class Language:
     """How captions of a language become words that do not give away whom they are about.
 
     `split`: words and their lemmas. `form`: from both of a word, what stands for it. `lexicons`: by name, what
-    `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says.
+    `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says in it.
     """
 
     split: Splitter
     form: Callable[[str, str], str]
     lexicons: dict[str, Any]
-    planted: dict[str, Any]
+    planted: dict[str, Any] | None
 
     def words(self, caption: str) -> list[str]:
         """The caption's lemmas in lower case, what agrees with a person in one form."""
@@ -43,25 +48,46 @@ class Language:
 
 
 def languages() -> list[str]:
-    """Names of the languages that come with the package."""
+    """Names of the languages that come with the package, and of one's own."""
     shipped = (path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
-    return sorted((ENGLISH, *shipped))
+    return sorted((ENGLISH, *shipped, *_OWN))
 
 
-def check_language(name: str | None) -> str | None:
-    """The language; None for English, which needs nothing.
+def check_language(language: str | Path | None) -> str | None:
+    """The name of a language or of one's own file of it; None for English, which needs nothing.
 
     Raises:
-        ValueError: an unknown language, or one whose library is not installed.
+        ValueError: an unknown language, one whose library is not installed, or a file that is not of a language.
 
     >>> check_language("de"), check_language("en")
     ('de', None)
     """
-    if name is None or name == ENGLISH:
+    if language is None or language == ENGLISH:
         return None
+    name = _own(Path(language)) if str(language).endswith(".json") else str(language)
     if name not in languages():
-        raise ValueError(f"language {name!r} is unknown; choose one of {', '.join(languages())}")
+        raise ValueError(f"language {name!r} is unknown; choose one of {', '.join(languages())}, or give a JSON file")
     load_language(name)
+    return name
+
+
+def _own(path: Path) -> str:
+    """The name of the language in this file, which is known from now on."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"language {path} cannot be read as JSON: {error}") from error
+    if missing := [key for key in REQUIRED if key not in data]:
+        raise ValueError(f"language {path} has no {missing[0]!r}; see docs/extend.md")
+    if data["splitter"] not in SPLITTERS:
+        raise ValueError(f"language {path}: splitter {data['splitter']!r} is none of {', '.join(SPLITTERS)}")
+    name = path.stem
+    if name in languages() and name not in _OWN:
+        raise ValueError(f"language {path}: {name!r} comes with the package; rename the file")
+    if _OWN.get(name) != data:
+        _OWN[name] = data
+        load_language.cache_clear()
+        _add_tokenizer(name)
     return name
 
 
@@ -76,23 +102,25 @@ def load_language(name: str) -> Language:
     lists = [
         words
         for lexicon in data["lexicons"].values()
-        for words in (*lexicon["groups"].values(), lexicon["masked_only"])
+        for words in (*lexicon["groups"].values(), lexicon.get("masked_only", []))
     ]
     listed = [word for words in lists for phrase in words for word in phrase.split()]
-    forms = {f"{word}{plural}": word for word in listed for plural in data["plurals"]} | {word: word for word in listed}
-    forms |= {form: word for word, alike in data["forms"].items() for form in (word, *alike)}
+    forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])} | {
+        word: word for word in listed
+    }
+    forms |= {form: word for word, alike in data.get("forms", {}).items() for form in (word, *alike)}
     try:
-        split = SPLITTERS[data["splitter"]](name, data["endings"], listed)
+        split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
     except ModuleNotFoundError as error:
         raise ValueError(f"language {name!r}: {error}: pip install 'captionbias[languages]' first") from error
     lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
-    return Language(split, cache(partial(_form, forms)), lexicons, data["planted"])
+    return Language(split, cache(partial(_form, forms)), lexicons, data.get("planted"))
 
 
 def lexicon_of_language(name: str) -> dict[str, Any] | None:
     """What `load_lexicon` reads of a lexicon such as "gender-de"; None if no language has it."""
     kind, _, language = name.rpartition("-")
-    return load_language(language).lexicons.get(kind) if language in OTHER_TOKENIZERS else None
+    return load_language(language).lexicons.get(kind) if language in {*languages()} - {ENGLISH} else None
 
 
 def plain_name(lexicon: str) -> str:
@@ -106,7 +134,7 @@ def plain_name(lexicon: str) -> str:
 
 
 def signed(tokenizer: str) -> str:
-    """A tokenizer as signatures name it, that of a language with its libraries and their versions.
+    """A tokenizer as signatures name it: a language with its libraries' versions, one's own with a digest of its file.
 
     >>> signed("words"), signed("de").split()[0]
     ('words', 'de,simplemma')
@@ -114,11 +142,12 @@ def signed(tokenizer: str) -> str:
     if tokenizer not in languages():
         return tokenizer.partition("@")[0]
     libraries = LIBRARIES[_data(tokenizer)["splitter"]]
-    return ",".join([tokenizer, *(f"{library} {version(library)}" for library in libraries)])
+    own = f"-{sha256(repr(_OWN[tokenizer]).encode()).hexdigest()[:8]}" if tokenizer in _OWN else ""
+    return ",".join([f"{tokenizer}{own}", *(f"{library} {version(library)}" for library in libraries)])
 
 
 def _data(language: str) -> dict[str, Any]:
-    return dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
+    return _OWN.get(language) or dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
 
 
 def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
@@ -133,12 +162,19 @@ def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
 def _simplemma(language: str, endings: list[list[str]], listed: list[str]) -> Splitter:
     from simplemma import is_known, lemmatize
 
+    try:
+        lemmatize("a", lang=language)
+    except ValueError as error:
+        raise ValueError(
+            f"language {language!r}: simplemma has no lemmas of it; its file is called by a code"
+        ) from error
+
     @cache
     def lemma(word: str) -> str:
         plain = str(lemmatize(word, lang=language))
         for ending, other in () if plain.lower() in listed else endings:
             bare = word.removesuffix(ending) + other
-            if word.endswith(ending) and (is_known(bare, lang=language) or not is_known(word, lang=language)):
+            if bare and word.endswith(ending) and (is_known(bare, lang=language) or not is_known(word, lang=language)):
                 return str(lemmatize(bare, lang=language))
         return plain
 
@@ -169,6 +205,12 @@ def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Spli
 
 SPLITTERS = {"simplemma": _simplemma, "sudachipy": _sudachipy, "jieba": _jieba}
 LIBRARIES = {"simplemma": ["simplemma"], "sudachipy": ["sudachipy", "sudachidict_small"], "jieba": ["jieba"]}
+
+
+def _add_tokenizer(language: str) -> None:
+    OTHER_TOKENIZERS[language] = lambda caption: load_language(language).words(caption)
+
+
 for _name in languages():
     if _name != ENGLISH:
-        OTHER_TOKENIZERS[_name] = partial(lambda name, caption: load_language(name).words(caption), _name)
+        _add_tokenizer(_name)
