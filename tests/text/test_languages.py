@@ -276,8 +276,8 @@ def italian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_language_of_ones_own_is_a_file(italian: Path) -> None:
     people = {
-        "female": ["Una ragazza sorridente e bionda", "Due donne sedute", "Una bella signora stanca"],
-        "male": ["Un ragazzo sorridente e biondo", "Due uomini seduti", "Un bel signore stanco"],
+        "female": ["Una ragazza sorridente e bionda", "Due donne sedute", "Una signora stanca"],
+        "male": ["Un ragazzo sorridente e biondo", "Due uomini seduti", "Un signore stanco"],
     }
     labels = [label for _ in range(20) for label in people]
     said = [
